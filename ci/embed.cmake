@@ -1,0 +1,13 @@
+# Turns text files into C arrays: cmake -DSYMBOL=sql -DOUT=dir "-DFILES=a.sql|b.sql" -P embed.cmake
+string(REPLACE "|" ";" files "${FILES}")
+set(header "// Made from text files at build time; edit those.\n#pragma once\n\n")
+set(source "#include \"${SYMBOL}.h\"\n")
+foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(APPEND header "extern const char ${SYMBOL}_${name}[];\n")
+    string(APPEND source "\nconst char ${SYMBOL}_${name}[] = {${bytes}0x00};\n")
+endforeach()
+file(WRITE ${OUT}/${SYMBOL}.h "${header}")
+file(WRITE ${OUT}/${SYMBOL}.c "${source}")

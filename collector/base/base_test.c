@@ -1,0 +1,112 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+static void err_texts(void **state)
+{
+    (void)state;
+    struct err e;
+
+    assert_false(err_set(&e, ERR_USAGE, "%s is odd", "three"));
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_string_equal(e.text, "three is odd");
+    assert_false(err_prefix(&e, "line %d", 4));
+    assert_string_equal(e.text, "line 4: three is odd");
+    errno = ENOENT;
+    assert_false(err_sys(&e, ERR_SYSTEM, "open %s", "x"));
+    assert_int_equal(e.sys_errno, ENOENT);
+    assert_string_equal(e.text, "open x: No such file or directory");
+    err_clear(&e);
+    assert_int_equal(e.kind, ERR_NONE);
+}
+
+static void err_long_texts_are_cut(void **state)
+{
+    (void)state;
+    struct err e;
+    char longer[3000];
+
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    err_set(&e, ERR_INTERNAL, "%s", longer);
+    assert_int_equal(strlen(e.text), sizeof e.text - 1);
+    err_prefix(&e, "where");
+    assert_int_equal(strncmp(e.text, "where: aaa", 10), 0);
+    assert_int_equal(strlen(e.text), sizeof e.text - 1);
+}
+
+static void poll_timeouts_round_up(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t now, deadline;
+        int want;
+    } cases[] = {
+        {0, CLOCK_NEVER, -1},
+        {5, 5, 0},
+        {6, 5, 0},
+        {0, 1, 1},
+        {0, NS_PER_MS, 1},
+        {0, NS_PER_MS + 1, 2},
+        {0, CLOCK_NEVER - 1, INT_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(clock_poll_ms(cases[i].now, cases[i].deadline), cases[i].want);
+}
+
+static void buf_grows_and_consumes(void **state)
+{
+    (void)state;
+    struct buf b;
+
+    buf_init(&b, 1000);
+    for (int i = 0; i < 100; i++)
+        assert_true(buf_printf(&b, "%03d,", i));
+    assert_int_equal(b.len, 400);
+    buf_consume(&b, 4);
+    assert_int_equal(strncmp(buf_str(&b), "001,002,", 8), 0);
+    buf_consume(&b, b.len);
+    assert_int_equal(b.len, 0);
+    buf_fini(&b);
+    buf_fini(&b);
+}
+
+static void buf_stops_at_its_ceiling(void **state)
+{
+    (void)state;
+    struct buf b;
+
+    buf_init(&b, 8);
+    assert_true(buf_append_str(&b, "1234567"));
+    assert_false(buf_append_str(&b, "89"));
+    assert_true(b.failed);
+    assert_int_equal(b.len, 7);
+    buf_clear(&b);
+    assert_false(b.failed);
+    assert_true(buf_append_char(&b, 'x'));
+    assert_null(buf_reserve(&b, SIZE_MAX));
+    buf_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(err_texts),
+        cmocka_unit_test(err_long_texts_are_cut),
+        cmocka_unit_test(poll_timeouts_round_up),
+        cmocka_unit_test(buf_grows_and_consumes),
+        cmocka_unit_test(buf_stops_at_its_ceiling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

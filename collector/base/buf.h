@@ -1,0 +1,41 @@
+// A growable byte buffer with a ceiling.
+//
+// The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct.
+// When the ceiling or memory is reached an append returns false and changes
+// nothing, and `failed` stays set until buf_clear, so that a run of appends may
+// be checked once at its end.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct buf {
+    char *data; // NULL while nothing was appended; not NUL-terminated
+    size_t len;
+    size_t cap;
+    size_t max;
+    bool failed;
+};
+
+void buf_init(struct buf *b, size_t max);
+void buf_fini(struct buf *b);
+
+// Forgets the content, keeps the memory.
+void buf_clear(struct buf *b);
+
+// Makes room for `more` further bytes and returns where they go; NULL past the
+// ceiling. The caller adds to len what it has written.
+char *buf_reserve(struct buf *b, size_t more);
+
+bool buf_append(struct buf *b, const void *data, size_t len);
+bool buf_append_str(struct buf *b, const char *s);
+bool buf_append_char(struct buf *b, char c);
+bool buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+// Drops the first n bytes (n <= len).
+void buf_consume(struct buf *b, size_t n);
+
+// The content with a NUL behind it, which is not counted; NULL past the ceiling.
+char *buf_str(struct buf *b);

@@ -1,0 +1,29 @@
+// One monotonic clock for everything that is compared with anything.
+//
+// Times are int64_t nanoseconds. Pure modules never call this: they take
+// now_ns as an argument, so that tests run on a clock of their own.
+#pragma once
+
+#include <stdint.h>
+
+#define NS_PER_US INT64_C(1000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S INT64_C(1000000000)
+
+// A deadline that never comes.
+#define CLOCK_NEVER INT64_MAX
+
+// CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
+int64_t clock_now_ns(void);
+
+// CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
+int64_t clock_wall_ns(void);
+
+// The poll(2) timeout that sleeps from now until the deadline: rounded up, so
+// that a loop does not spin through the last millisecond; -1 for CLOCK_NEVER.
+int clock_poll_ms(int64_t now_ns, int64_t deadline_ns);
+
+static inline int64_t clock_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}

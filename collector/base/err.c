@@ -1,0 +1,57 @@
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
+{
+    va_list args;
+
+    err_clear(e);
+    e->kind = kind;
+    va_start(args, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...)
+{
+    int saved = errno;
+    va_list args;
+
+    err_clear(e);
+    e->kind = kind;
+    e->sys_errno = saved;
+    va_start(args, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, args);
+    va_end(args);
+
+    size_t used = strlen(e->text);
+    snprintf(e->text + used, sizeof e->text - used, ": %s", strerror(saved));
+    return false;
+}
+
+bool err_prefix(struct err *e, const char *fmt, ...)
+{
+    char old[sizeof e->text];
+    va_list args;
+
+    memcpy(old, e->text, sizeof old);
+    va_start(args, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, args);
+    va_end(args);
+
+    size_t used = strlen(e->text);
+    snprintf(e->text + used, sizeof e->text - used, ": %s", old);
+    return false;
+}
+
+void err_clear(struct err *e)
+{
+    e->kind = ERR_NONE;
+    e->sys_errno = 0;
+    e->sqlstate[0] = '\0';
+    e->text[0] = '\0';
+}

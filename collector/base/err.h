@@ -1,0 +1,45 @@
+// What went wrong, in one value that travels up to whoever decides.
+//
+// A fallible function returns bool (true: done) and fills the caller's struct
+// err on failure. The kind alone decides whether to retry, which exit code to
+// use, or to abort; the text is for people and is a full sentence without the
+// final full stop. Only entry points and event loops print it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdarg.h>
+
+enum err_kind {
+    ERR_NONE,
+    ERR_USAGE,       // a wrong option, setting, scenario: the user can mend it
+    ERR_SCHEMA,      // the database is there but its schema does not fit
+    ERR_CONNECTION,  // the connection died or cannot be made: try again
+    ERR_SQL,         // the server refused a statement; sqlstate says why
+    ERR_OUTPUT,      // the reader of our output is gone or cannot take more
+    ERR_SYSTEM,      // the operating system refused; sys_errno says why
+    ERR_SKIP,        // what this needs is not on this machine
+    ERR_INTERRUPTED, // a signal asked us to end
+    ERR_INTERNAL,    // a bug of ours
+};
+
+struct err {
+    enum err_kind kind;
+    int sys_errno;    // 0 unless the operating system named a reason
+    char sqlstate[6]; // "" unless the server named a reason
+    char text[1024];
+};
+
+#define MUST_USE __attribute__((warn_unused_result))
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+
+// Fills *e and returns false, so that a caller can `return err_set(e, …)`.
+bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+// The same, with ": " and the text of errno appended.
+bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+// Puts "fmt: " in front of a text that is already there; keeps the kind.
+// Returns false.
+bool err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+void err_clear(struct err *e);

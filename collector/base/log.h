@@ -1,0 +1,12 @@
+// One line on stderr per event: `2024/04/20 13:37:00 [PG] connected`.
+//
+// Only entry points and event loops log. A line is written with one write(2),
+// so that lines of several processes on one terminal stay whole. Control
+// characters in the text are replaced by '?': a server's message cannot forge
+// a log line. Secrets are never passed here.
+#pragma once
+
+#include "base/err.h"
+
+// tag names the part that speaks: "PG", "QUEUE", "OUT", "MAIN".
+void log_line(const char *tag, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -1,0 +1,41 @@
+// A histogram with HdrHistogram's index layout: three significant digits over
+// 0 … highest, so that a percentile is exact to 0.1% and nothing is clipped.
+//
+// Values are int64_t nanoseconds by convention; negative ones count as 0. A
+// value above `highest` makes the array grow. One thread writes a histogram;
+// threads merge theirs after join. histogram_fini accepts a zeroed struct.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct histogram {
+    int64_t *counts;
+    size_t count_len; // buckets allocated
+    int64_t total;
+    int64_t min, max; // exact, not bucket bounds; 0 while empty
+    double sum;       // of exact values, for the mean
+};
+
+MUST_USE bool histogram_init(struct histogram *h, int64_t highest, struct err *e);
+void histogram_fini(struct histogram *h);
+void histogram_clear(struct histogram *h);
+
+// False when memory for a larger value is not to be had; nothing is recorded.
+bool histogram_record(struct histogram *h, int64_t value);
+bool histogram_merge(struct histogram *into, const struct histogram *from);
+
+// The highest value equivalent to the one at which at least `percentile` (0 to
+// 100) of all values lie at or below, as HdrHistogram defines it, but never
+// above the exact max; 0 while empty.
+int64_t histogram_percentile(const struct histogram *h, double percentile);
+double histogram_mean(const struct histogram *h);
+double histogram_stddev(const struct histogram *h);
+
+// The layout, for the files in hlog.h: index of a value and back.
+size_t histogram_index(int64_t value);
+int64_t histogram_lowest_at(size_t index);
+int64_t histogram_highest_at(size_t index);

@@ -1,0 +1,83 @@
+// The plan: every insert and every fault with its time, made from the scenario
+// and its seed alone, before anything starts.
+//
+// Tokens are numbered from 0 in the order of their transactions; the number is
+// a token's identity in the whole harness (its account is named after it).
+// Transactions are sorted by intended time. plan_fini accepts a zeroed struct.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "scenario/scenario.h"
+
+enum token_kind {
+    TOKEN_ACTIVATION,      // a provisioned account, whose trigger makes the token
+    TOKEN_RECOVERY,        // a password_recovery token of an account made before
+    TOKEN_EXPIRED,         // ineligible: expires_at lies in the past
+    TOKEN_CONSUMED,        // ineligible: consumed_at is set
+    TOKEN_SUSPENDED,       // ineligible: its account is suspended
+    TOKEN_SHORT_SECRET,    // unsendable: the secret is not 32 bytes long
+    TOKEN_WITHOUT_CODE,    // unsendable: a recovery token without a code
+    TOKEN_KINDS,
+};
+
+const char *token_kind_name(enum token_kind kind);
+
+static inline bool token_kind_ineligible(enum token_kind kind)
+{
+    return kind == TOKEN_EXPIRED || kind == TOKEN_CONSUMED || kind == TOKEN_SUSPENDED;
+}
+
+static inline bool token_kind_unsendable(enum token_kind kind)
+{
+    return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE;
+}
+
+// Tokens of these kinds belong to an account that exists before the load.
+static inline bool token_kind_recovery(enum token_kind kind)
+{
+    return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
+}
+
+enum txn_flags { TXN_ROLLBACK = 1 << 0, TXN_HOLD = 1 << 1 };
+
+struct plan_txn {
+    int64_t at_ns; // intended time, counted from the start of the load
+    uint32_t first_token;
+    uint16_t rows;
+    uint8_t phase; // index into scenario.load
+    uint8_t flags; // of enum txn_flags
+};
+
+struct plan_fault {
+    int64_t at_ns;   // planned start, counted from the start of the load
+    int64_t end_ns;  // planned undoing; == at_ns for a fault in an instant
+    uint32_t spec;   // index into scenario.faults
+};
+
+struct plan {
+    struct plan_txn *txns;
+    size_t txn_count;
+    uint8_t *kinds; // enum token_kind per token
+    size_t token_count;
+    struct plan_fault *faults; // sorted by at_ns
+    size_t fault_count;
+    int64_t load_ns; // the phases' length together
+    int64_t end_ns;  // when load and faults are both over
+};
+
+// The most a plan holds: what the harness's memory is sized for.
+#define PLAN_TOKENS_MAX 20000000u
+#define PLAN_FAULTS_MAX 100000u
+
+// Fails with ERR_USAGE when the scenario asks for more than the limits above.
+MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
+void plan_fini(struct plan *p);
+
+// Appends the timeline, for people or as JSON; the same plan gives the same
+// bytes. Inserts and faults come merged in the order of their times.
+MUST_USE bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out);
+MUST_USE bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out);

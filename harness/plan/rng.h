@@ -1,0 +1,24 @@
+// The plan's source of chance: xoshiro256**, seeded through splitmix64 (Blackman
+// and Vigna, "Scrambled linear pseudorandom number generators", 2021). The same
+// seed gives the same numbers on every machine.
+#pragma once
+
+#include <stdint.h>
+
+struct rng {
+    uint64_t s[4];
+};
+
+// `stream` separates independent users of one seed (arrivals, kinds, …).
+void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
+
+uint64_t rng_next(struct rng *r);
+
+// Uniform in [0, 1), 53 bits.
+double rng_uniform(struct rng *r);
+
+// Uniform in [0, n), n > 0, without modulo bias.
+uint64_t rng_below(struct rng *r, uint64_t n);
+
+// Exponentially distributed with mean 1.
+double rng_exponential(struct rng *r);

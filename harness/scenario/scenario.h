@@ -1,0 +1,130 @@
+// A scenario: what the user wants to have happen, after defaults and checks.
+//
+// Times are nanoseconds, rates are per second, shares lie between 0 and 1.
+// A scenario owns its strings and arrays; scenario_fini frees them and accepts
+// a zeroed or half-loaded struct. Everything in it has been validated: later
+// folders do not check again.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "scenario/verbs.h"
+
+enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON };
+enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
+enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
+
+// One name = value pair: a server setting or an environment variable.
+struct setting {
+    char *name;
+    char *value;
+};
+
+struct settings {
+    struct setting *items;
+    size_t count;
+};
+
+struct scenario_postgres {
+    char *provider; // "local"
+    int schema;     // the migration to stop at; SCHEMA_LATEST for all
+    struct settings settings;
+    enum durability durability;
+};
+
+#define SCHEMA_LATEST 0
+
+struct scenario_collector {
+    char **command; // NULL-terminated argv; NULL: the reference collector
+    enum layout layout;
+    int instances;
+    int batch_limit;
+    int64_t batch_timeout_ns;
+    struct settings env;
+    bool restart;
+};
+
+struct load_phase {
+    char *name;
+    int64_t for_ns;
+    double rate_from; // intended tokens per second at the phase's start …
+    double rate_to;   // … and at its end: a linear ramp between them
+    enum arrivals arrivals;
+    int connections;
+    int rows_per_transaction;
+    double recovery;   // share of tokens that are password_recovery
+    double rollback;   // share of transactions rolled back
+    double hold_share; // share of transactions kept open for hold_for_ns …
+    int64_t hold_for_ns;
+    double ineligible; // share of tokens made expired, consumed or suspended
+    double unsendable; // share of tokens that the wire cannot carry
+};
+
+struct fault_spec {
+    const struct verb *verb; // from the table in verbs.h, not owned
+    int64_t at_ns;           // counted from the start of the load
+    int64_t every_ns;        // 0: once
+    int64_t until_ns;        // the last time it may start, when every_ns > 0
+    int64_t for_ns;          // how long it lasts; 0 for a fault in an instant
+    enum fault_target target;
+    int instance; // which collector; -1: all of them
+};
+
+struct allowance {
+    char *invariant;
+    int64_t most; // INT64_MAX for `any`
+};
+
+struct expectation {
+    char *metric;
+    char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
+    double value;       // in the metric's unit: ms for times, 1/s for rates
+    char *want;         // as written, for people: "< 500ms"
+};
+
+struct scenario {
+    char *name;
+    char *summary;
+    char **tags; // NULL-terminated, never NULL
+    uint64_t seed;
+    struct scenario_postgres postgres;
+    struct scenario_collector collector;
+    struct load_phase *load;
+    size_t load_count;
+    struct fault_spec *faults;
+    size_t fault_count;
+    int64_t drain_ns;
+    int64_t recovery_limit_ns;
+    int64_t slack_ns; // SLACK_AUTO: measured beside the run
+    struct allowance *allow;
+    size_t allow_count;
+    struct expectation *expect;
+    size_t expect_count;
+};
+
+#define SLACK_AUTO INT64_C(-1)
+
+// One `--set key.path=value`, and `--seed N` as "seed=N"; not owned.
+struct overrides {
+    const char *const *items;
+    size_t count;
+};
+
+// Reads, overrides, fills in defaults and validates. An error (ERR_USAGE) names
+// file:line:column and what is allowed there, or the --set that is wrong.
+// `path` is the file; the scenario's name must be its file name without .yaml.
+MUST_USE bool scenario_load(
+    struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
+
+void scenario_fini(struct scenario *s);
+
+// Appends the resolved scenario as YAML that scenario_load accepts and that
+// yields the same struct: every key, defaults included.
+MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
+
+// The length of all phases together, in ns.
+int64_t scenario_load_ns(const struct scenario *s);
