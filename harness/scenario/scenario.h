@@ -116,14 +116,15 @@ struct overrides {
 
 // Reads, overrides, fills in defaults and validates. An error (ERR_USAGE) names
 // file:line:column and what is allowed there, or the --set that is wrong.
-// `path` is the file; the scenario's name must be its file name without .yaml.
+// `path` is the file; the scenario's name must be its file name without .yaml,
+// but a result folder's scenario.yaml keeps the name it had.
 MUST_USE bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
 
 void scenario_fini(struct scenario *s);
 
 // Appends the resolved scenario as YAML that scenario_load accepts and that
-// yields the same struct: every key, defaults included.
+// yields the same struct: every key that this version can do, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
 // The length of all phases together, in ns.

@@ -22,8 +22,8 @@ enum verb_id {
 
 // Which parameters a verb takes beyond at, every and until.
 enum verb_param {
-    PARAM_FOR = 1 << 0,      // may last; without it, an instant
-    PARAM_NEEDS_FOR = 1 << 1, // must say how long
+    PARAM_FOR = 1 << 0,       // may last; without it, an instant
+    PARAM_NEEDS_FOR = 1 << 1, // must say how long; comes together with PARAM_FOR
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
 };
@@ -42,5 +42,9 @@ extern const size_t verb_count;
 
 // NULL when there is no such verb.
 const struct verb *verb_find(const char *name);
+
+// True for a verb that a later version will carry out, so that its refusal can
+// say so instead of calling it unknown.
+bool verb_is_planned(const char *name);
 
 const char *fault_target_name(enum fault_target target);

@@ -1,0 +1,244 @@
+#include "scenario/check.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "scenario/units.h"
+
+#define PHASES_MAX 100 // a phase's number fits a byte in the plan
+
+static bool check_name(
+    const struct scenario *s, const struct node *root, const char *path, struct err *e);
+static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
+static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
+static bool check_load(struct scenario *s, const struct node *load, struct err *e);
+static bool check_fault(
+    const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e);
+
+bool check_scenario(struct scenario *s, const struct node *root, const char *path, struct err *e)
+{
+    const struct node *faults = node_child(root, "faults");
+
+    if (!check_name(s, root, path, e) || !check_postgres(s, root, e) ||
+        !check_collector(s, root, e) || !check_load(s, node_child(root, "load"), e))
+        return false;
+    for (size_t i = 0; i < s->fault_count; i++)
+        if (!check_fault(s, &s->faults[i], node_item(faults, i), e))
+            return false;
+    return true;
+}
+
+// Names become folders, accounts and columns of tables.
+static bool good_name(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '-')
+            return false;
+    return isalnum((unsigned char)*name) && strlen(name) <= 64;
+}
+
+static bool want_name(const struct node *n, const char *name, struct err *e)
+{
+    return good_name(name) ||
+           node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
+}
+
+static bool check_name(
+    const struct scenario *s, const struct node *root, const char *path, struct err *e)
+{
+    const struct node *n = node_child(root, "name");
+    const struct node *tags = node_child(root, "tags");
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    size_t len = strlen(s->name);
+
+    if (!want_name(n, s->name, e))
+        return false;
+    for (size_t i = 0; s->tags[i]; i++)
+        if (!want_name(node_item(tags, i), s->tags[i], e))
+            return false;
+    // A result folder keeps its scenario under this name.
+    if (strcmp(file, "scenario.yaml") == 0)
+        return true;
+    if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
+        return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
+    return true;
+}
+
+static bool good_setting(const char *name, const char *further)
+{
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr(further, *p))
+            return false;
+    return *name != '\0' && !isdigit((unsigned char)*name);
+}
+
+static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
+{
+    const struct node *postgres = node_child(root, "postgres");
+    const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
+
+    for (size_t i = 0; i < s->postgres.settings.count; i++) {
+        const struct setting *item = &s->postgres.settings.items[i];
+        const struct node *n = node_item(settings, i);
+        if (!good_setting(item->name, "_."))
+            return node_key_err(n, e, "'%s' is no name of a server setting", item->name);
+        if (strpbrk(item->value, "\r\n"))
+            return node_err(n, e, "a server setting is one line");
+    }
+    return true;
+}
+
+// The harness sets these itself, from what the scenario says elsewhere.
+static const char *const own_variables[][2] = {
+    {"MAILROOM_DATABASE_URL", "the harness's own server"},
+    {"MAILROOM_SECRET_KEY", "a key that the harness knows"},
+    {"MAILROOM_SECRET_KEY_FILE", "a key that the harness knows"},
+    {"MAILROOM_BATCH_LIMIT", "collector.batch_limit"},
+    {"MAILROOM_BATCH_TIMEOUT", "collector.batch_timeout"},
+};
+
+static bool check_variable(const struct setting *item, const struct node *n, struct err *e)
+{
+    if (!good_setting(item->name, "_"))
+        return node_key_err(n, e, "'%s' is no name of an environment variable", item->name);
+    for (size_t i = 0; i < sizeof own_variables / sizeof *own_variables; i++)
+        if (strcmp(item->name, own_variables[i][0]) == 0)
+            return node_key_err(n, e, "'%s' cannot be set here; it is made from %s", item->name,
+                own_variables[i][1]);
+    return true;
+}
+
+static bool check_collector(struct scenario *s, const struct node *root, struct err *e)
+{
+    const struct node *collector = node_child(root, "collector");
+    const struct node *env = collector ? node_child(collector, "env") : NULL;
+
+    for (size_t i = 0; i < s->collector.env.count; i++)
+        if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))
+            return false;
+    if (!s->collector.command[0]) {
+        free(s->collector.command);
+        s->collector.command = NULL;
+    }
+    if (s->collector.command && s->collector.command[0][0] == '\0')
+        return node_err(
+            node_item(node_child(collector, "command"), 0), e, "the program's name is empty");
+    if (s->collector.batch_timeout_ns % NS_PER_MS != 0)
+        return node_err(
+            node_child(collector, "batch_timeout"), e, "collectors count in whole milliseconds");
+    return true;
+}
+
+static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
+{
+    char name[32];
+
+    if (phase->name)
+        return true;
+    snprintf(name, sizeof name, "phase-%zu", index + 1);
+    phase->name = strdup(name);
+    return phase->name || err_set(e, ERR_SYSTEM, "out of memory");
+}
+
+static bool check_phase(const struct load_phase *phase, const struct node *n, struct err *e)
+{
+    double shares = phase->recovery + phase->ineligible + phase->unsendable;
+
+    // Ten shares of 0.1 add up to a little more than 1 in floating point.
+    if (shares > 1 + 1e-9)
+        return node_err(n, e,
+            "recovery, ineligible and unsendable are shares of the same tokens; "
+            "together they should not exceed 1");
+    if (phase->hold_share > 0 && phase->hold_for_ns == 0)
+        return node_err(node_child(n, "hold_open"), e, "'for' should be longer than 0s");
+    return true;
+}
+
+static bool check_load(struct scenario *s, const struct node *load, struct err *e)
+{
+    if (s->load_count == 0)
+        return node_err(load, e, "there should be at least one phase");
+    if (s->load_count > PHASES_MAX)
+        return node_err(load, e, "there should be at most %d phases", PHASES_MAX);
+    for (size_t i = 0; i < s->load_count; i++) {
+        const struct node *n = node_item(load, i);
+        if (!name_phase(&s->load[i], i, e) || !check_phase(&s->load[i], n, e))
+            return false;
+        const struct node *name = node_child(n, "name");
+        if (!want_name(name ? name : n, s->load[i].name, e))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(s->load[j].name, s->load[i].name) == 0)
+                return node_err(
+                    name ? name : n, e, "phase %zu is called '%s' too", j, s->load[j].name);
+    }
+    return true;
+}
+
+// Parameters that the verb takes, or must have.
+static bool check_params(const struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    static const struct {
+        const char *key;
+        unsigned param;
+    } params[] = {
+        {"target", PARAM_TARGET},
+        {"for", PARAM_FOR},
+        {"instance", PARAM_INSTANCE},
+    };
+
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        const struct node *given = node_child(n, params[i].key);
+        if (given && !(fault->verb->params & params[i].param))
+            return node_key_err(given, e, "%s takes no '%s'", fault->verb->name, params[i].key);
+    }
+    if ((fault->verb->params & PARAM_NEEDS_FOR) && fault->for_ns == 0)
+        return node_err(n, e, "'for' is missing: how long %s lasts", fault->verb->name);
+    return true;
+}
+
+static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
+{
+    struct buf text;
+
+    buf_init(&text, 64);
+    units_print_duration(&text, load_ns);
+    const char *length = buf_str(&text);
+    node_err(n, e, "'%s' lies after the end of the load, which lasts %s", n->text,
+        length ? length : "less");
+    buf_fini(&text);
+    return false;
+}
+
+static bool check_fault(
+    const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    int64_t load_ns = scenario_load_ns(s);
+    const struct node *until = node_child(n, "until");
+
+    if (!check_params(fault, n, e))
+        return false;
+    if (fault->at_ns > load_ns)
+        return after_load(node_child(n, "at"), load_ns, e);
+    if (until && fault->every_ns == 0)
+        return node_key_err(until, e, "'until' says nothing without 'every'");
+    if (until && fault->until_ns > load_ns)
+        return after_load(until, load_ns, e);
+    if (until && fault->until_ns < fault->at_ns)
+        return node_err(until, e, "'%s' lies before 'at'", until->text);
+    if (fault->every_ns > 0 && !until)
+        fault->until_ns = load_ns;
+    if (fault->every_ns > 0 && fault->for_ns >= fault->every_ns)
+        return node_err(node_child(n, "for"), e,
+            "'%s' should be shorter than 'every', so that one is over before the next",
+            node_child(n, "for")->text);
+    if (fault->instance >= s->collector.instances)
+        return node_err(node_child(n, "instance"), e,
+            "there is no instance %d; collector.instances is %d, and they are counted from 0",
+            fault->instance, s->collector.instances);
+    return true;
+}

@@ -1,0 +1,442 @@
+#include "scenario/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/metrics.h"
+#include "scenario/scenario.h"
+#include "scenario/suggest.h"
+#include "scenario/units.h"
+
+static bool check_keys(const struct table *t, const struct node *map, struct err *e);
+static bool decode_field(const struct field *f, const struct node *n, void *base, struct err *e);
+
+bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e)
+{
+    if (map->kind != NODE_MAP)
+        return node_err(map, e, "this should be a map of keys and values");
+    if (!check_keys(t, map, e))
+        return false;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct field *f = &t->fields[i];
+        const struct node *n = node_child(map, f->key);
+        struct node *fallback = NULL;
+
+        if (!n && f->optional)
+            continue;
+        if (!n && !f->fallback)
+            return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
+        if (!n) {
+            if (!node_parse(&fallback, f->fallback, strlen(f->fallback), &map->origin, e))
+                return false;
+            n = fallback;
+        }
+        bool ok = decode_field(f, n, base, e);
+        node_free(fallback);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool check_keys(const struct table *t, const struct node *map, struct err *e)
+{
+    for (const struct node *n = map->first; n; n = n->next) {
+        struct suggestion near;
+        char text[64];
+        size_t i = 0;
+
+        suggest_init(&near, n->key);
+        for (; i < t->count && strcmp(t->fields[i].key, n->key) != 0; i++)
+            suggest_offer(&near, t->fields[i].key);
+        if (i == t->count)
+            return node_key_err(n, e, "'%s' is not a key that is known here%s", n->key,
+                suggest_text(&near, text, sizeof text));
+    }
+    return true;
+}
+
+static bool out_of_memory(struct err *e)
+{
+    return err_set(e, ERR_SYSTEM, "out of memory");
+}
+
+static bool copy_string(char **to, const char *text, struct err *e)
+{
+    *to = strdup(text);
+    return *to || out_of_memory(e);
+}
+
+static bool want_scalar(const struct node *n, struct err *e)
+{
+    if (n->kind != NODE_SCALAR)
+        return node_err(
+            n, e, "this should be a single value, not a %s", n->kind == NODE_LIST ? "list" : "map");
+    return true;
+}
+
+static bool want_line(const struct node *n, struct err *e)
+{
+    if (!want_scalar(n, e))
+        return false;
+    if (n->text[0] == '\0')
+        return node_err(n, e, "nothing is written here");
+    for (const char *p = n->text; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return node_err(n, e, "this should be one line without control characters");
+    return true;
+}
+
+// Looks the text up in `words`. Without a match *found is NULL, which is an
+// error only when the field takes nothing but words.
+static bool find_word(
+    const struct field *f, const struct node *n, const struct word **found, struct err *e)
+{
+    *found = NULL;
+    for (const struct word *w = f->words; w && w->name; w++) {
+        if (strcmp(w->name, n->text) != 0)
+            continue;
+        if (w->refusal)
+            return node_err(n, e, "'%s': %s", n->text, w->refusal);
+        *found = w;
+    }
+    return true;
+}
+
+static bool unknown_word(const struct field *f, const struct node *n, struct err *e)
+{
+    char list[128] = "";
+
+    for (const struct word *w = f->words; w->name; w++) {
+        size_t used = strlen(list);
+        const char *before = w == f->words ? "" : w[1].name ? ", " : " or ";
+        snprintf(list + used, sizeof list - used, "%s%s", before, w->name);
+    }
+    return node_err(n, e, "'%s' should be %s", n->text, list);
+}
+
+static bool decode_string(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    const struct word *word;
+
+    if (!want_line(n, e) || !find_word(f, n, &word, e))
+        return false;
+    if (f->words && !word)
+        return unknown_word(f, n, e);
+    return copy_string(slot, n->text, e);
+}
+
+static bool decode_strings(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    char ***list = slot;
+    size_t i = 0;
+
+    (void)f;
+    if (n->kind != NODE_LIST)
+        return node_err(n, e, "this should be a list, such as [one, two]");
+    *list = calloc(n->count + 1, sizeof **list);
+    if (!*list)
+        return out_of_memory(e);
+    for (const struct node *item = n->first; item; item = item->next, i++)
+        if (!want_scalar(item, e) || !copy_string(&(*list)[i], item->text, e))
+            return false;
+    return true;
+}
+
+static bool decode_word(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    const struct word *word;
+
+    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+        return false;
+    if (!word)
+        return unknown_word(f, n, e);
+    if (slot)
+        *(int *)slot = (int)word->value;
+    return true;
+}
+
+static bool decode_bool(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    (void)f;
+    if (!want_scalar(n, e))
+        return false;
+    *(bool *)slot = strcmp(n->text, "true") == 0;
+    return *(bool *)slot || strcmp(n->text, "false") == 0 ||
+           node_err(n, e, "'%s' should be true or false", n->text);
+}
+
+static bool decode_count(const struct field *f, const struct node *n, int64_t *value, struct err *e)
+{
+    const struct word *word;
+
+    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+        return false;
+    if (word) {
+        *value = word->value;
+        return true;
+    }
+    if (strstr(n->text, ".."))
+        return node_err(
+            n, e, "'%s': ranges cannot be used in this version; write one number", n->text);
+    if (!units_count(n->text, value, e))
+        return node_err_here(n, e);
+    if (*value < f->min || *value > f->max)
+        return node_err(n, e, "'%s' should lie between %lld and %lld", n->text, (long long)f->min,
+            (long long)f->max);
+    return true;
+}
+
+static bool decode_int(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    int64_t value;
+
+    if (!decode_count(f, n, &value, e))
+        return false;
+    *(int *)slot = (int)value;
+    return true;
+}
+
+static bool decode_seed(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    int64_t value;
+
+    if (!decode_count(f, n, &value, e))
+        return false;
+    *(uint64_t *)slot = (uint64_t)value;
+    return true;
+}
+
+static bool decode_share(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    double *share = slot;
+
+    (void)f;
+    if (!want_scalar(n, e))
+        return false;
+    if (!units_number(n->text, share, e))
+        return node_err_here(n, e);
+    return *share <= 1 || node_err(n, e, "'%s' should be a share between 0 and 1", n->text);
+}
+
+static bool decode_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    const struct word *word;
+    double *rate = slot;
+
+    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+        return false;
+    if (!units_rate(n->text, &rate[0], &rate[1], e))
+        return node_err_here(n, e);
+    if (rate[0] > (double)f->max || rate[1] > (double)f->max)
+        return node_err(n, e, "'%s' should not exceed %lld/s", n->text, (long long)f->max);
+    return true;
+}
+
+static bool decode_duration(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    const struct word *word;
+    int64_t *ns = slot;
+
+    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+        return false;
+    if (word) {
+        *ns = word->value;
+        return true;
+    }
+    if (!units_duration(n->text, ns, e))
+        return node_err_here(n, e);
+    if (*ns >= f->min && *ns <= f->max)
+        return true;
+
+    char text[64] = "";
+    struct buf range;
+    buf_init(&range, sizeof text);
+    if (units_print_duration(&range, f->min) && buf_append_str(&range, " and ") &&
+        units_print_duration(&range, f->max) && buf_str(&range))
+        snprintf(text, sizeof text, "%s", range.data);
+    buf_fini(&range);
+    return node_err(n, e, "'%s' should lie between %s", n->text, text);
+}
+
+static bool decode_verb(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    const struct verb **verb = slot;
+    struct suggestion near;
+    char text[64];
+
+    (void)f;
+    if (!want_scalar(n, e))
+        return false;
+    *verb = verb_find(n->text);
+    if (*verb)
+        return true;
+    if (verb_is_planned(n->text))
+        return node_err(n, e, "'%s' cannot be done in this version", n->text);
+    suggest_init(&near, n->text);
+    for (size_t i = 0; i < verb_count; i++)
+        suggest_offer(&near, verbs[i].name);
+    return node_err(n, e, "'%s' is no fault verb%s%s", n->text,
+        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
+}
+
+static bool decode_settings(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct settings *settings = slot;
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {name: value}");
+    settings->items = calloc(n->count + 1, sizeof *settings->items);
+    if (!settings->items)
+        return out_of_memory(e);
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct setting *s = &settings->items[settings->count++];
+        if (!want_scalar(item, e) || !copy_string(&s->name, item->key, e) ||
+            !copy_string(&s->value, item->text, e))
+            return false;
+    }
+    return true;
+}
+
+static const struct metric *want_metric(const struct node *n, bool invariant, struct err *e)
+{
+    const struct metric *metric = metric_find(n->key);
+    struct suggestion near;
+    char text[64];
+
+    if (metric && (metric->invariant || !invariant))
+        return metric;
+    suggest_init(&near, n->key);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (metrics[i].invariant || !invariant)
+            suggest_offer(&near, metrics[i].name);
+    node_key_err(n, e, "'%s' is no %s%s%s", n->key, invariant ? "invariant" : "metric",
+        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
+    return NULL;
+}
+
+// An array of n->count + 1 items, so that an empty one is no special case.
+static bool new_array(const struct node *n, size_t size, void *slot, struct err *e)
+{
+    void *items = calloc(n->count + 1, size);
+
+    memcpy(slot, &items, sizeof items);
+    return items || out_of_memory(e);
+}
+
+static bool decode_allow(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct allowance **items = slot;
+    size_t *count = (size_t *)(items + 1);
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {vanished: any}");
+    if (!new_array(n, sizeof **items, items, e))
+        return false;
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct allowance *a = &(*items)[(*count)++];
+        if (!want_metric(item, true, e) || !want_scalar(item, e) ||
+            !copy_string(&a->invariant, item->key, e))
+            return false;
+        a->most = INT64_MAX;
+        if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
+            return node_err(item, e, "'%s' should be any or a whole number", item->text);
+    }
+    return true;
+}
+
+static bool decode_operand(enum metric_unit unit, const char *text, double *value, struct err *e)
+{
+    int64_t ns;
+
+    switch (unit) {
+    case UNIT_PER_S:
+        return units_per_second(text, value, e);
+    case UNIT_MS:
+    case UNIT_S:
+        if (!units_duration(text, &ns, e))
+            return false;
+        *value = (double)ns / (unit == UNIT_MS ? 1e6 : 1e9);
+        return true;
+    case UNIT_COUNT:
+    case UNIT_KB:
+        break;
+    }
+    return units_number(text, value, e);
+}
+
+static bool decode_expect(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct expectation **items = slot;
+    size_t *count = (size_t *)(items + 1);
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {latency.p99: \"< 500ms\"}");
+    if (!new_array(n, sizeof **items, items, e))
+        return false;
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct expectation *x = &(*items)[(*count)++];
+        const struct metric *metric = want_metric(item, false, e);
+        const char *operand;
+
+        if (!metric || !want_line(item, e) || !copy_string(&x->metric, item->key, e) ||
+            !copy_string(&x->want, item->text, e))
+            return false;
+        if (!units_comparison(item->text, x->comparison, &operand, e) ||
+            !decode_operand(metric->unit, operand, &x->value, e))
+            return node_err_here(item, e);
+    }
+    return true;
+}
+
+static bool decode_items(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    size_t *count = (size_t *)((char *)slot + sizeof(void *));
+    char *items;
+
+    if (n->kind != NODE_LIST)
+        return node_err(n, e, "this should be a list: lines that begin with '- '");
+    if (!new_array(n, f->table->size, slot, e))
+        return false;
+    memcpy(&items, slot, sizeof items);
+    for (const struct node *item = n->first; item; item = item->next)
+        if (!decode_map(f->table, item, items + (*count)++ * f->table->size, e))
+            return false;
+    return true;
+}
+
+static bool refuse(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    (void)slot;
+    return node_key_err(n, e, "'%s': %s", f->key, f->help);
+}
+
+static bool decode_field(const struct field *f, const struct node *n, void *base, struct err *e)
+{
+    static bool (*const decoders[])(
+        const struct field *, const struct node *, void *, struct err *) = {
+        [FIELD_STRING] = decode_string,
+        [FIELD_STRINGS] = decode_strings,
+        [FIELD_WORD] = decode_word,
+        [FIELD_BOOL] = decode_bool,
+        [FIELD_INT] = decode_int,
+        [FIELD_SEED] = decode_seed,
+        [FIELD_SHARE] = decode_share,
+        [FIELD_RATE] = decode_rate,
+        [FIELD_DURATION] = decode_duration,
+        [FIELD_VERB] = decode_verb,
+        [FIELD_SETTINGS] = decode_settings,
+        [FIELD_ALLOW] = decode_allow,
+        [FIELD_EXPECT] = decode_expect,
+        [FIELD_ITEMS] = decode_items,
+        [FIELD_REFUSED] = refuse,
+    };
+
+    if (f->type == FIELD_MAP)
+        return decode_map(f->table, n, base, e);
+    return decoders[f->type](f, n, f->offset == NOT_STORED ? NULL : (char *)base + f->offset, e);
+}

@@ -1,0 +1,218 @@
+#include "scenario/grammar.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "scenario/scenario.h"
+
+#define AT(field) .offset = offsetof(struct scenario, field)
+#define PHASE(field) .offset = offsetof(struct load_phase, field)
+#define FAULT(field) .offset = offsetof(struct fault_spec, field)
+#define TABLE(fields, type)                                                                        \
+    {                                                                                              \
+        fields, sizeof(fields) / sizeof *(fields), sizeof(type)                                    \
+    }
+
+#define MINUTE (60 * NS_PER_S)
+#define HOUR (60 * MINUTE)
+#define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
+
+// FIELD_RATE, FIELD_ITEMS and their like fill two neighbours from one offset.
+#define NEIGHBOURS(type, a, b)                                                                     \
+    static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(((type *)NULL)->a), #b)
+NEIGHBOURS(struct load_phase, rate_from, rate_to);
+NEIGHBOURS(struct scenario, load, load_count);
+NEIGHBOURS(struct scenario, faults, fault_count);
+NEIGHBOURS(struct scenario, allow, allow_count);
+NEIGHBOURS(struct scenario, expect, expect_count);
+
+static const struct word providers[] = {
+    {"local", 0, NULL},
+    {"container", 1, "a container cannot be used in this version; use local"},
+    {"url", 2, "a server by its conninfo cannot be used in this version; use local"},
+    {0},
+};
+
+static const struct word schemas[] = {{"latest", SCHEMA_LATEST, NULL}, {0}};
+
+static const struct word storages[] = {
+    {"plain", 0, NULL},
+    {"crashable", 1, "power cannot be cut in this version; use plain"},
+    {0},
+};
+
+static const struct word durabilities[] = {
+    {"prove", DURABILITY_PROVE, NULL},
+    {"waive", DURABILITY_WAIVE, NULL},
+    {0},
+};
+
+static const struct word standbys[] = {
+    {"none", 0, NULL},
+    {"async", 1, "standbys cannot be used in this version; use none"},
+    {"sync", 2, "standbys cannot be used in this version; use none"},
+    {0},
+};
+
+static const struct word layouts[] = {
+    {"reference", LAYOUT_REFERENCE, NULL},
+    {"foreign", LAYOUT_FOREIGN, NULL},
+    {0},
+};
+
+static const struct word arrivals[] = {
+    {"constant", ARRIVALS_CONSTANT, NULL},
+    {"poisson", ARRIVALS_POISSON, NULL},
+    {"trace", 2, "arrivals cannot be read from a file in this version; use constant or poisson"},
+    {0},
+};
+
+static const struct word rates[] = {
+    {"max", 0, "a closed loop cannot be run in this version; write a rate such as 200/s"},
+    {0},
+};
+
+static const struct word targets[] = {
+    {"collector", TARGET_COLLECTOR, NULL},
+    {"load", TARGET_LOAD, NULL},
+    {"all", TARGET_ALL, NULL},
+    {0},
+};
+
+static const struct word instances[] = {{"all", -1, NULL}, {0}};
+static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
+
+static const struct field postgres_fields[] = {
+    {"provider", FIELD_STRING, AT(postgres.provider), .fallback = "local", .words = providers,
+        .help = "where the server comes from: local, container or url"},
+    {"image", FIELD_REFUSED, NOT_STORED, .optional = true,
+        .help = "an image belongs to provider: container, which this version cannot use"},
+    {"schema", FIELD_INT, AT(postgres.schema), .fallback = "latest", .min = 1, .max = 999999,
+        .words = schemas, .help = "latest, or the number of the migration to stop at"},
+    {"settings", FIELD_SETTINGS, AT(postgres.settings), .fallback = "{}",
+        .help = "server settings, as postgresql.conf would have them"},
+    {"storage", FIELD_WORD, NOT_STORED, .fallback = "plain", .words = storages,
+        .help = "plain, or crashable: a file system of its own whose power can be cut"},
+    {"durability", FIELD_WORD, AT(postgres.durability), .fallback = "prove", .words = durabilities,
+        .help = "prove that commits reach the disk, or waive it"},
+    {"standby", FIELD_WORD, NOT_STORED, .fallback = "none", .words = standbys,
+        .help = "none, async or sync"},
+};
+
+static const struct table postgres_table = TABLE(postgres_fields, struct scenario);
+
+static const struct field collector_fields[] = {
+    {"command", FIELD_STRINGS, AT(collector.command), .fallback = "[]",
+        .help = "program and arguments; empty for the reference collector"},
+    {"layout", FIELD_WORD, AT(collector.layout), .fallback = "reference", .words = layouts,
+        .help = "reference, or foreign: its tables are not looked into"},
+    {"instances", FIELD_INT, AT(collector.instances), .fallback = "1", .min = 1, .max = 64,
+        .help = "how many collectors run at once"},
+    {"batch_limit", FIELD_INT, AT(collector.batch_limit), .fallback = "10", .min = 1,
+        .max = 1000000, .help = "most tokens in one line"},
+    {"batch_timeout", FIELD_DURATION, AT(collector.batch_timeout_ns), .fallback = "5s", .min = 0,
+        .max = HOUR, .help = "longest wait for a full batch, in whole ms"},
+    {"env", FIELD_SETTINGS, AT(collector.env), .fallback = "{}",
+        .help = "further environment variables"},
+    {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",
+        .help = "start it again 100 ms after it exits"},
+};
+
+static const struct table collector_table = TABLE(collector_fields, struct scenario);
+
+static const struct field hold_fields[] = {
+    {"share", FIELD_SHARE, PHASE(hold_share), .help = "share of transactions that stay open"},
+    {"for", FIELD_DURATION, PHASE(hold_for_ns), .min = 0, .max = HOUR,
+        .help = "how long they stay open after their insert"},
+};
+
+static const struct table hold_table = TABLE(hold_fields, struct load_phase);
+
+static const struct field load_fields[] = {
+    {"name", FIELD_STRING, PHASE(name), .optional = true, .help = "the phase's name"},
+    {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = 24 * HOUR,
+        .help = "how long it lasts"},
+    {"rate", FIELD_RATE, PHASE(rate_from), .min = 0, .max = 1000000, .words = rates,
+        .help = "intended tokens per second: 200/s, or a ramp 100/s..2000/s"},
+    {"arrivals", FIELD_WORD, PHASE(arrivals), .fallback = "poisson", .words = arrivals,
+        .help = "how transactions are spaced: constant or poisson"},
+    {"connections", FIELD_INT, PHASE(connections), .fallback = "8", .min = 1, .max = 500,
+        .help = "how many connections insert"},
+    {"rows_per_transaction", FIELD_INT, PHASE(rows_per_transaction), .fallback = "1", .min = 1,
+        .max = 1000, .help = "tokens in one transaction"},
+    {"recovery", FIELD_SHARE, PHASE(recovery), .fallback = "0",
+        .help = "share of tokens that are password_recovery"},
+    {"rollback", FIELD_SHARE, PHASE(rollback), .fallback = "0",
+        .help = "share of transactions that are rolled back"},
+    {"hold_open", FIELD_MAP, .fallback = "{share: 0, for: 0s}", .table = &hold_table,
+        .help = "transactions kept open, so that ids commit out of order"},
+    {"ineligible", FIELD_SHARE, PHASE(ineligible), .fallback = "0",
+        .help = "share of tokens made expired, consumed or suspended"},
+    {"unsendable", FIELD_SHARE, PHASE(unsendable), .fallback = "0",
+        .help = "share of tokens that the wire cannot carry"},
+};
+
+static const struct table load_table = TABLE(load_fields, struct load_phase);
+
+// Parameters of the verbs that this version cannot do.
+#define LATER(key)                                                                                 \
+    {                                                                                              \
+        key, FIELD_REFUSED, NOT_STORED,                                                            \
+            .optional = true,                                                                      \
+            .help = "the fault verbs that take it cannot be done in this version"                  \
+    }
+
+static const struct field fault_fields[] = {
+    {"at", FIELD_DURATION, FAULT(at_ns), .min = 0, .max = 24 * HOUR,
+        .help = "when it starts, counted from the start of the load"},
+    {"every", FIELD_DURATION, FAULT(every_ns), .optional = true, .min = NS_PER_MS, .max = 24 * HOUR,
+        .help = "how long until it starts again"},
+    {"until", FIELD_DURATION, FAULT(until_ns), .optional = true, .min = NS_PER_MS, .max = 24 * HOUR,
+        .help = "the last time it may start; without it, the end of the load"},
+    {"do", FIELD_VERB, FAULT(verb), .help = "what happens: a fault verb"},
+    {"target", FIELD_WORD, FAULT(target), .fallback = "collector", .words = targets,
+        .param = PARAM_TARGET, .help = "whose backends: collector, load or all"},
+    {"for", FIELD_DURATION, FAULT(for_ns), .optional = true, .min = NS_PER_MS, .max = HOUR,
+        .param = PARAM_FOR, .help = "how long it lasts"},
+    {"instance", FIELD_INT, FAULT(instance), .fallback = "all", .min = 0, .max = 63,
+        .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
+    LATER("through"),
+    LATER("direction"),
+    LATER("by"),
+    LATER("jitter"),
+    LATER("rate"),
+    LATER("reset"),
+    LATER("message"),
+    LATER("n"),
+    LATER("side"),
+    LATER("prepared"),
+    LATER("database"),
+    LATER("to"),
+};
+
+static const struct table fault_table = TABLE(fault_fields, struct fault_spec);
+
+static const struct field scenario_fields[] = {
+    {"name", FIELD_STRING, AT(name), .help = "the file's name without .yaml"},
+    {"summary", FIELD_STRING, AT(summary), .help = "one line: which promise this proves"},
+    {"tags", FIELD_STRINGS, AT(tags), .fallback = "[]", .help = "words for `run --tag`"},
+    {"seed", FIELD_SEED, AT(seed), .fallback = "1", .min = 0, .max = SEED_MAX,
+        .help = "the same seed gives the same plan"},
+    {"postgres", FIELD_MAP, .fallback = "{}", .table = &postgres_table, .help = "the server"},
+    {"collector", FIELD_MAP, .fallback = "{}", .table = &collector_table,
+        .help = "the collector under test"},
+    {"load", FIELD_ITEMS, AT(load), .table = &load_table, .help = "phases, one after another"},
+    {"faults", FIELD_ITEMS, AT(faults), .fallback = "[]", .table = &fault_table,
+        .help = "what is broken, and when"},
+    {"drain", FIELD_DURATION, AT(drain_ns), .fallback = "10s", .min = 0, .max = HOUR,
+        .help = "longest time to finish after load and faults"},
+    {"recovery_limit", FIELD_DURATION, AT(recovery_limit_ns), .fallback = "5s", .min = NS_PER_MS,
+        .max = HOUR, .help = "longest time from a fault's end until fresh tokens come out"},
+    {"slack", FIELD_DURATION, AT(slack_ns), .fallback = "auto", .min = NS_PER_MS, .max = MINUTE,
+        .words = slacks, .help = "what 'late' tolerates; auto measures it beside the run"},
+    {"allow", FIELD_ALLOW, AT(allow), .fallback = "{}",
+        .help = "invariants that may be broken: any, or how often"},
+    {"expect", FIELD_EXPECT, AT(expect), .fallback = "{}", .help = "metrics and their objectives"},
+};
+
+const struct table scenario_table = TABLE(scenario_fields, struct scenario);

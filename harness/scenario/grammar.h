@@ -1,0 +1,59 @@
+// The scenario file's grammar as data: one table per map, one row per key. The
+// rows drive decoding, defaults, unknown-key errors, writing and help.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum field_type {
+    FIELD_STRING,   // char *; one line, not empty
+    FIELD_STRINGS,  // char **, NULL-terminated
+    FIELD_WORD,     // an enum: one of `words`
+    FIELD_BOOL,     // bool
+    FIELD_INT,      // int, or one of `words`
+    FIELD_SEED,     // uint64_t
+    FIELD_SHARE,    // double, 0 to 1
+    FIELD_RATE,     // two doubles, from and to
+    FIELD_DURATION, // int64_t ns, or one of `words`
+    FIELD_VERB,     // const struct verb *
+    FIELD_SETTINGS, // struct settings
+    FIELD_ALLOW,    // struct allowance * and its size_t count
+    FIELD_EXPECT,   // struct expectation * and its size_t count
+    FIELD_ITEMS,    // a list of `table` maps: an array and its size_t count
+    FIELD_MAP,      // a `table` of its own, in the same struct
+    FIELD_REFUSED,  // known, not possible; `help` says why
+};
+
+// A word that stands for a value. `refusal` is the reason why this version
+// cannot do it, NULL when it can.
+struct word {
+    const char *name;
+    int64_t value;
+    const char *refusal;
+};
+
+struct table;
+
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset;            // in the struct; NOT_STORED when only checked
+    const char *fallback;     // the default as it would be written; NULL: required
+    bool optional;            // no default either: absent leaves zero
+    int64_t min, max;         // of a number or a duration
+    const struct word *words; // ends with a NULL name
+    const struct table *table;
+    unsigned param; // of enum verb_param: only for verbs that take it
+    const char *help;
+};
+
+#define NOT_STORED SIZE_MAX
+
+struct table {
+    const struct field *fields;
+    size_t count;
+    size_t size; // of the struct that a list item fills
+};
+
+extern const struct table scenario_table;

@@ -1,0 +1,96 @@
+#include "scenario/metrics.h"
+
+#include <string.h>
+
+#define COUNTER(id, name, help) [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, false, help}
+#define INVARIANT(id, name, help) [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, true, help}
+#define MEASURE(id, name, unit, help) [METRIC_##id] = {METRIC_##id, name, unit, false, help}
+
+const struct metric metrics[METRIC_COUNT] = {
+    COUNTER(ATTEMPTED, "attempted", "tokens whose insert was sent"),
+    COUNTER(COMMITTED, "committed", "tokens whose COMMIT was acknowledged"),
+    COUNTER(ROLLED_BACK, "rolled_back", "tokens rolled back or failed for certain"),
+    COUNTER(UNKNOWN, "unknown", "tokens whose connection died before COMMIT was answered"),
+    COUNTER(EXPECTED, "expected", "tokens that had to be delivered"),
+    COUNTER(UNDELIVERABLE, "undeliverable", "tokens that the wire cannot carry"),
+    COUNTER(DELIVERED, "delivered", "tokens found in a valid line"),
+    INVARIANT(LOST, "lost", "expected and not delivered when the drain ended"),
+    INVARIANT(PHANTOM, "phantom", "delivered though rolled back or never attempted"),
+    INVARIANT(PREMATURE, "premature", "delivered before its COMMIT was sent"),
+    INVARIANT(INELIGIBLE, "ineligible", "delivered though expired, consumed or suspended"),
+    INVARIANT(DUPLICATED, "duplicated", "deliveries beyond a token's first"),
+    INVARIANT(VANISHED, "vanished", "acknowledged, but gone from the database"),
+    INVARIANT(OVER_LIMIT, "over_limit", "lines that hold more than the batch limit"),
+    INVARIANT(EARLY, "early", "short lines sent before the batch timeout had passed"),
+    INVARIANT(LATE, "late", "tokens that waited longer than batch timeout and slack"),
+    INVARIANT(OUT_OF_ORDER, "out_of_order", "tokens overtaken by one that was committed later"),
+    INVARIANT(TORN, "torn", "lines that are incomplete or cannot be parsed"),
+    INVARIANT(FORGED, "forged", "tokens with a bad signature or fields of another"),
+    COUNTER(RECOVERED, "recovered", "unknown tokens that were delivered"),
+    COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
+    COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
+    INVARIANT(UNPLANNED_EXIT, "unplanned_exit", "exits of the collector that were not planned"),
+    INVARIANT(UNRECOVERED, "unrecovered", "faults after which no fresh token came out in time"),
+    INVARIANT(BUSY_IDLE, "busy_idle", "idle phases in which the collector did not rest"),
+    INVARIANT(LEAK, "leak", "processes whose memory grew over the run"),
+    INVARIANT(END_STATE, "end_state", "places where the collector's tables contradict the ledger"),
+    MEASURE(LATENCY_P50, "latency.p50", UNIT_MS, "intended insert to line read, median"),
+    MEASURE(LATENCY_P90, "latency.p90", UNIT_MS, "intended insert to line read, 90% below"),
+    MEASURE(LATENCY_P99, "latency.p99", UNIT_MS, "intended insert to line read, 99% below"),
+    MEASURE(LATENCY_P999, "latency.p999", UNIT_MS, "intended insert to line read, 99.9% below"),
+    MEASURE(LATENCY_MAX, "latency.max", UNIT_MS, "intended insert to line read, the longest"),
+    MEASURE(LATENCY_MEAN, "latency.mean", UNIT_MS, "intended insert to line read, on average"),
+    MEASURE(COMMIT_LATENCY_P50, "latency.from_commit.p50", UNIT_MS,
+        "acknowledged commit to line read, median"),
+    MEASURE(COMMIT_LATENCY_P90, "latency.from_commit.p90", UNIT_MS,
+        "acknowledged commit to line read, 90% below"),
+    MEASURE(COMMIT_LATENCY_P99, "latency.from_commit.p99", UNIT_MS,
+        "acknowledged commit to line read, 99% below"),
+    MEASURE(COMMIT_LATENCY_P999, "latency.from_commit.p999", UNIT_MS,
+        "acknowledged commit to line read, 99.9% below"),
+    MEASURE(COMMIT_LATENCY_MAX, "latency.from_commit.max", UNIT_MS,
+        "acknowledged commit to line read, the longest"),
+    MEASURE(COMMIT_LATENCY_MEAN, "latency.from_commit.mean", UNIT_MS,
+        "acknowledged commit to line read, on average"),
+    MEASURE(RATE_OFFERED, "rate.offered", UNIT_PER_S, "tokens that the plan asks for"),
+    MEASURE(RATE_ACHIEVED, "rate.achieved", UNIT_PER_S, "tokens committed"),
+    MEASURE(RATE_DELIVERED, "rate.delivered", UNIT_PER_S, "tokens delivered"),
+    MEASURE(RECOVERY_MAX, "recovery.max", UNIT_MS,
+        "longest time from a fault's end until fresh tokens came out"),
+    MEASURE(
+        COLLECTOR_DEATHS, "collector.deaths", UNIT_COUNT, "processes that ended, planned or not"),
+    MEASURE(COLLECTOR_RECONNECTS, "collector.reconnects", UNIT_COUNT,
+        "new sessions of the collector after its first"),
+    MEASURE(COLLECTOR_BATCHES, "collector.batches", UNIT_COUNT, "lines written"),
+    MEASURE(COLLECTOR_RSS_MAX_KB, "collector.rss_max_kb", UNIT_KB, "largest resident memory"),
+    MEASURE(COLLECTOR_CPU_S, "collector.cpu_s", UNIT_S, "processor time of all processes"),
+    MEASURE(GENERATOR_LAG_P99_MS, "generator.lag_p99_ms", UNIT_MS,
+        "how far the harness's own inserts lagged behind the plan, 99% below"),
+    MEASURE(
+        GENERATOR_DROPPED, "generator.dropped", UNIT_COUNT, "planned inserts that were never sent"),
+};
+
+const struct metric *metric_find(const char *name)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return NULL;
+}
+
+const char *metric_unit_name(enum metric_unit unit)
+{
+    switch (unit) {
+    case UNIT_COUNT:
+        return "";
+    case UNIT_KB:
+        return "kB";
+    case UNIT_MS:
+        return "ms";
+    case UNIT_S:
+        return "s";
+    case UNIT_PER_S:
+        return "1/s";
+    }
+    return "";
+}

@@ -1,0 +1,85 @@
+// What a run measures, by the names that `expect`, `allow`, result.json,
+// `mailproof list` and the report use: one table for all of them.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// In the order of the table, so that metrics[id].id == id.
+enum metric_id {
+    METRIC_ATTEMPTED,
+    METRIC_COMMITTED,
+    METRIC_ROLLED_BACK,
+    METRIC_UNKNOWN,
+    METRIC_EXPECTED,
+    METRIC_UNDELIVERABLE,
+    METRIC_DELIVERED,
+    METRIC_LOST,
+    METRIC_PHANTOM,
+    METRIC_PREMATURE,
+    METRIC_INELIGIBLE,
+    METRIC_DUPLICATED,
+    METRIC_VANISHED,
+    METRIC_OVER_LIMIT,
+    METRIC_EARLY,
+    METRIC_LATE,
+    METRIC_OUT_OF_ORDER,
+    METRIC_TORN,
+    METRIC_FORGED,
+    METRIC_RECOVERED,
+    METRIC_EXPIRED_UNSENT,
+    METRIC_PASSED,
+    METRIC_UNPLANNED_EXIT,
+    METRIC_UNRECOVERED,
+    METRIC_BUSY_IDLE,
+    METRIC_LEAK,
+    METRIC_END_STATE,
+    METRIC_LATENCY_P50,
+    METRIC_LATENCY_P90,
+    METRIC_LATENCY_P99,
+    METRIC_LATENCY_P999,
+    METRIC_LATENCY_MAX,
+    METRIC_LATENCY_MEAN,
+    METRIC_COMMIT_LATENCY_P50,
+    METRIC_COMMIT_LATENCY_P90,
+    METRIC_COMMIT_LATENCY_P99,
+    METRIC_COMMIT_LATENCY_P999,
+    METRIC_COMMIT_LATENCY_MAX,
+    METRIC_COMMIT_LATENCY_MEAN,
+    METRIC_RATE_OFFERED,
+    METRIC_RATE_ACHIEVED,
+    METRIC_RATE_DELIVERED,
+    METRIC_RECOVERY_MAX,
+    METRIC_COLLECTOR_DEATHS,
+    METRIC_COLLECTOR_RECONNECTS,
+    METRIC_COLLECTOR_BATCHES,
+    METRIC_COLLECTOR_RSS_MAX_KB,
+    METRIC_COLLECTOR_CPU_S,
+    METRIC_GENERATOR_LAG_P99_MS,
+    METRIC_GENERATOR_DROPPED,
+    METRIC_COUNT,
+};
+
+enum metric_unit {
+    UNIT_COUNT, // a bare number
+    UNIT_KB,    // a bare number
+    UNIT_MS,    // written as a duration
+    UNIT_S,     // written as a duration
+    UNIT_PER_S, // written as a rate
+};
+
+struct metric {
+    enum metric_id id;
+    const char *name;
+    enum metric_unit unit;
+    bool invariant; // must be 0 (or within its bound) unless `allow` says otherwise
+    const char *help;
+};
+
+extern const struct metric metrics[METRIC_COUNT];
+
+// NULL when there is no such metric.
+const struct metric *metric_find(const char *name);
+
+// "ms", "1/s", "" for a count.
+const char *metric_unit_name(enum metric_unit unit);

@@ -1,0 +1,150 @@
+#include "scenario/overrides.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Below these a key may hold dots, and values are free text.
+static const char *const free_names[] = {"expect", "allow", "collector.env", "postgres.settings"};
+
+struct walk {
+    struct origin origin;
+    const char *path; // what is left of "load.0.for=1s", from the key on
+    const char *done; // where it began
+    const char *end;  // its '='
+};
+
+static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return err_set(e, ERR_USAGE, "--set %s: %s", w->origin.set, text);
+}
+
+static bool is_number(const char *s)
+{
+    for (const char *p = s; *p; p++)
+        if (!isdigit((unsigned char)*p))
+            return false;
+    return *s != '\0' && strlen(s) <= 4;
+}
+
+// True when what has been walked so far is one of free_names.
+static bool below_free_name(const struct walk *w)
+{
+    size_t len = w->path > w->done ? (size_t)(w->path - w->done) - 1 : 0;
+
+    for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
+        if (strlen(free_names[i]) == len && memcmp(free_names[i], w->done, len) == 0)
+            return true;
+    return false;
+}
+
+// Takes the next piece of the path; false when it is empty or too long.
+static bool next_piece(struct walk *w, char *piece, size_t size)
+{
+    bool rest = below_free_name(w);
+    const char *p = w->path;
+
+    while (p < w->end && (rest || *p != '.'))
+        p++;
+    size_t len = (size_t)(p - w->path);
+    if (len == 0 || len >= size)
+        return false;
+    memcpy(piece, w->path, len);
+    piece[len] = '\0';
+    w->path = p < w->end ? p + 1 : p;
+    return true;
+}
+
+static struct node *add_child(struct node *at, const char *key, const struct walk *w)
+{
+    // What comes next tells a list from a map; at the end it is replaced anyway.
+    bool list = w->path < w->end && isdigit((unsigned char)*w->path) && !below_free_name(w);
+    struct node *n = node_new(list ? NODE_LIST : NODE_MAP, NULL, &w->origin);
+
+    if (n && !node_add(at, n, key, &w->origin)) {
+        node_free(n);
+        return NULL;
+    }
+    return n;
+}
+
+// One step down from `at`, making what is missing; NULL with *e filled.
+static struct node *step(struct walk *w, struct node *at, const char *piece, struct err *e)
+{
+    struct node *n;
+
+    if (at->kind == NODE_SCALAR) {
+        set_err(w, e, "nothing can stand below a single value, as '%s' would", piece);
+        return NULL;
+    }
+    if (at->kind == NODE_LIST) {
+        if (!is_number(piece)) {
+            set_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
+            return NULL;
+        }
+        size_t index = (size_t)atoi(piece);
+        if (index > at->count) {
+            set_err(
+                w, e, "the list has %zu items; number %zu would be the next", at->count, at->count);
+            return NULL;
+        }
+        n = index < at->count ? node_item(at, index) : add_child(at, NULL, w);
+    } else {
+        n = node_child(at, piece);
+        if (!n)
+            n = add_child(at, piece, w);
+    }
+    if (!n)
+        err_set(e, ERR_SYSTEM, "out of memory");
+    return n;
+}
+
+static struct node *parse_value(const struct walk *w, bool verbatim, struct err *e)
+{
+    const char *value = w->end + 1;
+    struct node *n = NULL;
+
+    if (verbatim || *value == '\0') {
+        n = node_new(NODE_SCALAR, value, &w->origin);
+        if (!n)
+            err_set(e, ERR_SYSTEM, "out of memory");
+    } else if (!node_parse(&n, value, strlen(value), &w->origin, e)) {
+        return NULL;
+    }
+    return n;
+}
+
+bool override_apply(struct node *root, const char *set, struct err *e)
+{
+    struct walk w = {.origin = {.set = set}, .path = set, .done = set, .end = strchr(set, '=')};
+    struct node *at = root;
+    bool verbatim = false;
+    size_t depth = 0;
+
+    if (!w.end || w.end == set)
+        return err_set(
+            e, ERR_USAGE, "--set %s: write a key, '=' and a value, such as load.0.for=1s", set);
+    while (w.path < w.end) {
+        char piece[128];
+        verbatim = below_free_name(&w);
+        if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
+            return set_err(&w, e, "this is no path; write one such as load.0.for");
+        at = step(&w, at, piece, e);
+        if (!at)
+            return false;
+    }
+    struct node *value = parse_value(&w, verbatim, e);
+    if (!value)
+        return false;
+    node_replace(at, value);
+    return true;
+}

@@ -1,0 +1,14 @@
+// --set key.path=value: changes the tree before it is decoded, so that an
+// option is checked by the same rules as the file and blamed by its own name.
+//
+// List items go by number; the number after the last one adds an item. Maps
+// that are missing on the way are made. The value is YAML, except below the
+// keys that hold free names (expect, allow, collector.env, postgres.settings):
+// there the rest of the path is one name and the value is taken as it stands,
+// so that `--set 'expect.latency.p99=>= 1ms'` needs no quotes within quotes.
+#pragma once
+
+#include "scenario/node.h"
+
+// `set` must outlive the tree. Fails with ERR_USAGE.
+MUST_USE bool override_apply(struct node *root, const char *set, struct err *e);

@@ -1,0 +1,117 @@
+#include "scenario/scenario.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario/check.h"
+#include "scenario/decode.h"
+#include "scenario/overrides.h"
+
+#define FILE_MAX ((size_t)1 << 20)
+
+static bool read_file(struct buf *text, const char *path, struct err *e);
+static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
+
+bool scenario_load(
+    struct scenario *s, const char *path, const struct overrides *sets, struct err *e)
+{
+    struct origin origin = {.file = path, .line = 1, .column = 1};
+    struct node *root = NULL;
+    struct buf text;
+    bool ok = false;
+
+    *s = (struct scenario){0};
+    buf_init(&text, FILE_MAX + 1);
+    if (!read_file(&text, path, e) || !node_parse(&root, buf_str(&text), text.len, &origin, e))
+        goto out;
+    ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
+         check_scenario(s, root, path, e);
+out:
+    node_free(root);
+    buf_fini(&text);
+    if (!ok)
+        scenario_fini(s);
+    return ok;
+}
+
+static bool read_file(struct buf *text, const char *path, struct err *e)
+{
+    FILE *file = fopen(path, "rb");
+
+    if (!file)
+        return err_sys(e, ERR_USAGE, "%s", path);
+    char *room = buf_reserve(text, FILE_MAX + 1);
+    if (!room) {
+        fclose(file);
+        return err_set(e, ERR_SYSTEM, "out of memory");
+    }
+    text->len = fread(room, 1, FILE_MAX + 1, file);
+    bool failed = ferror(file) != 0;
+    int why = errno;
+    fclose(file);
+    errno = why;
+    if (failed)
+        return err_sys(e, ERR_USAGE, "%s", path);
+    if (text->len > FILE_MAX)
+        return err_set(e, ERR_USAGE, "%s:1:1: the file is larger than 1 MiB, no scenario is", path);
+    return true;
+}
+
+static bool apply_all(struct node *root, const struct overrides *sets, struct err *e)
+{
+    for (size_t i = 0; sets && i < sets->count; i++)
+        if (!override_apply(root, sets->items[i], e))
+            return false;
+    return true;
+}
+
+static void free_strings(char **strings)
+{
+    for (size_t i = 0; strings && strings[i]; i++)
+        free(strings[i]);
+    free(strings);
+}
+
+static void free_settings(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        free(settings->items[i].name);
+        free(settings->items[i].value);
+    }
+    free(settings->items);
+}
+
+void scenario_fini(struct scenario *s)
+{
+    free(s->name);
+    free(s->summary);
+    free_strings(s->tags);
+    free(s->postgres.provider);
+    free_settings(&s->postgres.settings);
+    free_strings(s->collector.command);
+    free_settings(&s->collector.env);
+    for (size_t i = 0; i < s->load_count; i++)
+        free(s->load[i].name);
+    free(s->load);
+    free(s->faults);
+    for (size_t i = 0; i < s->allow_count; i++)
+        free(s->allow[i].invariant);
+    free(s->allow);
+    for (size_t i = 0; i < s->expect_count; i++) {
+        free(s->expect[i].metric);
+        free(s->expect[i].want);
+    }
+    free(s->expect);
+    *s = (struct scenario){0};
+}
+
+int64_t scenario_load_ns(const struct scenario *s)
+{
+    int64_t ns = 0;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        ns += s->load[i].for_ns;
+    return ns;
+}

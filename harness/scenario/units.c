@@ -1,0 +1,188 @@
+#include "scenario/units.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define DIGITS_MAX 9
+#define BILLION INT64_C(1000000000)
+
+static const struct unit {
+    const char *name;
+    int64_t ns;
+} units[] = {
+    {"us", NS_PER_US},
+    {"ms", NS_PER_MS},
+    {"s", NS_PER_S},
+    {"m", 60 * NS_PER_S},
+    {"h", 3600 * NS_PER_S},
+};
+
+// A decimal number as an integer and billionths, and where the text goes on.
+struct decimal {
+    int64_t whole;
+    int64_t billionths;
+    const char *end;
+};
+
+static const char *read_digits(const char *p, int64_t *value, int *digits)
+{
+    *value = 0;
+    *digits = 0;
+    for (; isdigit((unsigned char)*p); p++) {
+        if (++*digits > DIGITS_MAX)
+            return NULL;
+        *value = *value * 10 + (*p - '0');
+    }
+    return *digits > 0 ? p : NULL;
+}
+
+static bool read_decimal(const char *text, struct decimal *d)
+{
+    int digits;
+
+    *d = (struct decimal){0};
+    d->end = read_digits(text, &d->whole, &digits);
+    if (d->end && *d->end == '.' && isdigit((unsigned char)d->end[1])) {
+        d->end = read_digits(d->end + 1, &d->billionths, &digits);
+        for (; d->end && digits < DIGITS_MAX; digits++)
+            d->billionths *= 10;
+    }
+    return d->end != NULL;
+}
+
+// Correctly rounded up to 2^53 billionths, nine million: both integers are exact
+// there, and a quotient of exact numbers is rounded once.
+static double decimal_value(const struct decimal *d)
+{
+    return (double)(d->whole * BILLION + d->billionths) / (double)BILLION;
+}
+
+bool units_duration(const char *text, int64_t *ns, struct err *e)
+{
+    static const char hint[] = "write a duration such as 20s, 300ms or 5m";
+    struct decimal d;
+
+    if (!read_decimal(text, &d))
+        return err_set(e, ERR_USAGE, "'%s' is no duration; %s", text, hint);
+    if (*d.end == '\0')
+        return err_set(e, ERR_USAGE, "'%s' has no unit; %s", text, hint);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const struct unit *u = &units[i];
+        if (strcmp(u->name, d.end) != 0)
+            continue;
+        if (d.whole > INT64_MAX / 2 / u->ns)
+            return err_set(e, ERR_USAGE, "'%s' is longer than this program can count", text);
+        int64_t fraction =
+            u->ns >= BILLION ? d.billionths * (u->ns / BILLION) : d.billionths / (BILLION / u->ns);
+        *ns = d.whole * u->ns + fraction;
+        return true;
+    }
+    return err_set(
+        e, ERR_USAGE, "'%s' ends in an unknown unit; the units are us, ms, s, m and h", text);
+}
+
+bool units_count(const char *text, int64_t *count, struct err *e)
+{
+    char *end;
+
+    // strtoll would take blanks and signs as well.
+    if (!isdigit((unsigned char)*text) || strlen(text) > 18 ||
+        (*count = strtoll(text, &end, 10), *end != '\0'))
+        return err_set(e, ERR_USAGE, "'%s' is no whole number", text);
+    return true;
+}
+
+bool units_number(const char *text, double *number, struct err *e)
+{
+    struct decimal d;
+
+    if (!read_decimal(text, &d) || *d.end != '\0')
+        return err_set(e, ERR_USAGE, "'%s' is no number such as 3 or 0.25", text);
+    *number = decimal_value(&d);
+    return true;
+}
+
+// Reads "200/s" and tells where it ended.
+static bool read_rate(
+    const char *text, const char *p, double *rate, const char **end, struct err *e)
+{
+    static const char hint[] = "write a rate such as 200/s or a ramp such as 100/s..2000/s";
+    struct decimal d;
+
+    if (!read_decimal(p, &d))
+        return err_set(e, ERR_USAGE, "'%s' is no rate; %s", text, hint);
+    if (*d.end == '\0' || d.end[0] == '.')
+        return err_set(e, ERR_USAGE, "'%s' has no unit; %s", text, hint);
+    if (d.end[0] != '/' || d.end[1] != 's')
+        return err_set(e, ERR_USAGE, "'%s' is no rate; %s", text, hint);
+    *rate = decimal_value(&d);
+    *end = d.end + 2;
+    return true;
+}
+
+bool units_per_second(const char *text, double *rate, struct err *e)
+{
+    const char *end;
+
+    if (!read_rate(text, text, rate, &end, e))
+        return false;
+    return *end == '\0' || err_set(e, ERR_USAGE, "'%s' is no rate such as 200/s", text);
+}
+
+bool units_rate(const char *text, double *from, double *to, struct err *e)
+{
+    const char *end;
+
+    if (!read_rate(text, text, from, &end, e))
+        return false;
+    *to = *from;
+    if (strncmp(end, "..", 2) == 0 && !read_rate(text, end + 2, to, &end, e))
+        return false;
+    return *end == '\0' ||
+           err_set(e, ERR_USAGE, "'%s' is no rate such as 200/s or 100/s..2000/s", text);
+}
+
+bool units_comparison(const char *text, char comparison[3], const char **operand, struct err *e)
+{
+    // Longer ones first: "<" is the beginning of "<=".
+    static const char *const all[] = {"<=", ">=", "!=", "=", "<", ">"};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t len = strlen(all[i]);
+        if (strncmp(text, all[i], len) != 0)
+            continue;
+        snprintf(comparison, 3, "%s", all[i]);
+        *operand = text + len + strspn(text + len, " ");
+        return true;
+    }
+    return err_set(e, ERR_USAGE,
+        "'%s' compares nothing; begin with =, !=, <, <=, > or >=, such as \"= 0\"", text);
+}
+
+bool units_print_duration(struct buf *out, int64_t ns)
+{
+    if (ns % NS_PER_S == 0)
+        return buf_printf(out, "%llds", (long long)(ns / NS_PER_S));
+    if (ns % NS_PER_MS == 0)
+        return buf_printf(out, "%lldms", (long long)(ns / NS_PER_MS));
+    if (ns % NS_PER_US == 0)
+        return buf_printf(out, "%lldus", (long long)(ns / NS_PER_US));
+    return buf_printf(
+        out, "%lld.%03lldus", (long long)(ns / NS_PER_US), (long long)(ns % NS_PER_US));
+}
+
+bool units_print_number(struct buf *out, double number)
+{
+    char text[64];
+
+    for (int places = 0; places <= DIGITS_MAX; places++) {
+        snprintf(text, sizeof text, "%.*f", places, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    return buf_append_str(out, text);
+}

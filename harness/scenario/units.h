@@ -1,0 +1,34 @@
+// Numbers with units, as people write them. Errors (ERR_USAGE) quote the text
+// and say what would be right; where it stood is for the caller to add.
+//
+// Numbers are decimal, without sign or exponent, and hold at most nine digits
+// before and nine after the point, so that writing one gives back what was read.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+// "20s", "1.5ms": a number and one of us, ms, s, m, h. In nanoseconds.
+MUST_USE bool units_duration(const char *text, int64_t *ns, struct err *e);
+
+// "42": digits only.
+MUST_USE bool units_count(const char *text, int64_t *count, struct err *e);
+
+MUST_USE bool units_number(const char *text, double *number, struct err *e);
+
+// "200/s".
+MUST_USE bool units_per_second(const char *text, double *rate, struct err *e);
+
+// "200/s", or "100/s..2000/s" for a rate that changes from one to the other.
+MUST_USE bool units_rate(const char *text, double *from, double *to, struct err *e);
+
+// Splits "< 500ms" into "<" and what follows it and its blanks.
+MUST_USE bool units_comparison(
+    const char *text, char comparison[3], const char **operand, struct err *e);
+
+// The shortest text that reads back as the same value.
+bool units_print_duration(struct buf *out, int64_t ns);
+bool units_print_number(struct buf *out, double number);

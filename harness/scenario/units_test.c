@@ -1,0 +1,175 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scenario/suggest.h"
+#include "scenario/units.h"
+
+static void reads_durations(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+        const char *error;
+    } cases[] = {
+        {"20s", 20000000000, NULL},
+        {"300ms", 300000000, NULL},
+        {"5m", 300000000000, NULL},
+        {"1h", 3600000000000, NULL},
+        {"7us", 7000, NULL},
+        {"0s", 0, NULL},
+        {"1.5ms", 1500000, NULL},
+        {"0.25h", 900000000000, NULL},
+        {"0.000000001s", 1, NULL},
+        {"0.001us", 1, NULL},
+        {"20", 0, "'20' has no unit; write a duration such as 20s, 300ms or 5m"},
+        {"s", 0, "'s' is no duration; write a duration such as 20s, 300ms or 5m"},
+        {"-1s", 0, "'-1s' is no duration; write a duration such as 20s, 300ms or 5m"},
+        {"1 s", 0, "'1 s' ends in an unknown unit; the units are us, ms, s, m and h"},
+        {"1.s", 0, "'1.s' ends in an unknown unit; the units are us, ms, s, m and h"},
+        {"1e3s", 0, "'1e3s' ends in an unknown unit; the units are us, ms, s, m and h"},
+        {"3d", 0, "'3d' ends in an unknown unit; the units are us, ms, s, m and h"},
+        {"999999999h", 0, "'999999999h' is longer than this program can count"},
+        {"1234567890s", 0,
+            "'1234567890s' is no duration; write a duration such as 20s, 300ms or 5m"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err e = {0};
+        int64_t ns = 0;
+        bool ok = units_duration(cases[i].text, &ns, &e);
+        assert_int_equal(ok, cases[i].error == NULL);
+        assert_string_equal(e.text, cases[i].error ? cases[i].error : "");
+        assert_int_equal(ns, cases[i].ns);
+    }
+}
+
+static void writes_what_it_reads(void **state)
+{
+    static const char *const durations[] = {"0s", "90s", "1500ms", "20us", "0.001us", "86400s"};
+    static const char *const numbers[] = {"0", "0.05", "200", "0.333333333", "1000000", "1234.5"};
+    struct buf out;
+    struct err e;
+
+    (void)state;
+    buf_init(&out, 100);
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        int64_t ns;
+        assert_true(units_duration(durations[i], &ns, &e));
+        buf_clear(&out);
+        assert_true(units_print_duration(&out, ns));
+        assert_string_equal(buf_str(&out), durations[i]);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double number;
+        assert_true(units_number(numbers[i], &number, &e));
+        buf_clear(&out);
+        assert_true(units_print_number(&out, number));
+        assert_string_equal(buf_str(&out), numbers[i]);
+    }
+    buf_fini(&out);
+}
+
+static void reads_rates(void **state)
+{
+    static const struct {
+        const char *text;
+        double from, to;
+        const char *error;
+    } cases[] = {
+        {"200/s", 200, 200, NULL},
+        {"0.5/s", 0.5, 0.5, NULL},
+        {"100/s..2000/s", 100, 2000, NULL},
+        {"1.5/s..0/s", 1.5, 0, NULL},
+        {"200", 0, 0,
+            "'200' has no unit; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+        {"100..200/s", 0, 0,
+            "'100..200/s' has no unit; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+        {"200/m", 0, 0,
+            "'200/m' is no rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+        {"200/sec", 0, 0, "'200/sec' is no rate such as 200/s or 100/s..2000/s"},
+        {"fast", 0, 0,
+            "'fast' is no rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err e = {0};
+        double from = 0, to = 0;
+        bool ok = units_rate(cases[i].text, &from, &to, &e);
+        assert_int_equal(ok, cases[i].error == NULL);
+        assert_string_equal(e.text, cases[i].error ? cases[i].error : "");
+        if (ok) {
+            assert_true(from == cases[i].from);
+            assert_true(to == cases[i].to);
+        }
+    }
+}
+
+static void splits_comparisons(void **state)
+{
+    static const struct {
+        const char *text, *comparison, *operand;
+    } cases[] = {
+        {"= 0", "=", "0"},
+        {"< 500ms", "<", "500ms"},
+        {"<=1s", "<=", "1s"},
+        {">= 100/s", ">=", "100/s"},
+        {"!=   3", "!=", "3"},
+        {">", ">", ""},
+    };
+    const char *operand;
+    char comparison[3];
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(units_comparison(cases[i].text, comparison, &operand, &e));
+        assert_string_equal(comparison, cases[i].comparison);
+        assert_string_equal(operand, cases[i].operand);
+    }
+    assert_false(units_comparison("500ms", comparison, &operand, &e));
+}
+
+static void suggests_near_words_only(void **state)
+{
+    static const struct {
+        const char *word, *best;
+    } cases[] = {
+        {"conections", "connections"},
+        {"fro", "for"},
+        {"connections", "connections"},
+        {"weather", NULL},
+        {"x", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suggestion s;
+        suggest_init(&s, cases[i].word);
+        suggest_offer(&s, "for");
+        suggest_offer(&s, "connections");
+        suggest_offer(&s, "rate");
+        if (cases[i].best)
+            assert_string_equal(s.best, cases[i].best);
+        else
+            assert_null(s.best);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_durations),
+        cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(reads_rates),
+        cmocka_unit_test(splits_comparisons),
+        cmocka_unit_test(suggests_near_words_only),
+    };
+    return cmocka_run_group_tests_name("harness.units", tests, NULL, NULL);
+}

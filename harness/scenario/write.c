@@ -1,0 +1,244 @@
+// scenario_write: the tables that drive the reading, the other way round.
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "scenario/grammar.h"
+#include "scenario/scenario.h"
+#include "scenario/units.h"
+
+static void write_table(
+    const struct table *t, const void *base, int indent, bool item, struct buf *out);
+static void write_field(const struct field *f, const void *base, int indent, struct buf *out);
+
+bool scenario_write(const struct scenario *s, struct buf *out)
+{
+    write_table(&scenario_table, s, 0, false, out);
+    return !out->failed;
+}
+
+// Whether this struct has something to say for the field.
+static bool is_written(const struct field *f, const void *base)
+{
+    int64_t ns;
+
+    if (f->type == FIELD_REFUSED)
+        return false;
+    if (f->param) {
+        const struct fault_spec *fault = base;
+        if (!(fault->verb->params & f->param))
+            return false;
+    }
+    if (f->optional && f->type == FIELD_DURATION) {
+        memcpy(&ns, (const char *)base + f->offset, sizeof ns);
+        return ns != 0;
+    }
+    return true;
+}
+
+static void write_table(
+    const struct table *t, const void *base, int indent, bool item, struct buf *out)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct field *f = &t->fields[i];
+        if (!is_written(f, base))
+            continue;
+        if (item)
+            buf_printf(out, "%*s- %s:", indent - 2, "", f->key);
+        else
+            buf_printf(out, "%*s%s:", indent, "", f->key);
+        item = false;
+        write_field(f, base, indent + 2, out);
+    }
+}
+
+// Whether a text is safe without quotes for every YAML reader; some take words
+// like `on` for a truth value.
+static bool is_plain(const char *text)
+{
+    static const char *const truths[] = {
+        "on", "off", "yes", "no", "true", "false", "null", "y", "n"};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strcasecmp(truths[i], text) == 0)
+            return false;
+    return *text && strchr(letters, *text) && text[strspn(text, safe)] == '\0';
+}
+
+static void write_text(const char *text, struct buf *out)
+{
+    if (is_plain(text)) {
+        buf_append_str(out, text);
+        return;
+    }
+    buf_append_char(out, '"');
+    for (const char *p = text; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '"' || c == '\\')
+            buf_printf(out, "\\%c", c);
+        else if (c < ' ' || c == 0x7f)
+            buf_printf(out, "\\x%02X", c);
+        else
+            buf_append_char(out, *p);
+    }
+    buf_append_char(out, '"');
+}
+
+static void write_strings(char *const *strings, struct buf *out)
+{
+    buf_append_str(out, " [");
+    for (size_t i = 0; strings && strings[i]; i++) {
+        buf_append_str(out, i ? ", " : "");
+        write_text(strings[i], out);
+    }
+    buf_append_str(out, "]");
+}
+
+static void write_entry(const char *key, const char *value, int indent, struct buf *out)
+{
+    buf_printf(out, "\n%*s", indent, "");
+    write_text(key, out);
+    buf_append_str(out, ": ");
+    write_text(value, out);
+}
+
+static void write_settings(const struct settings *settings, int indent, struct buf *out)
+{
+    if (settings->count == 0)
+        buf_append_str(out, " {}");
+    for (size_t i = 0; i < settings->count; i++)
+        write_entry(settings->items[i].name, settings->items[i].value, indent, out);
+}
+
+static void write_allow(const struct scenario *s, int indent, struct buf *out)
+{
+    if (s->allow_count == 0)
+        buf_append_str(out, " {}");
+    for (size_t i = 0; i < s->allow_count; i++) {
+        const struct allowance *a = &s->allow[i];
+        if (a->most == INT64_MAX)
+            write_entry(a->invariant, "any", indent, out);
+        else
+            buf_printf(out, "\n%*s%s: %lld", indent, "", a->invariant, (long long)a->most);
+    }
+}
+
+static void write_expect(const struct scenario *s, int indent, struct buf *out)
+{
+    if (s->expect_count == 0)
+        buf_append_str(out, " {}");
+    for (size_t i = 0; i < s->expect_count; i++)
+        write_entry(s->expect[i].metric, s->expect[i].want, indent, out);
+}
+
+static void write_items(const struct field *f, const void *slot, int indent, struct buf *out)
+{
+    const char *items;
+    size_t count;
+
+    memcpy(&items, slot, sizeof items);
+    memcpy(&count, (const char *)slot + sizeof items, sizeof count);
+    buf_append_str(out, count == 0 ? " []\n" : "\n");
+    for (size_t i = 0; i < count; i++)
+        write_table(f->table, items + i * f->table->size, indent + 2, true, out);
+}
+
+static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
+{
+    for (const struct word *w = f->words; w && w->name; w++)
+        if (w->value == value && !w->refusal)
+            return buf_printf(out, " %s", w->name);
+    return false;
+}
+
+static void write_rate(const double rate[2], struct buf *out)
+{
+    buf_append_char(out, ' ');
+    units_print_number(out, rate[0]);
+    buf_append_str(out, "/s");
+    if (rate[1] == rate[0])
+        return;
+    buf_append_str(out, "..");
+    units_print_number(out, rate[1]);
+    buf_append_str(out, "/s");
+}
+
+static void write_number(const struct field *f, const void *slot, struct buf *out)
+{
+    int64_t value = f->type == FIELD_DURATION ? *(const int64_t *)slot : *(const int *)slot;
+
+    if (write_as_word(f, value, out))
+        return;
+    buf_append_char(out, ' ');
+    if (f->type == FIELD_DURATION)
+        units_print_duration(out, value);
+    else
+        buf_printf(out, "%lld", (long long)value);
+}
+
+// A value that fits on the line of its key.
+static void write_value(const struct field *f, const void *slot, struct buf *out)
+{
+    switch (f->type) {
+    case FIELD_STRING:
+        buf_append_char(out, ' ');
+        write_text(*(char *const *)slot, out);
+        break;
+    case FIELD_STRINGS:
+        write_strings(*(char **const *)slot, out);
+        break;
+    case FIELD_BOOL:
+        buf_append_str(out, *(const bool *)slot ? " true" : " false");
+        break;
+    case FIELD_SEED:
+        buf_printf(out, " %llu", (unsigned long long)*(const uint64_t *)slot);
+        break;
+    case FIELD_SHARE:
+        buf_append_char(out, ' ');
+        units_print_number(out, *(const double *)slot);
+        break;
+    case FIELD_RATE:
+        write_rate(slot, out);
+        break;
+    case FIELD_VERB:
+        buf_printf(out, " %s", (*(const struct verb *const *)slot)->name);
+        break;
+    default:
+        write_number(f, slot, out);
+        break;
+    }
+}
+
+static void write_field(const struct field *f, const void *base, int indent, struct buf *out)
+{
+    const void *slot = f->offset == NOT_STORED ? NULL : (const char *)base + f->offset;
+
+    switch (f->type) {
+    case FIELD_MAP:
+        buf_append_char(out, '\n');
+        write_table(f->table, base, indent, false, out);
+        return;
+    case FIELD_ITEMS:
+        write_items(f, slot, indent, out);
+        return;
+    case FIELD_SETTINGS:
+        write_settings(slot, indent, out);
+        break;
+    case FIELD_ALLOW:
+        write_allow(base, indent, out);
+        break;
+    case FIELD_EXPECT:
+        write_expect(base, indent, out);
+        break;
+    default:
+        if (slot)
+            write_value(f, slot, out);
+        else
+            buf_printf(out, " %s", f->fallback);
+        break;
+    }
+    buf_append_char(out, '\n');
+}
