@@ -1,0 +1,142 @@
+# shellcheck shell=sh
+# A PostgreSQL of a script's own; sourced, not run:
+#
+#   . "$SOURCE_DIR/ci/private-server.sh"
+#   at_exit 'kill "$collector"'        # optional; the last one runs first
+#   start_server                       # or: start_server -c fsync=on
+#   psql -c 'SELECT 1'                 # PGHOST, PGUSER and PGDATABASE are set
+#   crash_server; resume_server        # SIGKILL to all of it, then recovery
+#
+# The server listens on a socket inside its own folder and on nothing else, so
+# any number of them run side by side. However the script ends, short of
+# SIGKILL, its server is stopped and its folder removed. Where no PostgreSQL is
+# installed the script ends with 77, which ctest takes for "skipped".
+
+server_dir=
+server_pid=
+server_commands=
+
+# Runs a command when the script ends, before the server is stopped.
+at_exit()
+{
+    server_commands="$1; $server_commands"
+}
+
+start_server()
+{
+    # Whatever the caller's shell is set up to reach must not be reached.
+    unset PGSERVICE PGPORT PGPASSWORD PGOPTIONS PGSSLMODE PGTZ PGCLIENTENCODING
+    server_bindir=$(find_server_bindir) || {
+        echo "skipped: no PostgreSQL server here (set PG_BINDIR to the folder of initdb)"
+        exit 77
+    }
+    trap server_cleanup EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    # Not /tmp: that may be memory. Not the build folder: a socket's path has
+    # to stay under 107 bytes, and another user must be able to reach it.
+    server_dir=$(mktemp -d /var/tmp/mailproof-test.XXXXXX) || exit 70
+    if [ "$(id -u)" -eq 0 ]; then
+        chown "$(server_user):" "$server_dir"
+    fi
+    export PGHOST="$server_dir" PGUSER=postgres PGDATABASE=postgres PGCONNECT_TIMEOUT=60
+    (exec_as_server_user "$server_bindir/initdb" --pgdata="$server_dir/data" \
+        --username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync) \
+        >"$server_dir/initdb.log" 2>&1 || {
+        cat "$server_dir/initdb.log"
+        exit 70
+    }
+    server_settings="$*"
+    resume_server
+}
+
+# Starts the server again in the folder that it had.
+resume_server()
+{
+    # The settings are words without spaces, and are meant to be split. No
+    # fsync: nobody cuts the power of a unit test.
+    # shellcheck disable=SC2086
+    (exec_as_server_user "$server_bindir/postgres" -D "$server_dir/data" -k "$server_dir" \
+        -c listen_addresses= -c fsync=off -c shared_buffers=32MB $server_settings) \
+        >>"$server_dir/server.log" 2>&1 </dev/null &
+    server_pid=$!
+    server_deadline=$(($(date +%s) + 60))
+    until psql -qAtc 'SELECT 1' >/dev/null 2>&1; do
+        if ! kill -0 "$server_pid" 2>/dev/null || [ "$(date +%s)" -gt "$server_deadline" ]; then
+            echo "the test's PostgreSQL did not start:"
+            tail -n 20 "$server_dir/server.log"
+            exit 70
+        fi
+        sleep 0.05
+    done
+}
+
+# SIGKILL to the postmaster and to every process that it started.
+crash_server()
+{
+    # Stopped first, so that no child appears or is noticed to be gone while
+    # the others are being killed.
+    kill -STOP "$server_pid"
+    server_children=$(ps -o pid= --ppid "$server_pid")
+    # shellcheck disable=SC2086
+    kill -KILL "$server_pid" $server_children
+    wait "$server_pid" 2>/dev/null || true
+    server_pid=
+    # The data directory's lock goes only when its last process is gone.
+    for server_child in $server_children; do
+        while kill -0 "$server_child" 2>/dev/null; do sleep 0.02; done
+    done
+}
+
+find_server_bindir()
+{
+    # The highest version installed, where Debian keeps them.
+    server_newest=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null |
+        sort -V | tail -n 1)
+    for server_candidate in "${PG_BINDIR:-}" "$server_newest" \
+        "$(dirname "$(command -v initdb || echo /nowhere/initdb)")"; do
+        if [ -x "$server_candidate/initdb" ] && [ -x "$server_candidate/postgres" ]; then
+            echo "$server_candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+server_user()
+{
+    if id postgres >/dev/null 2>&1; then
+        echo postgres
+    else
+        echo nobody
+    fi
+}
+
+# PostgreSQL refuses to run as root. The command replaces the subshell that
+# this is called in, so that $! is the postmaster's own process id.
+exec_as_server_user()
+{
+    cd / || exit 70
+    if [ "$(id -u)" -eq 0 ]; then
+        exec setpriv --reuid="$(server_user)" --regid="$(id -g "$(server_user)")" \
+            --clear-groups -- "$@"
+    fi
+    exec "$@"
+}
+
+server_cleanup()
+{
+    server_status=$?
+    set +e
+    trap - EXIT
+    trap '' HUP INT TERM
+    eval "$server_commands"
+    if [ -n "$server_pid" ]; then
+        # Immediate: nobody will read this data again.
+        kill -QUIT "$server_pid" 2>/dev/null
+        wait "$server_pid" 2>/dev/null
+    fi
+    [ -n "$server_dir" ] && rm -rf "$server_dir"
+    exit "$server_status"
+}
