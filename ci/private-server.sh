@@ -22,6 +22,7 @@ at_exit()
     server_commands="$1; $server_commands"
 }
 
+# shellcheck disable=SC2120 # the settings may be left out
 start_server()
 {
     # Whatever the caller's shell is set up to reach must not be reached.

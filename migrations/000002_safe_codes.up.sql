@@ -1,0 +1,16 @@
+-- Mends: one code in 200,000 came out as '#####', because random() * 100000
+-- rounds up to a sixth digit that the picture has no room for; and random() is
+-- no secret.
+--
+-- Six random bytes are a number under 2^48, and its remainder by 100,000 is
+-- always five digits. Some codes are likelier than others by one part in 2.8
+-- billion, which nobody will live to measure. The bytes come from the same
+-- source as the token's secret. Codes that are already there stay as they are;
+-- tokens live for 15 minutes.
+
+BEGIN;
+
+ALTER TABLE tokens ALTER COLUMN code SET DEFAULT
+    lpad((('x' || encode(gen_random_bytes(6), 'hex'))::bit(48)::bigint % 100000)::text, 5, '0');
+
+COMMIT;

@@ -1,0 +1,5 @@
+BEGIN;
+
+CREATE INDEX jobs_last_seq_idx ON jobs (last_seq);
+
+COMMIT;

@@ -1,0 +1,453 @@
+#!/bin/sh
+# Takes databases up and down through the migrations and looks at what a
+# collector would deliver afterwards, not only at the schema.
+set -eu
+
+here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+# shellcheck source=ci/private-server.sh
+. "$here/ci/private-server.sh"
+
+failures=0
+latest=$(find "$here/migrations" -name '*.up.sql' | wc -l)
+
+main()
+{
+    start_server
+    for content in empty used; do
+        each_down_undoes_its_up "$content"
+    done
+    the_role_can_do_its_work_only # before other databases of this server need it
+    what_waited_is_delivered
+    transactions_older_than_the_cursor_are_delivered
+    status_changes
+    every_token_is_announced
+    codes_are_five_digits
+    unsendable_accounts_are_refused
+    time_goes_on_after_2038
+    an_older_pgcrypto_stays
+    moving_the_cursor_is_heap_only
+    [ "$failures" -eq 0 ] && echo "all migrations hold"
+}
+
+# --- the tests ---------------------------------------------------------------
+
+each_down_undoes_its_up() # empty | used
+{
+    new_database "undo_$1"
+    n=1
+    while [ "$n" -le "$latest" ]; do
+        if [ "$1" = used ] && [ "$n" -gt 1 ]; then
+            add_tokens "step$n"
+        fi
+        photograph >"$server_dir/before"
+        up "$n"
+        down "$n"
+        photograph >"$server_dir/after"
+        diff "$server_dir/before" "$server_dir/after" || failed "$1: down of $n leaves a trace"
+        up "$n"
+        n=$((n + 1))
+    done
+    down_to 0
+    same "$1: tables left when all is undone" 0 "$(sql "SELECT count(*) FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace")"
+}
+
+# Ids 1 to 4 were dequeued. Of the others 6 is consumed, 7 expired, 8 belongs to
+# a suspended account; 11 is a password recovery.
+what_waited_is_delivered()
+{
+    new_database waiting
+    up 1
+    add_accounts 1 10
+    sql "UPDATE jobs SET last_seq = 4;
+         UPDATE tokens SET consumed_at = 1 WHERE id = 6;
+         UPDATE tokens SET expires_at = 1 WHERE id = 7;
+         UPDATE accounts SET status = 'suspended' WHERE id = 8;
+         INSERT INTO tokens (action, account) VALUES ('password_recovery', 6)"
+    same "waiting at 000001" "5 9 10 11" "$(waiting_by_id)"
+
+    up_to_latest
+    same "waiting at the latest" "5 9 10 11" "$(waiting_by_xid)"
+    move_cursor 2
+    same "two were delivered" "10 11" "$(waiting_by_xid)"
+
+    # Two transactions whose ids and numbers run in opposite directions, and of
+    # which only the first is delivered: id 13, while id 12 goes on waiting.
+    sql "SELECT nextval('tokens_id_seq')" >/dev/null
+    sql "INSERT INTO tokens (action, account) VALUES ('password_recovery', 6)"
+    sql "INSERT INTO tokens (id, action, account) VALUES (12, 'password_recovery', 6)"
+    same "commit-safe order" "10 11 13 12" "$(waiting_by_xid)"
+    move_cursor 3
+    same "before going down" "12" "$(waiting_by_xid)"
+
+    down_to 1
+    same "the old cursor loses none" "12 13" "$(waiting_by_id)"
+    up_to_latest
+    same "up again" "12 13" "$(waiting_by_xid)"
+    move_cursor 2
+    down_to 1
+    same "nothing waits, the old cursor knows" "" "$(waiting_by_id)"
+    same "the highest id is the cursor" 13 "$(sql 'SELECT last_seq FROM jobs')"
+    sql "INSERT INTO tokens (action, account) VALUES ('password_recovery', 6)"
+    same "and the next token is seen" 14 "$(waiting_by_id)"
+}
+
+# One transaction has its number before 000004 and inserts after it; the other
+# has inserted before, so that the migration has to wait for it.
+transactions_older_than_the_cursor_are_delivered()
+{
+    new_database concurrent
+    up 1
+    up 2
+    up 3
+    add_accounts 1 3
+    sql "UPDATE jobs SET last_seq = 2"
+    open_session "$server_dir/early"
+    exec 3>"$server_dir/early"
+    echo "BEGIN; SELECT pg_current_xact_id();" >&3
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
+
+    open_session "$server_dir/midway"
+    exec 4>"$server_dir/midway"
+    echo "BEGIN; INSERT INTO accounts (email, login) VALUES ('m@x', 'm');" >&4
+    until_true "SELECT count(*) = 2 FROM pg_stat_activity
+        WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
+    up 4 &
+    migration=$!
+    until_true "SELECT count(*) = 1 FROM pg_locks
+        WHERE relation = 'tokens'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted"
+    echo "COMMIT;" >&4
+    exec 4>&-
+    wait "$migration"
+    same "old rows wait, the horizon stands" "3 4" "$(waiting_by_xid)"
+    move_cursor 2
+    add_accounts 11 11
+    same "younger than the open transaction" "" "$(waiting_by_xid)"
+
+    echo "INSERT INTO accounts (email, login) VALUES ('e@x', 'e'); COMMIT;" >&3
+    exec 3>&-
+    until_true "SELECT count(*) = 1 FROM accounts WHERE email = 'e@x'"
+    same "the old transaction comes first" "6 5" "$(waiting_by_xid)"
+    down 4
+    same "and down again loses none" "5 6" "$(waiting_by_id)"
+}
+
+# From, activated before or not, to; and what becomes of the account:
+# its status, then c(hanged) a(ctivated) s(uspended) u(nsuspended) where set.
+status_changes()
+{
+    new_database status
+    up_to_latest
+    sql "CREATE FUNCTION change(was account_status, activated int, unsuspended int,
+            becomes account_status) RETURNS text LANGUAGE plpgsql AS \$\$
+        DECLARE
+            a accounts;
+        BEGIN
+            DELETE FROM accounts;
+            INSERT INTO accounts (email, login, status, activated_at, suspended_at, unsuspended_at)
+                VALUES ('a', 'a', was, activated,
+                    CASE WHEN was = 'suspended' THEN 1 END, unsuspended);
+            UPDATE accounts SET status = becomes RETURNING * INTO a;
+            RETURN a.status || ' ' || CASE WHEN a.status_changed_at > 1 THEN 'c' ELSE '' END
+                || CASE WHEN a.activated_at IS NULL THEN '' WHEN a.activated_at = 1 THEN 'a'
+                   ELSE 'A' END
+                || CASE WHEN a.suspended_at IS NULL THEN '' WHEN a.suspended_at = 1 THEN 's'
+                   ELSE 'S' END
+                || CASE WHEN a.unsuspended_at IS NULL THEN '' WHEN a.unsuspended_at = 1 THEN 'u'
+                   ELSE 'U' END;
+        END \$\$"
+    # Capitals were set by the change itself.
+    transition provisioned NULL NULL provisioned 'provisioned '
+    transition provisioned NULL NULL active 'active cA'
+    transition provisioned NULL NULL suspended 'suspended cS'
+    transition active 1 NULL active 'active a'
+    transition active 1 1 suspended 'suspended caS'
+    transition suspended 1 NULL active 'active caU'
+    transition suspended NULL NULL active 'provisioned cU'
+    transition suspended NULL NULL suspended 'suspended s'
+
+    sql "DELETE FROM accounts; INSERT INTO accounts (email, login) VALUES ('b', 'b');
+         UPDATE tokens SET consumed_at = 1;"
+    same "using the activation link" "active t" "$(sql "SELECT status || ' ' ||
+        CASE WHEN activated_at > 1 THEN 't' ELSE 'f' END FROM accounts")"
+    sql "UPDATE accounts SET status = 'suspended'; UPDATE tokens SET consumed_at = NULL;
+         UPDATE tokens SET consumed_at = 1;"
+    same "does not lift a suspension" suspended "$(sql 'SELECT status FROM accounts')"
+    sql "INSERT INTO accounts (email, login, status) VALUES ('c', 'c', 'active')"
+    same "an active account gets no activation" 1 "$(sql 'SELECT count(*) FROM tokens')"
+}
+
+every_token_is_announced()
+{
+    new_database announce
+    up 1
+    up 2
+    same "folded at 000002" 1 "$(announcements two)"
+    up 3
+    same "each at 000003" 2 "$(announcements more)"
+}
+
+codes_are_five_digits()
+{
+    new_database codes
+    up 1
+    up 2
+    # A picture overflows once in 200,000; ten times as many show it.
+    code=$(sql "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+        WHERE adrelid = 'tokens'::regclass AND adnum = (SELECT attnum FROM pg_attribute
+            WHERE attrelid = adrelid AND attname = 'code')")
+    same "codes that are not five digits, and leading digits seen" "0 10" "$(sql "
+        SELECT count(*) FILTER (WHERE code !~ '^[0-9]{5}\$') || ' ' || count(DISTINCT left(code, 1))
+        FROM (SELECT $code AS code FROM generate_series(1, 200000)) c")"
+}
+
+unsendable_accounts_are_refused()
+{
+    new_database unsendable
+    up 1
+    sql "INSERT INTO accounts (email, login) VALUES ('old,bad@x', 'old')"
+    up_to_latest
+    for bad in ',' '"' '\n' '\r' '\t' '\u0001' '\u001f' '\u007f' '\u0080' '\u0085' '\u009f'; do
+        refused "email with $bad" "INSERT INTO accounts (email, login) VALUES (E'a${bad}b', 'a')"
+        refused "login with $bad" "INSERT INTO accounts (email, login) VALUES ('a', E'a${bad}b')"
+    done
+    sql "INSERT INTO accounts (email, login) VALUES (E'd''\u00e4 \u00a0;@x', 'd~\!')"
+    refused "a changed email" "UPDATE accounts SET email = 'a,b' WHERE login = 'old'"
+    refused "a changed login" "UPDATE accounts SET login = 'a,b' WHERE login = 'old'"
+    sql "UPDATE accounts SET status = 'suspended' WHERE login = 'old'"
+    sql "UPDATE accounts SET email = email, login = 'renamed' WHERE login = 'old'"
+    same "no token of a refused account" 2 "$(sql 'SELECT count(*) FROM tokens')"
+}
+
+# In a database of its own now() can be made to lie, and column defaults that
+# were made before believe it too.
+time_goes_on_after_2038()
+{
+    new_database future
+    up_to_latest
+    sql "CREATE OR REPLACE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE
+         AS \$\$ SELECT timestamptz '2040-01-01 00:00:00+00' \$\$"
+    sql "INSERT INTO accounts (email, login) VALUES ('f', 'f');
+         UPDATE tokens SET consumed_at = extract(epoch FROM now());
+         UPDATE accounts SET status = 'suspended';
+         INSERT INTO dead_letters (token, account, action, reason) VALUES (1, 1, 'activation', '')"
+    same "seconds of 2040" "2208988800 2208988800 2208988800 2208988800 2208989700 2208988800" "$(sql "
+        SELECT concat_ws(' ', a.created_at, activated_at, suspended_at, t.created_at, expires_at,
+            d.created_at) FROM accounts a, tokens t, dead_letters d")"
+    down 9
+    down 8
+    down 7
+    same "as late as an integer can be" "2147483647 2147483647" "$(sql "
+        SELECT concat_ws(' ', a.created_at, expires_at) FROM accounts a, tokens")"
+}
+
+the_role_can_do_its_work_only()
+{
+    new_database role
+    up_to_latest
+    add_accounts 1 1
+    sql "SET ROLE mailroom_collector;
+         SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;
+         UPDATE jobs SET last_seq = 1, last_xid = '5', epoch = epoch + 1 WHERE last_seq = 0;
+         INSERT INTO dead_letters (token, account, action, reason)
+             VALUES (1, 1, 'activation', 'test')" >/dev/null
+    for forbidden in "SELECT created_at FROM accounts" "SELECT * FROM dead_letters" \
+        "UPDATE tokens SET consumed_at = 1" "DELETE FROM tokens" "DELETE FROM jobs" \
+        "UPDATE jobs SET job_type = 'mailroom'" "UPDATE accounts SET status = 'active'" \
+        "INSERT INTO jobs VALUES ('mailroom', 1)" "TRUNCATE dead_letters"; do
+        denied "$forbidden"
+    done
+
+    new_database role_too
+    up_to_latest
+    down 9
+    same "the role stays while another database needs it" 1 "$(collector_roles)"
+    PGDATABASE=role
+    at=$latest
+    down 9
+    same "and goes with the last one" 0 "$(collector_roles)"
+}
+
+an_older_pgcrypto_stays()
+{
+    new_database extension
+    sql "CREATE EXTENSION pgcrypto"
+    up 1
+    down 1
+    same "pgcrypto that was here" 1 "$(sql "SELECT count(*) FROM pg_extension
+        WHERE extname = 'pgcrypto'")"
+}
+
+moving_the_cursor_is_heap_only()
+{
+    new_database hot
+    up_to_latest
+    same "updates of jobs that were heap-only" t "$(sql "UPDATE jobs SET last_seq = 1;
+        SELECT pg_stat_get_xact_tuples_hot_updated('jobs'::regclass) = 1" -1)"
+}
+
+# --- what they are made of ---------------------------------------------------
+
+sql() # statements
+{
+    sql_text=$1
+    shift
+    psql -v ON_ERROR_STOP=1 -qAtX "$@" -c "$sql_text"
+}
+
+new_database() # name
+{
+    sql "CREATE DATABASE $1 TEMPLATE template0"
+    PGDATABASE=$1
+    at=0
+}
+
+apply() # number, direction
+{
+    psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here/migrations/$(printf %06d "$1")"_*."$2.sql")" \
+        2>"$server_dir/notices" || {
+        cat "$server_dir/notices"
+        failed "migration $1 $2 in $PGDATABASE"
+    }
+}
+
+up() # number
+{
+    apply "$1" up
+    at=$1
+}
+
+down() # number
+{
+    apply "$1" down
+    at=$(($1 - 1))
+}
+
+up_to_latest()
+{
+    while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+}
+
+down_to() # number
+{
+    while [ "$at" -gt "$1" ]; do down "$at"; done
+}
+
+# The schema as pg_dump knows it, the roles that it does not know, and what the
+# accounts and tokens say. (The cursor may go back on the way down.)
+photograph()
+{
+    # Newer pg_dumps fence their output with a random word.
+    pg_dump --schema-only | sed '/^\\\(un\)\{0,1\}restrict /d'
+    collector_roles
+    [ "$at" -eq 0 ] || sql "SELECT a FROM accounts a ORDER BY id; SELECT id, action, secret, code,
+        account, expires_at, consumed_at, created_at FROM tokens ORDER BY id"
+}
+
+collector_roles()
+{
+    sql "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'"
+}
+
+add_accounts() # first, last
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'u' || n || '@x', 'u' || n
+         FROM generate_series($1, $2) n"
+}
+
+# A little of everything, so that each migration finds rows to carry over.
+add_tokens() # prefix
+{
+    sql "INSERT INTO accounts (email, login) SELECT '$1-' || n, '$1-' || n
+             FROM generate_series(1, 5) n;
+         UPDATE tokens SET consumed_at = 1 WHERE id % 5 = 2;
+         UPDATE tokens SET expires_at = 1 WHERE id % 5 = 3;
+         UPDATE jobs SET last_seq = (SELECT max(id) - 2 FROM tokens)"
+}
+
+eligible="consumed_at IS NULL AND expires_at > extract(epoch FROM now())
+    AND (action, status) IN (('activation', 'provisioned'), ('password_recovery', 'active'))"
+tokens="jobs, tokens JOIN accounts ON accounts.id = account"
+
+waiting_by_id()
+{
+    sql "SELECT string_agg(tokens.id::text, ' ' ORDER BY tokens.id) FROM $tokens
+         WHERE tokens.id > last_seq AND $eligible"
+}
+
+waiting_by_xid()
+{
+    sql "SELECT string_agg(tokens.id::text, ' ' ORDER BY xid, tokens.id) FROM $tokens
+         WHERE (xid, tokens.id) > (last_xid, last_seq)
+           AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND $eligible"
+}
+
+# What a collector does when it has delivered that many.
+move_cursor() # tokens
+{
+    sql "UPDATE jobs SET (last_xid, last_seq) = (SELECT xid, tokens.id FROM $tokens
+         WHERE (xid, tokens.id) > (last_xid, last_seq)
+           AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND $eligible
+         ORDER BY xid, tokens.id OFFSET $1 - 1 LIMIT 1)"
+}
+
+# A psql that takes its statements from a pipe, until that is closed.
+open_session() # path
+{
+    mkfifo "$1"
+    psql -qAtX <"$1" >/dev/null &
+}
+
+until_true() # query
+{
+    deadline=$(($(date +%s) + 60))
+    until [ "$(sql "$1")" = t ]; do
+        if [ "$(date +%s)" -gt "$deadline" ]; then
+            failed "never came true: $1"
+            exit 1
+        fi
+        sleep 0.02
+    done
+}
+
+transition() # from, activated_at, unsuspended_at, to, expected
+{
+    same "$1 to $4" "$5" "$(sql "SELECT change('$1', $2, $3, '$4')")"
+}
+
+# psql prints the announcements that reach its own session.
+announcements() # prefix
+{
+    psql -qAtX -c 'LISTEN token_insert' -c "INSERT INTO accounts (email, login)
+        VALUES ('$1a', '$1a'), ('$1b', '$1b')" | grep -c 'notification "token_insert"'
+}
+
+refused() # what, statement
+{
+    same "refuse $1" 23514 "$(sqlstate "$2")"
+}
+
+denied() # statement
+{
+    same "deny $1" 42501 "$(sqlstate "SET ROLE mailroom_collector; $1")"
+}
+
+sqlstate() # statement that fails
+{
+    psql -X -v VERBOSITY=sqlstate -qAt -c "$1" 2>&1 | sed -n 's/^ERROR:  //p'
+}
+
+same() # what, expected, got
+{
+    [ "$2" = "$3" ] || failed "$1: expected '$2', got '$3'"
+}
+
+failed() # message
+{
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+
+main
+[ "$failures" -eq 0 ]
