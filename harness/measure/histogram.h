@@ -12,9 +12,14 @@
 
 #include "base/err.h"
 
+// Buckets come in octaves of this many; every octave doubles their width.
+#define HISTOGRAM_OCTAVE 1024
+// Buckets for all of 0 … INT64_MAX: no histogram is longer.
+#define HISTOGRAM_MAX_LEN ((size_t)54 * HISTOGRAM_OCTAVE)
+
 struct histogram {
     int64_t *counts;
-    size_t count_len; // buckets allocated
+    size_t count_len; // buckets allocated: whole octaves, at least two
     int64_t total;
     int64_t min, max; // exact, not bucket bounds; 0 while empty
     double sum;       // of exact values, for the mean
@@ -30,12 +35,15 @@ bool histogram_merge(struct histogram *into, const struct histogram *from);
 
 // The highest value equivalent to the one at which at least `percentile` (0 to
 // 100) of all values lie at or below, as HdrHistogram defines it, but never
-// above the exact max; 0 while empty.
+// above the exact max; the exact min for 0; 0 while empty.
 int64_t histogram_percentile(const struct histogram *h, double percentile);
+// 0 while empty. The mean is exact; the deviation is that of the buckets'
+// middles around their own mean, so that equal values deviate by 0.
 double histogram_mean(const struct histogram *h);
 double histogram_stddev(const struct histogram *h);
 
-// The layout, for the files in hlog.h: index of a value and back.
+// The layout, for the files in hlog.h and hgrm.h: index of a value and back.
 size_t histogram_index(int64_t value);
 int64_t histogram_lowest_at(size_t index);
 int64_t histogram_highest_at(size_t index);
+int64_t histogram_middle_at(size_t index);

@@ -1,0 +1,66 @@
+#include "measure/hgrm.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define ROWS_PER_HALF 5
+
+// The percentile (0 to 100) of the row after the one at `level`; 100 where a
+// double holds nothing in between any more.
+static double next_level(double level)
+{
+    double halvings = floor(log2(100 / (100 - level))) + 1;
+    double next = level + 100 / (ROWS_PER_HALF * exp2(halvings));
+
+    return next > level ? next : 100;
+}
+
+static void row(struct buf *out, int64_t value, double unit, double level, int64_t seen)
+{
+    double share = level / 100;
+
+    buf_printf(out, "%12.3f %2.12f %10" PRId64, (double)value / unit, share, seen);
+    if (level < 100)
+        buf_printf(out, " %14.2f", 1 / (1 - share));
+    buf_append_char(out, '\n');
+}
+
+// Rows stop at the bucket that holds the last value; one at 100% closes them.
+static void rows(struct buf *out, const struct histogram *h, double unit)
+{
+    double level = 0;
+    int64_t seen = 0;
+
+    for (size_t i = 0; i < h->count_len && seen < h->total; i++) {
+        if (h->counts[i] == 0)
+            continue;
+        int64_t value = histogram_highest_at(i);
+        seen += h->counts[i];
+        double reached = 100 * (double)seen / (double)h->total;
+        bool last = seen == h->total;
+        while (level <= reached && level < 100) {
+            row(out, value, unit, level, seen);
+            level = next_level(level);
+            if (last)
+                break;
+        }
+        if (last)
+            row(out, value, unit, 100, seen);
+    }
+}
+
+bool hgrm_write(struct buf *out, const struct histogram *h, double unit)
+{
+    int64_t max = h->total > 0 ? histogram_highest_at(histogram_index(h->max)) : 0;
+
+    buf_printf(
+        out, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    rows(out, h, unit);
+    buf_printf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", histogram_mean(h) / unit,
+        histogram_stddev(h) / unit);
+    buf_printf(
+        out, "#[Max     = %12.3f, Total count    = %12" PRId64 "]\n", (double)max / unit, h->total);
+    buf_printf(out, "#[Buckets = %12zu, SubBuckets     = %12d]\n",
+        h->count_len / HISTOGRAM_OCTAVE - 1, 2 * HISTOGRAM_OCTAVE);
+    return !out->failed;
+}

@@ -1,0 +1,161 @@
+#include "measure/histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Grows to hold `index`. Whole octaves keep the number of moves below 54, and
+// the length a size that HdrHistogram itself would choose.
+static bool reach(struct histogram *h, size_t index)
+{
+    if (index < h->count_len)
+        return true;
+    size_t len = (index / HISTOGRAM_OCTAVE + 1) * HISTOGRAM_OCTAVE;
+    if (len < (size_t)2 * HISTOGRAM_OCTAVE)
+        len = (size_t)2 * HISTOGRAM_OCTAVE;
+    int64_t *counts = realloc(h->counts, len * sizeof *counts);
+    if (!counts)
+        return false;
+    memset(counts + h->count_len, 0, (len - h->count_len) * sizeof *counts);
+    h->counts = counts;
+    h->count_len = len;
+    return true;
+}
+
+bool histogram_init(struct histogram *h, int64_t highest, struct err *e)
+{
+    *h = (struct histogram){0};
+    if (!reach(h, histogram_index(highest)))
+        return err_sys(e, ERR_SYSTEM, "no memory for a histogram");
+    return true;
+}
+
+void histogram_fini(struct histogram *h)
+{
+    free(h->counts);
+    *h = (struct histogram){0};
+}
+
+void histogram_clear(struct histogram *h)
+{
+    int64_t *counts = h->counts;
+    size_t len = h->count_len;
+
+    if (counts)
+        memset(counts, 0, len * sizeof *counts);
+    *h = (struct histogram){.counts = counts, .count_len = len};
+}
+
+static void widen(struct histogram *h, int64_t min, int64_t max)
+{
+    if (h->total == 0 || min < h->min)
+        h->min = min;
+    if (h->total == 0 || max > h->max)
+        h->max = max;
+}
+
+bool histogram_record(struct histogram *h, int64_t value)
+{
+    if (value < 0)
+        value = 0;
+    size_t index = histogram_index(value);
+    if (!reach(h, index))
+        return false;
+    widen(h, value, value);
+    h->counts[index]++;
+    h->total++;
+    h->sum += (double)value;
+    return true;
+}
+
+bool histogram_merge(struct histogram *into, const struct histogram *from)
+{
+    if (from->total == 0)
+        return true;
+    size_t len = histogram_index(from->max) + 1;
+    if (!reach(into, len - 1))
+        return false;
+    widen(into, from->min, from->max);
+    for (size_t i = 0; i < len; i++)
+        into->counts[i] += from->counts[i];
+    into->total += from->total;
+    into->sum += from->sum;
+    return true;
+}
+
+int64_t histogram_percentile(const struct histogram *h, double percentile)
+{
+    if (!(percentile > 0))
+        return h->min;
+    if (percentile >= 100)
+        return h->max;
+    // 99.9 is no binary fraction: the nearest double may ask for one value more
+    // than the percentile does, so it is lowered by one step before it is used.
+    double rank = ceil(nextafter(percentile, 0) * (double)h->total / 100);
+    int64_t seen = 0;
+
+    for (size_t i = 0; i < h->count_len; i++) {
+        seen += h->counts[i];
+        if (h->counts[i] > 0 && (double)seen >= rank) {
+            int64_t value = histogram_highest_at(i);
+            return value < h->max ? value : h->max;
+        }
+    }
+    return h->max;
+}
+
+double histogram_mean(const struct histogram *h)
+{
+    return h->total > 0 ? h->sum / (double)h->total : 0;
+}
+
+double histogram_stddev(const struct histogram *h)
+{
+    double sum = 0, squares = 0;
+
+    if (h->total == 0)
+        return 0;
+    for (size_t i = 0; i < h->count_len; i++)
+        sum += (double)h->counts[i] * (double)histogram_middle_at(i);
+    double mean = sum / (double)h->total;
+    for (size_t i = 0; i < h->count_len; i++) {
+        double off = (double)histogram_middle_at(i) - mean;
+        squares += (double)h->counts[i] * off * off;
+    }
+    return sqrt(squares / (double)h->total);
+}
+
+// By how many bits a value of this bucket was shifted to the right. The first
+// two octaves, 0 … 2047, are exact.
+static unsigned shift_at(size_t index)
+{
+    size_t octave = index / HISTOGRAM_OCTAVE;
+
+    return octave > 0 ? (unsigned)octave - 1 : 0;
+}
+
+size_t histogram_index(int64_t value)
+{
+    uint64_t v = value > 0 ? (uint64_t)value : 0;
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | (2 * HISTOGRAM_OCTAVE - 1));
+    unsigned shift = bits - 11; // eleven bits remain: 2 * HISTOGRAM_OCTAVE
+
+    return (size_t)shift * HISTOGRAM_OCTAVE + (size_t)(v >> shift);
+}
+
+int64_t histogram_lowest_at(size_t index)
+{
+    unsigned shift = shift_at(index);
+
+    return (int64_t)(index - (size_t)shift * HISTOGRAM_OCTAVE) << shift;
+}
+
+int64_t histogram_highest_at(size_t index)
+{
+    return histogram_lowest_at(index) + ((INT64_C(1) << shift_at(index)) - 1);
+}
+
+int64_t histogram_middle_at(size_t index)
+{
+    return histogram_lowest_at(index) + ((INT64_C(1) << shift_at(index)) >> 1);
+}

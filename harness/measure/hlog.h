@@ -1,0 +1,24 @@
+// HdrHistogram logs (.hlog, format 1.3): intervals of latencies that any tool
+// of that family opens. Values are nanoseconds; the log speaks of seconds since
+// its start and of milliseconds, because that is what the readers expect.
+#pragma once
+
+#include "base/buf.h"
+#include "measure/histogram.h"
+
+// The lines above the intervals. `comment` is one line for people; what does
+// not fit into 126 characters is cut, because the C reader stops there.
+MUST_USE bool hlog_write_header(
+    struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);
+
+struct hlog_interval {
+    const char *tag; // NULL for none; no comma and no white space
+    int64_t from_ns; // since the start of the log
+    int64_t length_ns;
+    const struct histogram *histogram;
+};
+
+// One line. On failure (a tag that would forge fields, no room) nothing is
+// appended.
+MUST_USE bool hlog_write_interval(
+    struct buf *out, const struct hlog_interval *interval, struct err *e);

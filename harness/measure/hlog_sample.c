@@ -1,0 +1,79 @@
+// Writes a histogram log to the file in argv[1], and the distribution of all
+// its untagged intervals together to argv[2], for readers we did not write.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "measure/hgrm.h"
+#include "measure/hlog.h"
+
+#define INTERVALS 20
+
+static void die(const char *text)
+{
+    fprintf(stderr, "hlog_sample: %s\n", text);
+    exit(1);
+}
+
+// Latencies as they come: mostly a few milliseconds, now and then a minute.
+static int64_t latency_ns(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uint64_t r = *state >> 33;
+
+    return (int64_t)(r % 1000 == 0 ? r * 30 : r % 7 == 0 ? r / 50 : r / 1000);
+}
+
+static void add_interval(struct buf *log, struct histogram *all, int second, uint64_t *random)
+{
+    struct histogram h;
+    struct err e;
+
+    if (!histogram_init(&h, 0, &e))
+        die(e.text);
+    for (int i = 0; i < second * 500; i++) // the first interval is empty
+        if (!histogram_record(&h, latency_ns(random)))
+            die("no memory");
+    if (!histogram_merge(all, &h))
+        die("no memory");
+    const struct hlog_interval plain = {NULL, second * NS_PER_S, NS_PER_S, &h};
+    const struct hlog_interval tagged = {"e2e", second * NS_PER_S, NS_PER_S, &h};
+    if (!hlog_write_interval(log, &plain, &e) || !hlog_write_interval(log, &tagged, &e))
+        die(e.text);
+    histogram_fini(&h);
+}
+
+static void save(const struct buf *content, const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    if (!f || fwrite(content->data, 1, content->len, f) != content->len || fclose(f) != 0)
+        die(path);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t random = 42;
+    struct histogram all;
+    struct buf log, distribution;
+    struct err e;
+
+    if (argc != 3)
+        die("usage: hlog_sample LOG DISTRIBUTION");
+    buf_init(&log, 16 << 20);
+    buf_init(&distribution, 1 << 20);
+    if (!histogram_init(&all, 0, &e) ||
+        !hlog_write_header(&log, "hlog_sample", INT64_C(1770000000) * NS_PER_S, &e))
+        die(e.text);
+    for (int second = 0; second < INTERVALS; second++)
+        add_interval(&log, &all, second, &random);
+    if (!hgrm_write(&distribution, &all, 1e6))
+        die("the distribution is too long");
+    save(&log, argv[1]);
+    save(&distribution, argv[2]);
+    histogram_fini(&all);
+    buf_fini(&log);
+    buf_fini(&distribution);
+    return 0;
+}
