@@ -210,22 +210,59 @@ static void lies_inside_are_refused(void **state)
         refuse_because(cases[i].text, strlen(cases[i].text), cases[i].reason);
 }
 
+// What a writer does after it has put the counts down, for counts no writer has.
+static size_t wrap(char *text, const unsigned char *plain, size_t plain_len)
+{
+    unsigned char packed[2048] = {0x1c, 0x84, 0x93, 0x14};
+    uLongf len = sizeof packed - 8;
+
+    assert_int_equal(compress(packed + 8, &len, plain, plain_len), Z_OK);
+    packed[6] = (unsigned char)(len >> 8);
+    packed[7] = (unsigned char)len;
+    return (size_t)EVP_EncodeBlock((unsigned char *)text, packed, (int)len + 8);
+}
+
 // A kilobyte that would become a megabyte is given up at the longest that a
 // histogram can be.
 static void bombs_are_refused(void **state)
 {
     (void)state;
-    unsigned char packed[2048] = {0x1c, 0x84, 0x93, 0x14}, text[4096];
-    uLongf len = sizeof packed - 8, megabyte = 1 << 20;
-    Bytef *zeros = calloc(1, megabyte);
+    char text[4096];
+    size_t megabyte = 1 << 20;
+    unsigned char *zeros = calloc(1, megabyte);
 
     assert_non_null(zeros);
-    assert_int_equal(compress(packed + 8, &len, zeros, megabyte), Z_OK);
-    packed[6] = (unsigned char)(len >> 8);
-    packed[7] = (unsigned char)len;
-    int used = EVP_EncodeBlock(text, packed, (int)len + 8);
-    refuse_because((const char *)text, (size_t)used, "damaged compression");
+    refuse_because(text, wrap(text, zeros, megabyte), "damaged compression");
     free(zeros);
+}
+
+// Random counts behind a good header: whatever is accepted is a histogram that
+// survives a round trip.
+static void random_counts_are_sound_or_refused(void **state)
+{
+    (void)state;
+    unsigned char plain[40 + 99] = {0x1c, 0x84, 0x93, 0x13, [15] = 3, [23] = 1, [32] = 0x3f, 0xf0};
+    uint64_t random = 13;
+    int accepted = 0;
+
+    for (int round = 0; round < 5000; round++) {
+        size_t len = next(&random) % 100;
+        struct histogram h;
+        struct err e = {0};
+        char text[4096];
+        plain[7] = (unsigned char)len;
+        plain[24 + next(&random) % 8] = (unsigned char)(next(&random) & 0x7f); // the range
+        for (size_t i = 0; i < len; i++) // mostly short numbers, now and then a long one
+            plain[40 + i] = (unsigned char)(next(&random) >> (next(&random) % 4 ? 59 : 56));
+        if (payload_decode(&h, text, wrap(text, plain, 40 + len), &e)) {
+            check_round_trip(&h);
+            accepted++;
+        } else {
+            assert_int_equal(e.kind, ERR_USAGE);
+        }
+        histogram_fini(&h);
+    }
+    assert_in_range(accepted, 100, 4900);
 }
 
 static void noise_is_refused(void **state)
@@ -328,6 +365,7 @@ int main(void)
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(lies_inside_are_refused),
         cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(random_counts_are_sound_or_refused),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(log_lines),
         cmocka_unit_test(long_comments_are_cut),
