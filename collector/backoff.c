@@ -1,0 +1,38 @@
+#include "backoff.h"
+
+void backoff_init(struct backoff *b, uint64_t seed)
+{
+    *b = (struct backoff){.random = seed};
+}
+
+void backoff_reset(struct backoff *b)
+{
+    b->last_ns = 0;
+}
+
+// splitmix64, by Sebastiano Vigna (public domain): every seed is a good one.
+static uint64_t draw(struct backoff *b)
+{
+    uint64_t z = b->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int64_t between(struct backoff *b, int64_t low, int64_t high)
+{
+    return low + (int64_t)(draw(b) % (uint64_t)(high - low + 1));
+}
+
+int64_t backoff_next_ns(struct backoff *b)
+{
+    if (b->last_ns == 0) {
+        b->last_ns = BACKOFF_START_NS;
+        return between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
+    }
+    b->last_ns = between(b, BACKOFF_START_NS, 3 * b->last_ns);
+    if (b->last_ns > BACKOFF_CAP_NS)
+        b->last_ns = BACKOFF_CAP_NS;
+    return b->last_ns;
+}

@@ -1,0 +1,25 @@
+// How long to wait before the next attempt to connect. Pure.
+//
+// Decorrelated jitter: each delay is drawn between the start and three times
+// the one before, up to the cap, so that many clients of one server that came
+// back spread out instead of returning in waves. The first delay after a
+// session that worked is drawn below the start: most losses are one backend.
+#pragma once
+
+#include <stdint.h>
+
+#define BACKOFF_START_NS INT64_C(50000000)
+#define BACKOFF_CAP_NS INT64_C(5000000000)
+
+struct backoff {
+    uint64_t random; // state of the generator; any seed will do
+    int64_t last_ns; // 0: the last session worked
+};
+
+void backoff_init(struct backoff *b, uint64_t seed);
+
+// A session worked: begin again with short delays.
+void backoff_reset(struct backoff *b);
+
+// The next delay, at most BACKOFF_CAP_NS.
+int64_t backoff_next_ns(struct backoff *b);

@@ -1,0 +1,23 @@
+// The collector: one loop over poll(2) around a table of states.
+//
+// It owns the session, the window, the batches and the output. Whatever state
+// it is in, it serves signals, deadlines, notifications and the reader; no call
+// in the loop waits except poll itself.
+#pragma once
+
+#include "config.h"
+
+// sysexits(3), as far as the collector uses them.
+enum collector_exit {
+    COLLECTOR_OK = 0,
+    COLLECTOR_INTERNAL = 70,    // EX_SOFTWARE
+    COLLECTOR_OUTPUT = 74,      // EX_IOERR: standard output failed
+    COLLECTOR_UNCONFIRMED = 75, // EX_TEMPFAIL: ended before the last line was confirmed
+    COLLECTOR_CONFIG = 78,      // EX_CONFIG: settings or schema do not fit
+};
+
+enum collector_exit collector_exit_of(enum err_kind kind);
+
+// Runs until a byte can be read from signal_fd or something ends it; logs why
+// and returns the exit code. Lines go to output_fd.
+enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd);

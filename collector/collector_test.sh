@@ -1,0 +1,183 @@
+#!/bin/bash
+# Runs the collector against a server of its own, breaks both, and compares what
+# came out with what was inserted: every account has one token, so its email
+# address names it.
+set -euo pipefail
+
+bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+[ -x "${bin:-}/postgres" ] || { echo "no PostgreSQL server on this machine"; exit 77; }
+collector=$BUILD_DIR/bin/mailroom-collector
+work=$(mktemp -d /var/tmp/mailroom.XXXXXX)
+user=()
+if [ "$(id -u)" = 0 ]; then
+    chown postgres "$work"
+    user=(setpriv --reuid=postgres --regid=postgres --init-groups)
+fi
+
+pid= # the running collector
+reader=
+runs=0
+
+clean_up() {
+    [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
+    "${user[@]}" "$bin/pg_ctl" -D "$work/data" -m immediate -w stop >/dev/null 2>&1 || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+fail() {
+    echo "FAILED: $*"
+    echo "--- the collector's log"
+    tail -n 40 "$work/log"
+    exit 1
+}
+
+sql() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -h "$work" -U postgres -d "${db:-mail}" "$@"; }
+server() { "${user[@]}" "$bin/pg_ctl" -D "$work/data" -l "$work/server.log" -w "$@" >/dev/null; }
+
+export MAILROOM_DATABASE_URL="host=$work user=postgres dbname=mail"
+export MAILROOM_SECRET_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
+export MAILROOM_BATCH_LIMIT=10 MAILROOM_BATCH_TIMEOUT=50 MAILROOM_HEALTHCHECK_INTERVAL=1000
+
+# Each run writes to a file of its own, so that a torn last line stays the last.
+start_collector() {
+    runs=$((runs + 1))
+    mkfifo "$work/pipe.$runs"
+    cat "$work/pipe.$runs" >"$work/out.$runs" &
+    reader=$!
+    "$collector" >"$work/pipe.$runs" 2>>"$work/log" &
+    pid=$!
+}
+
+# stop_collector SIGNAL EXPECTED-CODE
+stop_collector() {
+    local code=0
+    kill -"$1" "$pid"
+    wait "$pid" 2>/dev/null || code=$?
+    pid=
+    wait "$reader" || true
+    [ "$code" = "$2" ] || fail "exit code $code after $1, not $2"
+}
+
+# Email addresses of complete lines, one per token.
+delivered() { # only lines with their newline count: read fails on a torn tail
+    local f line
+    for f in "$work"/out.*; do
+        while IFS= read -r line; do printf '%s\n' "$line"; done <"$f"
+    done | awk -F, '{ for (i = 2; i <= NF; i += 5) print $i }'
+}
+
+# insert PREFIX COUNT: single-row transactions on four connections, in the background.
+inserters=()
+insert() {
+    local w
+    for w in 1 2 3 4; do
+        seq "$2" | sed "s/.*/INSERT INTO accounts (email, login) VALUES ('$1-$w-&@example.com', '$1-$w-&');/" |
+            sql >/dev/null 2>&1 &
+        inserters+=($!)
+    done
+}
+
+inserted() {
+    local p
+    for p in "${inserters[@]}"; do wait "$p" || true; done
+    inserters=()
+}
+
+# Waits until the cursor has passed every token.
+drained() {
+    local deadline=$((SECONDS + 60))
+    until [ "$(sql -c "SELECT count(*) FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)" 2>/dev/null)" = 0 ]; do
+        [ $SECONDS -lt $deadline ] || fail "not drained: $1"
+        kill -0 "$pid" || fail "the collector ended: $1"
+    done
+}
+
+# nothing_lost WHAT DUPLICATES-ALLOWED: against what is committed.
+nothing_lost() {
+    sql -c "SELECT email FROM accounts ORDER BY 1" | LC_ALL=C sort >"$work/wanted"
+    delivered | LC_ALL=C sort >"$work/all"
+    LC_ALL=C sort -u "$work/all" >"$work/got"
+    local lost phantom twice
+    lost=$(LC_ALL=C comm -23 "$work/wanted" "$work/got" | wc -l)
+    phantom=$(LC_ALL=C comm -13 "$work/wanted" "$work/got" | wc -l)
+    twice=$(($(wc -l <"$work/all") - $(wc -l <"$work/got")))
+    echo "$1: $(wc -l <"$work/wanted") inserted, $lost lost, $phantom phantom, $twice twice"
+    [ "$lost" = 0 ] || fail "lost tokens: $1"
+    [ "$phantom" = 0 ] || fail "phantom tokens: $1"
+    [ "$twice" -le "$2" ] || fail "duplicates: $1"
+}
+
+"${user[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --no-locale >/dev/null
+printf "listen_addresses = ''\nunix_socket_directories = '%s'\n" "$work" >>"$work/data/postgresql.conf"
+server start
+db=postgres sql -c "CREATE DATABASE mail"
+
+# A schema that does not fit, and settings that do not.
+code=0
+"$collector" >/dev/null 2>"$work/log" || code=$?
+[ "$code" = 78 ] && grep -q 000001_init "$work/log" || fail "an empty database: exit code $code"
+code=0
+MAILROOM_BATCH_LIMIT=ten "$collector" >/dev/null 2>"$work/log" || code=$?
+[ "$code" = 78 ] && grep -q "MAILROOM_BATCH_LIMIT is 'ten'" "$work/log" || fail "a bad limit: exit code $code"
+
+for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/null; done
+
+start_collector
+insert plain 200
+inserted
+drained plain
+nothing_lost "no fault" 0
+
+insert killed 500
+for ((i = 0; i < 40; i++)); do
+    sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector'" >/dev/null
+done
+inserted
+drained "backends killed"
+nothing_lost "backends killed" 0
+
+for how in fast immediate immediate; do
+    insert "restart-$how-$RANDOM" 50
+    server restart -m "$how"
+    inserted
+done
+drained "server restarted"
+nothing_lost "server restarted" 0
+
+insert kill9 500
+for ((i = 1; i <= 10; i++)); do
+    # The next one dies when this one has written something.
+    before=$(wc -c <"$work/out.$runs")
+    deadline=$((SECONDS + 20))
+    until [ "$(wc -c <"$work/out.$runs")" -gt "$before" ] || [ $SECONDS -ge $deadline ]; do :; done
+    stop_collector KILL 137
+    start_collector
+done
+inserted
+drained "collector killed"
+nothing_lost "collector killed" $((10 * MAILROOM_BATCH_LIMIT))
+
+# What the wire cannot carry is kept elsewhere, and holds nothing up.
+sql -c "INSERT INTO tokens (action, account, secret)
+    SELECT 'activation', min(id), '\x00' FROM accounts"
+insert dead 5
+inserted
+drained "dead letters"
+[ "$(sql -c "SELECT string_agg(reason, ';') FROM dead_letters")" = "secret is not 32 bytes" ] || fail "dead letters"
+nothing_lost "dead letters" $((10 * MAILROOM_BATCH_LIMIT))
+
+began=$(date +%s%N)
+stop_collector TERM 0
+echo "TERM took $((($(date +%s%N) - began) / 1000000)) ms"
+
+# A reader that goes away ends the collector.
+start_collector
+until grep -q "collecting" "$work/log"; do :; done
+kill "$reader"
+code=0
+wait "$pid" || code=$?
+pid=
+[ "$code" = 74 ] || fail "exit code $code without a reader, not 74"
+grep -q sanitizer "$work/log" -i && fail "a sanitizer complained"
+echo "all is well"

@@ -1,0 +1,245 @@
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+#define PREFIX "MAILROOM_"
+
+enum type { TEXT, SECRET, MILLISECONDS, COUNT };
+
+struct setting {
+    const char *name;
+    enum type type;
+    size_t offset;
+    int64_t min;
+    int64_t max;
+    const char *fallback; // NULL: there is none
+    const char *help;
+};
+
+#define AT(member) offsetof(struct config, member)
+#define DAY_MS INT64_C(86400000)
+
+static const struct setting settings[] = {
+    {PREFIX "DATABASE_URL", SECRET, AT(database_url), 1, 4096, NULL,
+        "where the database is: a libpq connection string or URI (required)"},
+    {PREFIX "SECRET_KEY", SECRET, AT(secret_key), 64, 64, NULL,
+        "the key that signs tokens: 64 hex digits (required, here or in a file)"},
+    {PREFIX "SECRET_KEY_FILE", TEXT, AT(secret_key_file), 1, 4095, NULL,
+        "a file that holds the key instead"},
+    {PREFIX "CHANNEL_NAME", TEXT, AT(channel_name), 1, 63, "token_insert",
+        "the channel on which new tokens are announced"},
+    {PREFIX "QUEUE_NAME", TEXT, AT(queue_name), 1, 63, "mailroom",
+        "the row of the table jobs that holds the cursor"},
+    {PREFIX "HEALTHCHECK_INTERVAL", MILLISECONDS, AT(healthcheck_interval_ms), 1, DAY_MS, "270000",
+        "how long the server may be silent before it is asked for a sign of life; "
+        "at least the batch timeout"},
+    {PREFIX "BATCH_TIMEOUT", MILLISECONDS, AT(batch_timeout_ms), 0, DAY_MS, "5000",
+        "how long a token waits for its batch to fill; 0: not at all"},
+    {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
+        "how many tokens a line holds at most"},
+    {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor", "how tokens are dequeued: cursor"},
+    {PREFIX "GRACE", MILLISECONDS, AT(grace_ms), 0, DAY_MS, "500",
+        "how long a collector whose session ended may come back before another takes over"},
+};
+
+#define SETTINGS (sizeof settings / sizeof settings[0])
+
+static char **text_at(struct config *c, const struct setting *s)
+{
+    return (char **)((char *)c + s->offset);
+}
+
+static bool is_number(const struct setting *s)
+{
+    return s->type == MILLISECONDS || s->type == COUNT;
+}
+
+static bool set_number(struct config *c, const struct setting *s, const char *value, struct err *e)
+{
+    char *end;
+
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < s->min || number > s->max)
+        return err_set(e, ERR_USAGE,
+            "%s is '%s'; allowed is a whole number%s from %" PRId64 " to %" PRId64, s->name, value,
+            s->type == MILLISECONDS ? " of milliseconds" : "", s->min, s->max);
+    *(int64_t *)((char *)c + s->offset) = number;
+    return true;
+}
+
+static bool set_text(struct config *c, const struct setting *s, const char *value, struct err *e)
+{
+    size_t len = strlen(value);
+
+    if ((int64_t)len < s->min || (int64_t)len > s->max) {
+        bool shown = s->type != SECRET;
+        return err_set(e, ERR_USAGE,
+            "%s is %s%s%s; allowed are %" PRId64 " to %" PRId64 " characters", s->name,
+            shown ? "'" : "", shown ? value : "a value that is not shown here", shown ? "'" : "",
+            s->min, s->max);
+    }
+    *text_at(c, s) = strdup(value);
+    if (!*text_at(c, s))
+        return err_sys(e, ERR_SYSTEM, "no memory for %s", s->name);
+    return true;
+}
+
+static const char *lookup(char *const environ[], const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; environ[i]; i++)
+        if (strncmp(environ[i], name, len) == 0 && environ[i][len] == '=')
+            return environ[i] + len + 1;
+    return NULL;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static bool decode_key(struct config *c, const char *hex, const char *where, struct err *e)
+{
+    size_t len = strspn(hex, "0123456789abcdefABCDEF");
+
+    if (len != 2 * SIGN_KEY_LEN || hex[len] != '\0')
+        return err_set(e, ERR_USAGE,
+            "%s holds a value that is not shown here; allowed are exactly %d hex digits", where,
+            2 * SIGN_KEY_LEN);
+    for (size_t i = 0; i < SIGN_KEY_LEN; i++)
+        c->key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
+    return true;
+}
+
+static bool read_key_file(struct config *c, struct err *e)
+{
+    char hex[2 * SIGN_KEY_LEN + 3];
+    FILE *f = fopen(c->secret_key_file, "re");
+
+    if (!f)
+        return err_sys(
+            e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read", c->secret_key_file);
+    // Unbuffered, so that the key leaves no copy in the C library's memory.
+    setvbuf(f, NULL, _IONBF, 0);
+    size_t len = fread(hex, 1, sizeof hex - 1, f);
+    fclose(f);
+    hex[len] = '\0';
+    hex[strcspn(hex, "\r\n")] = '\0';
+    bool ok = decode_key(c, hex, PREFIX "SECRET_KEY_FILE", e);
+    OPENSSL_cleanse(hex, sizeof hex);
+    return ok;
+}
+
+static bool load_key(struct config *c, struct err *e)
+{
+    if (!c->secret_key == !c->secret_key_file)
+        return err_set(e, ERR_USAGE,
+            "%s of " PREFIX "SECRET_KEY and " PREFIX
+            "SECRET_KEY_FILE is set; exactly one is needed",
+            c->secret_key ? "each" : "none");
+    if (c->secret_key_file)
+        return read_key_file(c, e);
+    bool ok = decode_key(c, c->secret_key, PREFIX "SECRET_KEY", e);
+    OPENSSL_cleanse(c->secret_key, strlen(c->secret_key));
+    return ok;
+}
+
+static bool check_together(const struct config *c, struct err *e)
+{
+    if (!c->database_url)
+        return err_set(e, ERR_USAGE,
+            PREFIX "DATABASE_URL is not set; a libpq connection string or URI is needed");
+    if (strcmp(c->dequeue, "cursor") != 0)
+        return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: cursor", c->dequeue);
+    if (c->healthcheck_interval_ms < c->batch_timeout_ms)
+        return err_set(e, ERR_USAGE,
+            PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; allowed is at least " PREFIX
+                   "BATCH_TIMEOUT, which is %" PRId64,
+            c->healthcheck_interval_ms, c->batch_timeout_ms);
+    return true;
+}
+
+bool config_load(struct config *c, char *const environ[], struct err *e)
+{
+    *c = (struct config){0};
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const struct setting *s = &settings[i];
+        const char *value = lookup(environ, s->name);
+        if (!value && !(value = s->fallback))
+            continue;
+        if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
+            return false;
+    }
+    return check_together(c, e) && load_key(c, e);
+}
+
+void config_fini(struct config *c)
+{
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (is_number(&settings[i]))
+            continue;
+        char *text = *text_at(c, &settings[i]);
+        if (text && settings[i].type == SECRET)
+            OPENSSL_cleanse(text, strlen(text));
+        free(text);
+    }
+    OPENSSL_cleanse(c, sizeof *c);
+}
+
+const char *config_unknown(char *const environ[], size_t *at, size_t *len)
+{
+    while (environ[*at]) {
+        const char *name = environ[(*at)++];
+        bool known = strncmp(name, PREFIX, strlen(PREFIX)) != 0;
+        *len = strcspn(name, "=");
+        for (size_t i = 0; i < SETTINGS && !known; i++)
+            known = strlen(settings[i].name) == *len && strncmp(settings[i].name, name, *len) == 0;
+        if (!known)
+            return name;
+    }
+    return NULL;
+}
+
+static const char *unit(const struct setting *s)
+{
+    return s->type == MILLISECONDS ? " ms" : "";
+}
+
+void config_help(FILE *out)
+{
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const struct setting *s = &settings[i];
+        fprintf(out, "  %s", s->name);
+        if (s->fallback)
+            fprintf(out, "=%s%s", s->fallback, unit(s));
+        fprintf(out, "\n      %s\n", s->help);
+    }
+}
+
+void config_markdown(FILE *out)
+{
+    fprintf(out, "| variable | default | allowed | what it is |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const struct setting *s = &settings[i];
+        fprintf(out, "| `%s` | %s%s | ", s->name, s->fallback ? s->fallback : "", unit(s));
+        if (is_number(s))
+            fprintf(out, "%" PRId64 " to %" PRId64 "%s", s->min, s->max, unit(s));
+        else
+            fprintf(out, "text");
+        fprintf(out, " | %s |\n", s->help);
+    }
+}

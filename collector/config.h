@@ -1,0 +1,42 @@
+// The collector's settings: environment variables, checked once at the start.
+//
+// One table in config.c names them all; it drives parsing, --help and
+// --settings (the table in README.md). A bad value is an ERR_USAGE that names
+// the variable, the value and what is allowed, never a silent default. The
+// values of secrets are never repeated.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "sign.h"
+
+struct config {
+    char *database_url; // libpq conninfo or URI
+    char *channel_name;
+    char *queue_name;
+    char *dequeue;
+    int64_t healthcheck_interval_ms;
+    int64_t batch_timeout_ms;
+    int64_t batch_limit;
+    int64_t grace_ms;
+    char *secret_key;      // as given; wiped by config_load
+    char *secret_key_file; // where else to find it
+    uint8_t key[SIGN_KEY_LEN];
+};
+
+// environ holds NAME=value strings, as environ(7). On failure config_fini is
+// still the caller's duty.
+bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
+
+// Wipes the key and frees the strings; accepts a zeroed struct.
+void config_fini(struct config *c);
+
+// Names the next variable that starts with MAILROOM_ and is not a setting, from
+// *at on; NULL when there are no more. Launchers share environments, so this is
+// worth a warning and not an error.
+const char *config_unknown(char *const environ[], size_t *at, size_t *len);
+
+void config_help(FILE *out);     // for --help
+void config_markdown(FILE *out); // for README.md

@@ -1,0 +1,81 @@
+#include "line.h"
+
+#include <string.h>
+
+// What would end a field or a line, or make a reader or a terminal do things:
+// the controls of ASCII and, as UTF-8 spells them, those from U+0080 to U+009F.
+static const char *forbidden(
+    struct field f, const char *comma, const char *quote, const char *control, const char *missing)
+{
+    if (!f.data)
+        return missing;
+    for (size_t i = 0; i < f.len; i++) {
+        unsigned char c = (unsigned char)f.data[i];
+        if (c == ',')
+            return comma;
+        if (c == '"')
+            return quote;
+        if (c < 0x20 || c == 0x7f)
+            return control;
+        if (c == 0xc2 && i + 1 < f.len && ((unsigned char)f.data[i + 1] & 0xe0) == 0x80)
+            return control;
+    }
+    return NULL;
+}
+
+static bool five_digits(struct field f)
+{
+    if (f.len != SIGN_CODE_LEN)
+        return false;
+    for (size_t i = 0; i < f.len; i++)
+        if (f.data[i] < '0' || f.data[i] > '9')
+            return false;
+    return true;
+}
+
+const char *line_unsendable(const struct token *t)
+{
+    const char *why = forbidden(
+        t->email, "comma in email", "quote in email", "control character in email", "no email");
+
+    if (!why)
+        why = forbidden(
+            t->login, "comma in login", "quote in login", "control character in login", "no login");
+    if (why)
+        return why;
+    if (t->secret.len != SIGN_SECRET_LEN)
+        return "secret is not 32 bytes";
+    if (t->action == TOKEN_PASSWORD_RECOVERY && !t->code.data)
+        return "recovery without a code";
+    if (t->code.data && !five_digits(t->code))
+        return "code is not 5 digits";
+    return NULL;
+}
+
+bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct err *e)
+{
+    char text[SIGN_TEXT_LEN];
+
+    if (!sign_token(sign, t->action, (const uint8_t *)t->secret.data, t->code.data, text, e))
+        return false;
+    if (line->len > 0)
+        buf_append_char(line, ',');
+    buf_append(line, t->action == TOKEN_ACTIVATION ? "1," : "2,", 2);
+    buf_append(line, t->email.data, t->email.len);
+    buf_append_char(line, ',');
+    buf_append(line, t->login.data, t->login.len);
+    buf_append_char(line, ',');
+    buf_append(line, text, sizeof text);
+    buf_append_char(line, ',');
+    buf_append(line, t->code.data, t->code.len);
+    if (line->failed)
+        return err_set(e, ERR_SYSTEM, "no memory for a line");
+    return true;
+}
+
+bool line_end(struct buf *line, struct err *e)
+{
+    if (!buf_append_char(line, '\n') || line->failed)
+        return err_set(e, ERR_SYSTEM, "no memory for a line");
+    return true;
+}

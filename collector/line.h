@@ -1,0 +1,33 @@
+// A batch becomes one line: action,email,login,secret,code for each token,
+// joined by commas, closed by a newline. There is no quoting, so a token whose
+// fields would break the format cannot be carried at all.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sign.h"
+
+// A field as it came from the database; data is NULL for SQL's null.
+struct field {
+    const char *data;
+    size_t len;
+};
+
+struct token {
+    int64_t id;
+    int64_t account;
+    enum token_action action;
+    struct field email;
+    struct field login;
+    struct field secret;
+    struct field code;
+};
+
+// Why the wire cannot carry this token; NULL when it can.
+const char *line_unsendable(const struct token *t);
+
+// Appends one token, which must be sendable, to the line.
+bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct err *e) MUST_USE;
+
+// Closes the line.
+bool line_end(struct buf *line, struct err *e) MUST_USE;

@@ -1,0 +1,111 @@
+// mailroom-collector: dequeues new tokens from PostgreSQL, signs them, and
+// writes them in batches, one line each, to standard output.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "base/log.h"
+#include "collector.h"
+#include "config.h"
+
+extern char **environ;
+
+static int signal_pipe[2];
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    ssize_t ignored = write(signal_pipe[1], &(char){(char)number}, 1);
+
+    (void)ignored; // a full pipe says the same already
+    errno = saved;
+}
+
+// TERM and INT become a byte that the loop polls for.
+static bool catch_signals(struct err *e)
+{
+    struct sigaction stop = {.sa_handler = on_signal};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    if (pipe(signal_pipe) != 0)
+        return err_sys(e, ERR_SYSTEM, "no pipe for signals");
+    for (int i = 0; i < 2; i++)
+        if (fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
+            fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) != 0)
+            return err_sys(e, ERR_SYSTEM, "no pipe for signals");
+    if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
+        sigaction(SIGPIPE, &ignore, NULL) != 0)
+        return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
+    return true;
+}
+
+// The key must not get into a core dump, nor be read by a debugger.
+static void stay_private(void)
+{
+#ifdef PR_SET_DUMPABLE
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+static int help(void)
+{
+    printf("mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
+           "It takes no arguments; these environment variables are its settings:\n\n");
+    config_help(stdout);
+    printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
+           "  70 internal error\n"
+           "  74 standard output failed\n"
+           "  75 stopped before the last line could be confirmed\n"
+           "  78 settings or schema do not fit\n");
+    return 0;
+}
+
+static void warn_of_unknown(void)
+{
+    size_t at = 0;
+    size_t len = 0;
+    const char *name;
+
+    while ((name = config_unknown(environ, &at, &len)))
+        log_line("MAIN", "%.*s is not a setting of mine", (int)len, name);
+}
+
+static int run(void)
+{
+    struct config config = {0};
+    struct err e;
+    int code;
+
+    err_clear(&e);
+    stay_private();
+    warn_of_unknown();
+    if (catch_signals(&e) && config_load(&config, environ, &e)) {
+        code = (int)collector_run(&config, signal_pipe[0], STDOUT_FILENO);
+    } else {
+        log_line("MAIN", "%s", e.text);
+        code = (int)collector_exit_of(e.kind);
+    }
+    config_fini(&config);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 1)
+        return run();
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return help();
+    if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
+        config_markdown(stdout);
+        return 0;
+    }
+    fprintf(stderr, "mailroom-collector: it takes no arguments but --help or --settings\n");
+    return 64;
+}

@@ -1,0 +1,43 @@
+// Whole lines to a file descriptor that somebody else opened.
+//
+// The descriptor's flags are left alone: its open file description may be
+// shared with a program that does not expect O_NONBLOCK. Instead a pipe is
+// given at most PIPE_BUF bytes, and only when poll(2) says that it has room for
+// them, so that write(2) cannot block; a socket is sent to without waiting. A
+// file takes everything.
+//
+// SIGPIPE must be ignored. Every failure is an ERR_OUTPUT.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum output_kind { OUTPUT_PIPE, OUTPUT_SOCKET, OUTPUT_FILE };
+
+struct output {
+    int fd; // borrowed
+    enum output_kind kind;
+    const char *data; // the line that is being written, borrowed; NULL: none
+    size_t len;
+    size_t done; // bytes that the kernel has accepted
+};
+
+bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
+
+// Offers a line; data must stay until output_idle.
+void output_begin(struct output *o, const char *data, size_t len);
+
+// Takes back a line of which nothing was written.
+void output_cancel(struct output *o);
+
+// Writes what can be written without waiting.
+bool output_pump(struct output *o, struct err *e) MUST_USE;
+
+bool output_idle(const struct output *o);    // no line, or all of it is written
+bool output_begun(const struct output *o);   // some bytes are written, some are not
+short output_events(const struct output *o); // what to poll for; errors come by themselves
+
+// Fails when the reader of a pipe or a socket has gone.
+bool output_check(const struct output *o, struct err *e) MUST_USE;

@@ -1,0 +1,235 @@
+#include "session.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
+
+static bool lost(struct session *s, struct err *e)
+{
+    const char *why = s->conn ? PQerrorMessage(s->conn) : "out of memory";
+
+    err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(why, "\n"), why);
+    return false;
+}
+
+// libpq tries the hosts of a list one after the other; each gets its own time.
+static void watch_host(struct session *s, int64_t now_ns)
+{
+    const char *host = PQhost(s->conn);
+    const char *port = PQport(s->conn);
+    char name[sizeof s->host];
+
+    snprintf(name, sizeof name, "%.200s %.20s", host ? host : "", port ? port : "");
+    if (strcmp(name, s->host) == 0)
+        return;
+    memcpy(s->host, name, sizeof name);
+    s->connect_deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
+}
+
+bool session_open(struct session *s, const char *url, int64_t now_ns, struct err *e)
+{
+    // What comes before dbname are defaults, what comes behind it is fixed.
+    static const char *const keywords[] = {"keepalives_idle", "keepalives_interval",
+        "keepalives_count", "tcp_user_timeout", "fallback_application_name", "dbname",
+        "client_encoding", NULL};
+    const char *values[] = {"10", "2", "3", "5000", "mailroom-collector", url, "UTF8", NULL};
+
+    *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
+    s->conn = PQconnectStartParams(keywords, values, 1);
+    if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
+        return lost(s, e);
+    watch_host(s, now_ns);
+    return true;
+}
+
+void session_close(struct session *s)
+{
+    PQfinish(s->conn);
+    *s = (struct session){0};
+}
+
+int session_fd(const struct session *s)
+{
+    return s->conn ? PQsocket(s->conn) : -1;
+}
+
+short session_events(const struct session *s)
+{
+    if (!s->up)
+        return s->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    return (short)(POLLIN | (s->flushing ? POLLOUT : 0));
+}
+
+int64_t session_deadline_ns(const struct session *s)
+{
+    int64_t deadline = CLOCK_NEVER;
+
+    if (s->conn && !s->up)
+        return s->connect_deadline_ns;
+    for (int i = 0; i < s->count; i++)
+        deadline =
+            clock_min(deadline, s->requests[(s->first + i) % SESSION_REQUESTS_MAX].deadline_ns);
+    return deadline;
+}
+
+static bool flush(struct session *s, struct err *e)
+{
+    int left = PQflush(s->conn);
+
+    if (left < 0)
+        return lost(s, e);
+    s->flushing = left > 0;
+    return true;
+}
+
+static bool pump_connect(struct session *s, int64_t now_ns, struct err *e)
+{
+    struct pollfd p = {.fd = PQsocket(s->conn), .events = session_events(s)};
+
+    // PQconnectPoll must only be called when the socket is ready for it.
+    if (poll(&p, 1, 0) <= 0)
+        return true;
+    s->polling = PQconnectPoll(s->conn);
+    if (s->polling == PGRES_POLLING_FAILED)
+        return lost(s, e);
+    watch_host(s, now_ns);
+    if (s->polling != PGRES_POLLING_OK)
+        return true;
+    if (PQsetnonblocking(s->conn, 1) != 0 || PQenterPipelineMode(s->conn) != 1)
+        return lost(s, e);
+    s->up = true;
+    s->silence_ns = now_ns;
+    return true;
+}
+
+static bool pump_traffic(struct session *s, int64_t now_ns, struct err *e)
+{
+    struct pollfd p = {.fd = PQsocket(s->conn), .events = POLLIN};
+
+    if (poll(&p, 1, 0) > 0) {
+        if (PQconsumeInput(s->conn) != 1)
+            return lost(s, e);
+        s->silence_ns = now_ns;
+    }
+    return flush(s, e);
+}
+
+bool session_pump(struct session *s, int64_t now_ns, struct err *e)
+{
+    if (!s->conn)
+        return true;
+    if (!(s->up ? pump_traffic(s, now_ns, e) : pump_connect(s, now_ns, e)))
+        return false;
+    // Judged after the socket was read: an answer that is there is not late.
+    if (session_deadline_ns(s) <= now_ns && (!s->up || PQisBusy(s->conn)))
+        return err_set(e, ERR_CONNECTION, "the server did not answer in time");
+    return true;
+}
+
+static bool queued(struct session *s, int sent, int tag, int64_t deadline_ns, struct err *e)
+{
+    if (sent != 1 || PQpipelineSync(s->conn) != 1)
+        return lost(s, e);
+    assert(s->count < SESSION_REQUESTS_MAX);
+    s->requests[(s->first + s->count) % SESSION_REQUESTS_MAX] =
+        (struct session_request){.tag = tag, .deadline_ns = deadline_ns};
+    s->count++;
+    return flush(s, e);
+}
+
+bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
+    int64_t deadline_ns, struct err *e)
+{
+    int sent = PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0);
+
+    return queued(s, sent, tag, deadline_ns, e);
+}
+
+bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
+    int64_t deadline_ns, struct err *e)
+{
+    return queued(s, PQsendPrepare(s->conn, name, sql, 0, NULL), tag, deadline_ns, e);
+}
+
+bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
+    bool binary, int64_t deadline_ns, struct err *e)
+{
+    int sent = PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, binary);
+
+    return queued(s, sent, tag, deadline_ns, e);
+}
+
+// The answer to a request is its result, then nothing, then its sync. What is
+// left of the last one is skipped here, so that PQisBusy speaks of the next.
+bool session_take(struct session *s, struct session_reply *out)
+{
+    int nothing = 0;
+
+    while (s->up && s->count > 0 && nothing < 2 && !PQisBusy(s->conn)) {
+        PGresult *result = PQgetResult(s->conn);
+        if (!result) {
+            // Twice in a row: libpq knows that the connection is gone.
+            nothing++;
+            continue;
+        }
+        nothing = 0;
+        struct session_request *r = &s->requests[s->first];
+        if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+            PQclear(result);
+            s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
+            s->count--;
+            continue;
+        }
+        *out = (struct session_reply){.tag = r->tag, .result = result};
+        return true;
+    }
+    return false;
+}
+
+PGnotify *session_notification(struct session *s)
+{
+    return s->up ? PQnotifies(s->conn) : NULL;
+}
+
+bool session_check(const PGresult *result, struct err *e)
+{
+    ExecStatusType status = PQresultStatus(result);
+
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+        return true;
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    // Without an SQLSTATE libpq speaks for itself: the connection is gone.
+    err_set(e, state ? ERR_SQL : ERR_CONNECTION, "%s", text ? text : "the connection was lost");
+    if (state)
+        snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state);
+    return false;
+}
+
+enum session_remedy session_remedy(const char *sqlstate)
+{
+    static const struct {
+        const char *prefix;
+        enum session_remedy remedy;
+    } table[] = {
+        {"57014", REMEDY_RETRY},     // query_canceled
+        {"40001", REMEDY_RETRY},     // serialization_failure
+        {"40P01", REMEDY_RETRY},     // deadlock_detected
+        {"55P03", REMEDY_RETRY},     // lock_not_available
+        {"42P05", REMEDY_RECONNECT}, // duplicate_prepared_statement
+        {"28", REMEDY_COMPLAIN},     // invalid authorization
+        {"3D000", REMEDY_COMPLAIN},  // the database does not exist
+        {"42", REMEDY_COMPLAIN},     // missing rights or objects
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strncmp(sqlstate, table[i].prefix, strlen(table[i].prefix)) == 0)
+            return table[i].remedy;
+    // 08, 57P0x, 53300, 25006, 26000, 0A000 and whatever was not foreseen.
+    return REMEDY_RECONNECT;
+}

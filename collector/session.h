@@ -1,0 +1,95 @@
+// One connection to PostgreSQL that never blocks its caller.
+//
+// libpq in pipeline mode: every request travels with a sync of its own, so each
+// is a transaction by itself and a failed one takes no other with it. What was
+// asked is kept in a first-in-first-out list; each answer comes back with the
+// tag of its request. Every request has a deadline; one that passes is a dead
+// connection, because a server that answers too late is as good as none.
+//
+// The owner polls session_fd for session_events and calls session_pump; any
+// function that fails with ERR_CONNECTION leaves a session that is good for
+// session_close only.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpq-fe.h>
+
+#include "base/err.h"
+
+#define SESSION_REQUESTS_MAX 16
+
+struct session_request {
+    int tag;
+    int64_t deadline_ns;
+};
+
+struct session {
+    PGconn *conn;
+    bool up; // connected, in pipeline mode
+    PostgresPollingStatusType polling;
+    int64_t connect_deadline_ns; // of the host that is being tried
+    char host[256];              // that host, to notice when libpq goes on to the next
+    struct session_request requests[SESSION_REQUESTS_MAX];
+    int first;
+    int count;
+    bool flushing;      // libpq holds bytes that the socket did not take yet
+    int64_t silence_ns; // since when nothing was heard
+};
+
+// Parameters of a request, as text; NULL is SQL's null.
+struct session_params {
+    int n;
+    const char *const *values;
+};
+
+// One answer. The result belongs to the receiver, who calls PQclear.
+struct session_reply {
+    int tag;
+    PGresult *result;
+};
+
+// Begins to connect; url is a libpq conninfo string or URI. Keepalives and the
+// TCP timer are defaults that the url may override. Resolving a host name is
+// the one thing here that may block.
+bool session_open(struct session *s, const char *url, int64_t now_ns, struct err *e) MUST_USE;
+
+// Closes and forgets all requests. Accepts a zeroed or closed session.
+void session_close(struct session *s);
+
+int session_fd(const struct session *s); // -1 when closed
+short session_events(const struct session *s);
+int64_t session_deadline_ns(const struct session *s);
+
+// Does what can be done without waiting: goes on connecting, sends, receives.
+// Fails with ERR_CONNECTION when the connection is lost or a deadline passed.
+bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
+
+// Queue a request: a statement's text, its preparation, or its execution.
+// Binary results are asked for only where `binary` says so.
+bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
+    bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
+
+// Takes the next complete answer; false when there is none yet. An answer may
+// be an error: see session_check.
+bool session_take(struct session *s, struct session_reply *out);
+
+// Takes the next notification; the receiver calls PQfreemem. NULL: none.
+PGnotify *session_notification(struct session *s);
+
+// False, with ERR_SQL and the SQLSTATE, when the answer is an error.
+bool session_check(const PGresult *result, struct err *e) MUST_USE;
+
+// What an SQLSTATE calls for.
+enum session_remedy {
+    REMEDY_RETRY,     // the statement may succeed in this session
+    REMEDY_RECONNECT, // a new session may succeed
+    REMEDY_COMPLAIN,  // a person has to mend something; keep trying, loudly
+};
+enum session_remedy session_remedy(const char *sqlstate);

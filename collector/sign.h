@@ -1,0 +1,29 @@
+// Signs tokens: HMAC-SHA256 with one key, its context made once and reused.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <openssl/types.h>
+
+#include "base/err.h"
+
+#define SIGN_KEY_LEN 32
+#define SIGN_SECRET_LEN 32
+#define SIGN_CODE_LEN 5
+#define SIGN_TEXT_LEN 86 // unpadded base64url of secret and signature
+
+enum token_action { TOKEN_ACTIVATION = 1, TOKEN_PASSWORD_RECOVERY = 2 };
+
+struct sign {
+    EVP_MAC *mac;
+    EVP_MAC_CTX *context;
+};
+
+bool sign_init(struct sign *s, const uint8_t key[SIGN_KEY_LEN], struct err *e) MUST_USE;
+void sign_fini(struct sign *s); // wipes the key; accepts a zeroed struct
+
+// Writes what a mail carries, SIGN_TEXT_LEN characters without a NUL. The code
+// (SIGN_CODE_LEN digits) is signed for a password recovery only.
+bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[SIGN_SECRET_LEN],
+    const char *code, char out[SIGN_TEXT_LEN], struct err *e) MUST_USE;

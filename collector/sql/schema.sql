@@ -1,0 +1,19 @@
+-- The first migration that the collector needs and does not find, or null.
+-- The catalog is asked, not the tables, so that the question itself cannot fail.
+SELECT CASE
+    WHEN EXISTS (SELECT FROM unnest(ARRAY['accounts', 'tokens', 'jobs']) AS t
+                 WHERE to_regclass(t) IS NULL)
+        THEN '000001_init.up.sql'
+    WHEN EXISTS (SELECT FROM (VALUES ('tokens', 'xid', 'xid8'), ('jobs', 'last_xid', 'xid8'),
+                                     ('jobs', 'epoch', 'int8')) AS v (tab, col, type)
+                 LEFT JOIN pg_attribute AS a
+                     ON a.attrelid = to_regclass(v.tab) AND a.attname = v.col
+                         AND NOT a.attisdropped AND a.atttypid = to_regtype(v.type)
+                 WHERE a.attname IS NULL)
+        OR NOT EXISTS (SELECT FROM pg_index AS i
+                       WHERE i.indrelid = to_regclass('tokens') AND i.indisvalid
+                         AND pg_get_indexdef(i.indexrelid) LIKE '%(xid, id)%')
+        THEN '000004_commit_safe_cursor.up.sql'
+    WHEN to_regclass('dead_letters') IS NULL
+        THEN '000005_dead_letters.up.sql'
+END AS missing

@@ -1,0 +1,145 @@
+#include "window.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+// How long the announcement of a token that was already taken is waited for.
+// Later, the same id is another token: tables can be truncated.
+#define TAKEN_NS NS_PER_S
+
+enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
+
+struct window_entry {
+    int64_t id;
+    int64_t at_ns; // announced, taken; shown: as if announced then
+    enum what what;
+};
+
+bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
+{
+    size_t size = 1024;
+
+    while (size < 4 * (size_t)limit)
+        size *= 2;
+    *w = (struct window){.limit = limit, .timeout_ns = timeout_ns, .mask = size - 1};
+    w->memory = calloc(size, sizeof *w->memory);
+    if (!w->memory)
+        return err_sys(e, ERR_SYSTEM, "no memory for a batch limit of %d", limit);
+    window_restart(w, 0);
+    return true;
+}
+
+void window_fini(struct window *w)
+{
+    free(w->memory);
+    *w = (struct window){0};
+}
+
+void window_restart(struct window *w, int64_t now_ns)
+{
+    w->shown = w->missed = w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
+    w->reading_ns = w->complete_ns = w->unseen_ns = now_ns;
+    for (size_t i = 0; i <= w->mask; i++)
+        w->memory[i] = (struct window_entry){0};
+}
+
+static void join(struct window_group *g, int64_t at_ns)
+{
+    g->first_ns = g->count > 0 ? clock_min(g->first_ns, at_ns) : at_ns;
+    g->count++;
+}
+
+static void leave(struct window_group *g)
+{
+    if (g->count > 0 && --g->count == 0)
+        g->first_ns = CLOCK_NEVER;
+}
+
+// The place for this id; what another id left there is forgotten.
+static struct window_entry *recall(struct window *w, int64_t id)
+{
+    struct window_entry *entry = &w->memory[(size_t)id & w->mask];
+
+    if (entry->id != id)
+        *entry = (struct window_entry){.id = id};
+    return entry;
+}
+
+void window_announce(struct window *w, int64_t id, int64_t now_ns)
+{
+    struct window_entry *entry = id == 0 ? NULL : recall(w, id);
+    enum what what = entry ? entry->what : UNKNOWN;
+
+    if (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
+        return;
+    // A repeated announcement, which anybody can send, does not make it younger.
+    if (entry && what != ANNOUNCED)
+        *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = ANNOUNCED};
+    if (what == SHOWN) {
+        leave(&w->missed);
+        join(&w->shown, now_ns);
+    } else {
+        join(&w->fresh, now_ns);
+    }
+}
+
+void window_reading(struct window *w, int64_t now_ns)
+{
+    w->shown.count += w->fresh.count;
+    w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
+    w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
+    w->reading_ns = now_ns;
+}
+
+void window_shown_all(struct window *w, int64_t now_ns)
+{
+    int64_t settle_ns = clock_min(WINDOW_SETTLE_NS, w->timeout_ns);
+
+    w->shown = w->missed = (struct window_group){.first_ns = CLOCK_NEVER};
+    w->unseen_ns = w->complete_ns;
+    if (w->unseen_ns + w->timeout_ns < now_ns + settle_ns)
+        w->unseen_ns = now_ns + settle_ns - w->timeout_ns;
+    w->complete_ns = w->reading_ns;
+}
+
+void window_shown(struct window *w, int64_t id)
+{
+    struct window_entry *entry = recall(w, id);
+
+    if (entry->what == ANNOUNCED) {
+        if (entry->at_ns >= w->reading_ns)
+            leave(&w->fresh);
+        join(&w->shown, entry->at_ns);
+        return;
+    }
+    if (entry->what != SHOWN)
+        *entry = (struct window_entry){.id = id, .at_ns = w->unseen_ns, .what = SHOWN};
+    join(&w->missed, entry->at_ns);
+}
+
+void window_taken(struct window *w, int64_t id, int64_t now_ns)
+{
+    struct window_entry *entry = recall(w, id);
+
+    if (entry->what == SHOWN)
+        leave(&w->missed);
+    else if (entry->what == ANNOUNCED)
+        leave(entry->at_ns >= w->reading_ns ? &w->fresh : &w->shown);
+    *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = TAKEN};
+}
+
+int64_t window_timeout_ns(const struct window *w)
+{
+    int64_t first_ns =
+        clock_min(w->shown.first_ns, clock_min(w->missed.first_ns, w->fresh.first_ns));
+
+    return first_ns == CLOCK_NEVER ? CLOCK_NEVER : first_ns + w->timeout_ns;
+}
+
+int64_t window_due_ns(const struct window *w)
+{
+    bool full = w->shown.count + w->missed.count + w->fresh.count >= w->limit;
+
+    return full ? 0 : window_timeout_ns(w);
+}

@@ -1,0 +1,72 @@
+// When does a batch fire? Pure: times come in, nothing is waited for.
+//
+// The window counts tokens that are known to wait: those that the last read
+// showed, announced (`shown`) or not (`missed`), and those announced since that
+// read was sent (`fresh`). It fires when they are enough for a batch, or when
+// the first of them has waited for the timeout.
+//
+// Announcements carry the token's id, so a small memory of ids, indexed by id,
+// keeps three things exact that counting alone gets wrong: a token that a read
+// showed before its announcement came in is not counted twice; the
+// announcement of a token that is already written does not start a new
+// timeout; and the first token of what is left of a backlog keeps its own
+// time. An id that fell out of the memory costs a query or some waiting, never
+// a token, because every read corrects the window to what is really there.
+//
+// A token whose announcement never came is younger than the last read that saw
+// everything, so it is due by that time plus the timeout; but it may just as
+// well be a moment old and its announcement on the way, so that gets a moment.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+// How long an announcement may come behind a read that shows its token.
+#define WINDOW_SETTLE_NS INT64_C(25000000)
+
+struct window_group {
+    int count;
+    int64_t first_ns; // when the first of them was announced
+};
+
+struct window {
+    int limit;
+    int64_t timeout_ns;
+    struct window_group shown;
+    struct window_group missed;
+    struct window_group fresh;
+    int64_t reading_ns;  // when the last read was sent
+    int64_t complete_ns; // when the last read that saw everything was sent
+    int64_t unseen_ns;   // the same of the one before: what is new is younger
+    struct window_entry *memory;
+    size_t mask;
+};
+
+bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
+void window_fini(struct window *w);
+
+// Forgets everything: a new session shows what is there.
+void window_restart(struct window *w, int64_t now_ns);
+
+// A notification came in; id is 0 when it did not say which token.
+void window_announce(struct window *w, int64_t id, int64_t now_ns);
+
+// A read is sent: what is announced from now on, it may not show.
+void window_reading(struct window *w, int64_t now_ns);
+
+// That read saw everything that waits: one call of window_shown_all, then of
+// window_shown for each token that it showed.
+void window_shown_all(struct window *w, int64_t now_ns);
+void window_shown(struct window *w, int64_t id);
+
+// This token goes into the line that is about to be written.
+void window_taken(struct window *w, int64_t id, int64_t now_ns);
+
+// When to read next; 0: at once; CLOCK_NEVER: nothing is known to wait.
+int64_t window_due_ns(const struct window *w);
+
+// When the first token has waited long enough for a batch that is not full.
+int64_t window_timeout_ns(const struct window *w);
