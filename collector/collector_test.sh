@@ -67,14 +67,24 @@ delivered() { # only lines with their newline count: read fails on a torn tail
     done | awk -F, '{ for (i = 2; i <= NF; i += 5) print $i }'
 }
 
-# insert PREFIX COUNT: single-row transactions on four connections, in the background.
+# insert PREFIX COUNT: single-row transactions on four connections, in the
+# background; one that loses its connection goes on with what it had not sent.
 inserters=()
 insert() {
     local w
     for w in 1 2 3 4; do
-        seq "$2" | sed "s/.*/INSERT INTO accounts (email, login) VALUES ('$1-$w-&@example.com', '$1-$w-&');/" |
-            sql >/dev/null 2>&1 &
+        insert_some "$1-$w" "$2" &
         inserters+=($!)
+    done
+}
+
+insert_some() {
+    local from
+    for ((from = 1; from <= $2; from += 10)); do
+        until sql -c "SELECT 1" >/dev/null 2>&1; do :; done
+        seq $from $((from + 9)) |
+            sed "s/.*/INSERT INTO accounts (email, login) VALUES ('$1-&@example.com', '$1-&');/" |
+            sql >/dev/null 2>&1 || true
     done
 }
 
@@ -138,7 +148,7 @@ drained "backends killed"
 nothing_lost "backends killed" 0
 
 for how in fast immediate immediate; do
-    insert "restart-$how-$RANDOM" 50
+    insert "restart-$how-$RANDOM" 100
     server restart -m "$how"
     inserted
 done
@@ -172,8 +182,9 @@ stop_collector TERM 0
 echo "TERM took $((($(date +%s%N) - began) / 1000000)) ms"
 
 # A reader that goes away ends the collector.
+: >"$work/log"
 start_collector
-until grep -q "collecting" "$work/log"; do :; done
+until grep -q collecting "$work/log"; do kill -0 "$pid" || fail "it did not start"; done
 kill "$reader"
 code=0
 wait "$pid" || code=$?
