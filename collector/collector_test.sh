@@ -43,7 +43,8 @@ export MAILROOM_BATCH_LIMIT=10 MAILROOM_BATCH_TIMEOUT=50 MAILROOM_HEALTHCHECK_IN
 start_collector() {
     runs=$((runs + 1))
     mkfifo "$work/pipe.$runs"
-    cat "$work/pipe.$runs" >"$work/out.$runs" &
+    : >"$work/out.$runs"
+    cat "$work/pipe.$runs" >>"$work/out.$runs" &
     reader=$!
     "$collector" >"$work/pipe.$runs" 2>>"$work/log" &
     pid=$!

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpq-fe.h>
 #include <openssl/crypto.h>
 
 #define PREFIX "MAILROOM_"
@@ -158,11 +159,25 @@ static bool load_key(struct config *c, struct err *e)
     return ok;
 }
 
-static bool check_together(const struct config *c, struct err *e)
+// libpq's own message may quote a password, so it is not passed on.
+static bool check_url(const struct config *c, struct err *e)
 {
     if (!c->database_url)
         return err_set(e, ERR_USAGE,
             PREFIX "DATABASE_URL is not set; a libpq connection string or URI is needed");
+    char *why = NULL;
+    PQconninfoOption *options = PQconninfoParse(c->database_url, &why);
+    PQconninfoFree(options);
+    PQfreemem(why);
+    if (!options)
+        return err_set(e, ERR_USAGE,
+            PREFIX "DATABASE_URL is a value that is not shown here; allowed is a libpq connection "
+                   "string or URI with nothing that libpq does not know");
+    return true;
+}
+
+static bool check_together(const struct config *c, struct err *e)
+{
     if (strcmp(c->dequeue, "cursor") != 0)
         return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: cursor", c->dequeue);
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
@@ -184,7 +199,7 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
             return false;
     }
-    return check_together(c, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && load_key(c, e);
 }
 
 void config_fini(struct config *c)

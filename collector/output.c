@@ -37,18 +37,24 @@ void output_cancel(struct output *o)
     o->len = o->done = 0;
 }
 
+bool output_ready(const struct output *o)
+{
+    struct pollfd p = {.fd = o->fd, .events = POLLOUT};
+
+    return o->kind == OUTPUT_FILE || poll(&p, 1, 0) > 0;
+}
+
 // One write that does not wait; -1 with EAGAIN when there is no room.
 static ssize_t put(const struct output *o)
 {
     const char *from = o->data + o->done;
     size_t left = o->len - o->done;
-    struct pollfd p = {.fd = o->fd, .events = POLLOUT};
 
     if (o->kind == OUTPUT_SOCKET)
         return send(o->fd, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (o->kind == OUTPUT_FILE)
         return write(o->fd, from, left);
-    if (poll(&p, 1, 0) == 0) {
+    if (!output_ready(o)) {
         errno = EAGAIN;
         return -1;
     }

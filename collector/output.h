@@ -35,6 +35,7 @@ void output_cancel(struct output *o);
 // Writes what can be written without waiting.
 bool output_pump(struct output *o, struct err *e) MUST_USE;
 
+bool output_ready(const struct output *o);   // something can be written without waiting
 bool output_idle(const struct output *o);    // no line, or all of it is written
 bool output_begun(const struct output *o);   // some bytes are written, some are not
 short output_events(const struct output *o); // what to poll for; errors come by themselves

@@ -275,6 +275,12 @@ bool queue_decode_read(
     return true;
 }
 
+struct position batch_end(const struct batch *b, int n, struct passed *passed)
+{
+    *passed = n == b->n ? b->passed : b->rows[n - 1].passed;
+    return n == b->n ? b->end : b->rows[n - 1].at;
+}
+
 // One array literal for each column of the dead letters.
 struct dead_letters {
     struct buf tokens, accounts, actions, reasons;
@@ -317,7 +323,8 @@ static void free_dead(struct dead_letters *d)
 bool queue_send_advance(const struct queue *q, struct session *s, const struct batch *b, int n,
     int64_t deadline_ns, struct err *e)
 {
-    struct position to = n == b->n ? b->end : b->rows[n - 1].at;
+    struct passed passed;
+    struct position to = batch_end(b, n, &passed);
     char epoch[NUMBER_LEN], old_xid[NUMBER_LEN], old_id[NUMBER_LEN], xid[NUMBER_LEN],
         id[NUMBER_LEN];
     struct dead_letters d = {0};

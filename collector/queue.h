@@ -107,12 +107,16 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
 bool queue_decode_read(const struct queue *q, PGresult *r, int wanted, int examine, struct batch *b,
     struct err *e) MUST_USE;
 
-// Moves the cursor behind the first n rows of the batch, or behind everything
-// it examined when n is b->n; unsendable ones among them become dead letters.
+// Moves the cursor to the batch_end of n rows; the unsendable ones among them
+// become dead letters.
 bool queue_send_advance(const struct queue *q, struct session *s, const struct batch *b, int n,
     int64_t deadline_ns, struct err *e) MUST_USE;
 // *moved tells whether the cursor was where we left it.
 bool queue_decode_advance(const PGresult *r, bool *moved, struct err *e) MUST_USE;
+
+// The position behind the first n rows; when these are all, behind everything
+// that was examined. *passed: whose turn came up to there.
+struct position batch_end(const struct batch *b, int n, struct passed *passed);
 
 // How many rows of `b`, from its first on, end with the last token that is also
 // in `written`: the same id and the same secret, for ids may be used again.

@@ -108,7 +108,7 @@ void window_shown(struct window *w, int64_t id)
     struct window_entry *entry = recall(w, id);
 
     if (entry->what == ANNOUNCED) {
-        if (entry->at_ns >= w->reading_ns)
+        if (entry->at_ns > w->reading_ns)
             leave(&w->fresh);
         join(&w->shown, entry->at_ns);
         return;
@@ -125,7 +125,7 @@ void window_taken(struct window *w, int64_t id, int64_t now_ns)
     if (entry->what == SHOWN)
         leave(&w->missed);
     else if (entry->what == ANNOUNCED)
-        leave(entry->at_ns >= w->reading_ns ? &w->fresh : &w->shown);
+        leave(entry->at_ns > w->reading_ns ? &w->fresh : &w->shown);
     *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = TAKEN};
 }
 

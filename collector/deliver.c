@@ -1,0 +1,142 @@
+#include "states.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+
+#define STALE_NS (250 * NS_PER_MS) // a line that was not begun by then is read again
+#define TALLY_NS NS_PER_S          // between two lines of the log about what was passed
+
+bool deliver_begin_line(struct collector *c, struct err *e)
+{
+    const struct batch *b = &c->next;
+
+    buf_clear(&c->line);
+    for (int i = 0; i < b->n; i++)
+        if (!b->rows[i].unsendable && !line_add(&c->line, &c->sign, &b->rows[i].token, e))
+            return false;
+    if (!line_end(&c->line, e))
+        return false;
+    output_begin(&c->output, c->line.data, c->line.len);
+    c->state = WRITE;
+    return true;
+}
+
+bool deliver_step_write(struct collector *c, struct err *e)
+{
+    if (c->output.done == 0 && c->now_ns - c->ready_ns > STALE_NS) {
+        if (!output_ready(&c->output))
+            return true;
+        // The reader was slow: tokens may have expired, the queue may be
+        // somebody else's.
+        output_cancel(&c->output);
+        fetch_drop(c);
+        c->state = FETCH;
+        return true;
+    }
+    if (!output_pump(&c->output, e))
+        return false;
+    if (!output_idle(&c->output))
+        return true;
+
+    // The line is out; from here on it must not be written again.
+    struct batch free = c->written;
+    c->written = c->next;
+    c->next = free;
+    c->ready = false;
+    c->unconfirmed = true;
+    for (int i = 0; i < c->written.n; i++)
+        window_taken(&c->window, c->written.rows[i].token.id, c->now_ns);
+    if (!c->session.conn) {
+        connect_back_off(c);
+        return true;
+    }
+    deliver_start_advance(c, ADVANCE_WRITTEN, c->written.n);
+    return true;
+}
+
+void deliver_start_advance(struct collector *c, enum advance_reason reason, int rows)
+{
+    c->reason = reason;
+    c->advance_rows = rows;
+    c->advancing = c->advanced = false;
+    c->state = ADVANCE;
+}
+
+bool deliver_step_advance(struct collector *c, struct err *e)
+{
+    const struct batch *b = c->reason == ADVANCE_WRITTEN ? &c->written : &c->next;
+
+    if (c->advanced) {
+        // A batch that saw everything leaves nothing to ask for.
+        c->state = b->all && c->reason != ADVANCE_RECOVERED ? WAIT : FETCH;
+        if (c->reason == ADVANCE_WRITTEN) {
+            c->unconfirmed = false;
+            batch_clear(&c->written);
+        } else {
+            fetch_drop(c);
+        }
+        return true;
+    }
+    if (c->advancing)
+        return true;
+    if (c->now_ns < c->retry_ns) {
+        state_wake_at(c, c->retry_ns);
+        return true;
+    }
+    c->advancing = true;
+    c->wanted = c->queue.limit;
+    c->examine = c->queue.rows_max;
+    if (!queue_send_advance(&c->queue, &c->session, b, c->advance_rows, state_deadline_ns(c), e))
+        return false;
+    // More waits behind a batch that did not see everything: ask for it in the
+    // same trip. Nothing of it is written before the move is confirmed.
+    if (c->reason == ADVANCE_WRITTEN && !b->all && !c->reading && !c->stopping)
+        return fetch_send(c, e);
+    return true;
+}
+
+bool deliver_on_advance(struct collector *c, const PGresult *result, struct err *e)
+{
+    const struct batch *b = c->reason == ADVANCE_WRITTEN ? &c->written : &c->next;
+    bool moved;
+
+    c->advancing = false;
+    if (!queue_decode_advance(result, &moved, e)) {
+        c->stale_read = c->reading;
+        return fetch_retry(c, e);
+    }
+    if (!moved)
+        return err_set(e, ERR_CONNECTION, "another session has moved the cursor");
+    c->advanced = true;
+    c->complained = false;
+
+    struct passed p;
+    c->queue.cursor = batch_end(b, c->advance_rows, &p);
+    c->passed.expired += p.expired;
+    c->passed.consumed += p.consumed;
+    c->passed.status += p.status;
+    for (int i = 0; i < c->advance_rows; i++)
+        c->dead_letters += b->rows[i].unsendable != NULL;
+    bool something = p.expired + p.consumed + p.status + c->dead_letters > 0;
+    if (something && c->passed_log_ns == CLOCK_NEVER)
+        c->passed_log_ns = c->now_ns + TALLY_NS;
+    return true;
+}
+
+void deliver_log_passed(struct collector *c)
+{
+    struct passed *p = &c->passed;
+
+    if (p->expired + p->consumed + p->status > 0)
+        log_line("QUEUE",
+            "passed over: %" PRId64 " expired unsent, %" PRId64 " consumed, %" PRId64
+            " of an account in another status",
+            p->expired, p->consumed, p->status);
+    if (c->dead_letters > 0)
+        log_line(
+            "QUEUE", "dead letters: %" PRId64 " tokens that a line cannot carry", c->dead_letters);
+    c->passed = (struct passed){0};
+    c->dead_letters = 0;
+    c->passed_log_ns = CLOCK_NEVER;
+}

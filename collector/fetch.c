@@ -1,0 +1,182 @@
+#include "states.h"
+
+#include "base/log.h"
+
+#define RETRY_NS (50 * NS_PER_MS)      // before a statement is tried again
+#define HORIZON_MIN_NS (5 * NS_PER_MS) // most writing transactions end in no time
+#define HORIZON_MAX_NS (100 * NS_PER_MS)
+#define EXAMINE_GROWTH 64 // how far a read may look for a full batch
+
+bool fetch_send(struct collector *c, struct err *e)
+{
+    c->reading = true;
+    window_reading(&c->window, c->now_ns);
+    return queue_send_read(&c->queue, &c->session, c->wanted, c->examine, state_deadline_ns(c), e);
+}
+
+// A statement that failed only for the moment is tried again in this session.
+bool fetch_retry(struct collector *c, struct err *e)
+{
+    if (e->kind != ERR_SQL || session_remedy(e->sqlstate) != REMEDY_RETRY)
+        return false;
+    log_line("PG", "trying again: %s", e->text);
+    c->retry_ns = c->now_ns + RETRY_NS;
+    return true;
+}
+
+bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
+{
+    bool stale = c->stale_read;
+
+    c->reading = c->stale_read = false;
+    if (!queue_decode_read(&c->queue, result, c->wanted, c->examine, &c->next, e)) {
+        batch_clear(&c->next);
+        return fetch_retry(c, e);
+    }
+    if (stale) {
+        batch_clear(&c->next);
+        return true;
+    }
+    c->ready = true;
+    c->ready_ns = c->now_ns;
+    return true;
+}
+
+void fetch_drop(struct collector *c)
+{
+    c->ready = false;
+    batch_clear(&c->next);
+}
+
+void fetch_forget(struct collector *c)
+{
+    c->reading = c->stale_read = c->ready = false;
+    batch_clear(&c->next);
+}
+
+// The read is short of a batch though it did not see everything: there is more
+// behind rows that do not count. Looks further the next time, if it may.
+static bool look_further(struct collector *c)
+{
+    if (c->next.more) {
+        if (c->examine >= EXAMINE_GROWTH * c->queue.rows_max)
+            return false;
+        c->examine *= 4;
+        return true;
+    }
+    int wanted = c->wanted + c->queue.limit - c->next.sendable;
+    if (wanted > c->queue.rows_max)
+        return false;
+    c->wanted = wanted;
+    return true;
+}
+
+static void show_window(struct collector *c)
+{
+    window_shown_all(&c->window, c->now_ns);
+    for (int i = 0; i < c->next.n; i++)
+        if (!c->next.rows[i].unsendable)
+            window_shown(&c->window, c->next.rows[i].token.id);
+}
+
+// Whatever waits behind the horizon is announced already, and its release may
+// come from a rollback or another database, which announce nothing.
+static void note_horizon(struct collector *c)
+{
+    int64_t timeout_ns = c->config->batch_timeout_ms * NS_PER_MS;
+    int64_t most_ns = timeout_ns > 0 && timeout_ns < HORIZON_MAX_NS ? timeout_ns : HORIZON_MAX_NS;
+
+    if (!c->next.horizon) {
+        c->horizon_ns = 0;
+        return;
+    }
+    c->horizon_ns = c->horizon_ns ? 2 * c->horizon_ns : HORIZON_MIN_NS;
+    c->horizon_ns = clock_min(c->horizon_ns, most_ns);
+    c->horizon_at_ns = c->now_ns + c->horizon_ns;
+}
+
+// A batch was read: is it sent, passed, or left for later?
+static bool consider(struct collector *c, struct err *e)
+{
+    struct batch *b = &c->next;
+    bool at_once = c->at_once;
+
+    if (b->all) {
+        show_window(c);
+        note_horizon(c);
+        c->at_once = false;
+    }
+    if (b->sendable == 0) {
+        if (b->examined > 0) {
+            deliver_start_advance(c, ADVANCE_PASSED, b->n);
+            return true;
+        }
+        fetch_drop(c);
+        c->state = WAIT;
+        return true;
+    }
+    if (b->sendable >= c->queue.limit)
+        return deliver_begin_line(c, e);
+    if (!b->all) {
+        if (!look_further(c))
+            return deliver_begin_line(c, e);
+        fetch_drop(c);
+        return fetch_send(c, e);
+    }
+    if (at_once || window_timeout_ns(&c->window) <= c->now_ns)
+        return deliver_begin_line(c, e);
+    fetch_drop(c);
+    c->state = WAIT;
+    return true;
+}
+
+// After a reconnect the database's cursor is the truth: what of the line that
+// was written last still stands behind it is passed without a second line.
+static bool recover(struct collector *c)
+{
+    int matched;
+    int rows = batch_find_written(&c->next, &c->written, &matched);
+
+    if (rows > 0) {
+        deliver_start_advance(c, ADVANCE_RECOVERED, rows);
+        return true;
+    }
+    c->unconfirmed = false;
+    batch_clear(&c->written);
+    return false;
+}
+
+bool fetch_step(struct collector *c, struct err *e)
+{
+    if (c->ready) {
+        if (c->unconfirmed && recover(c))
+            return true;
+        return consider(c, e);
+    }
+    if (c->reading)
+        return true;
+    if (c->now_ns < c->retry_ns) {
+        state_wake_at(c, c->retry_ns);
+        return true;
+    }
+    return fetch_send(c, e);
+}
+
+bool fetch_step_wait(struct collector *c, struct err *e)
+{
+    int64_t check_ns = c->session.silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
+    int64_t due_ns = window_due_ns(&c->window);
+
+    if (c->horizon_ns > 0)
+        due_ns = clock_min(due_ns, c->horizon_at_ns);
+    if (c->now_ns >= check_ns) {
+        c->state = FETCH;
+        return queue_send_check(&c->queue, &c->session, state_deadline_ns(c), e);
+    }
+    if (c->now_ns >= due_ns) {
+        c->state = FETCH;
+        return true;
+    }
+    state_wake_at(c, clock_min(check_ns, due_ns));
+    return true;
+}

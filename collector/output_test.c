@@ -1,0 +1,151 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LEN ((size_t)300000) // more than a pipe or a socket holds
+
+static char *long_line(void)
+{
+    char *data = malloc(LEN);
+
+    assert_non_null(data);
+    for (size_t i = 0; i < LEN; i++)
+        data[i] = (char)('a' + i % 23);
+    return data;
+}
+
+// Reads what is there and compares; returns how many bytes it was.
+static size_t read_some(int fd, const char *want)
+{
+    char got[10000];
+    ssize_t n = read(fd, got, sizeof got);
+
+    assert_true(n > 0);
+    assert_memory_equal(got, want, (size_t)n);
+    return (size_t)n;
+}
+
+// A reader that is slow, and a line that does not fit.
+static void slow_reader(int in, int out)
+{
+    char *data = long_line();
+    struct output o;
+    struct err e;
+    size_t seen = 0;
+
+    assert_true(output_init(&o, out, &e));
+    assert_true(output_idle(&o));
+    assert_int_equal(output_events(&o), 0);
+    output_begin(&o, data, LEN);
+    assert_false(output_begun(&o));
+    assert_true(output_ready(&o));
+    assert_true(output_pump(&o, &e));
+    // It is full now, and writing has returned.
+    assert_true(output_begun(&o));
+    assert_false(output_ready(&o));
+    assert_int_equal(output_events(&o), POLLOUT);
+    while (seen < LEN) {
+        seen += read_some(in, data + seen);
+        assert_true(output_pump(&o, &e));
+    }
+    assert_true(output_idle(&o));
+    assert_false(output_begun(&o));
+    assert_true(output_check(&o, &e));
+
+    // A reader that goes away.
+    output_begin(&o, "x\n", 2);
+    output_cancel(&o);
+    close(in);
+    assert_false(output_check(&o, &e));
+    assert_int_equal(e.kind, ERR_OUTPUT);
+    output_begin(&o, "x\n", 2);
+    assert_false(output_pump(&o, &e));
+    assert_int_equal(e.kind, ERR_OUTPUT);
+    assert_false(output_begun(&o));
+    close(out);
+    free(data);
+}
+
+static void pipes(void **state)
+{
+    (void)state;
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    slow_reader(fds[0], fds[1]);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+    slow_reader(fds[0], fds[1]);
+}
+
+static void sockets(void **state)
+{
+    (void)state;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    slow_reader(fds[0], fds[1]);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/mailroom-out.XXXXXX";
+    char *data = long_line();
+    struct output o;
+    struct err e;
+    int fd = mkstemp(path);
+
+    assert_true(output_init(&o, fd, &e));
+    output_begin(&o, data, LEN);
+    assert_true(output_pump(&o, &e));
+    assert_true(output_idle(&o));
+    assert_true(output_check(&o, &e));
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), LEN);
+    close(fd);
+    unlink(path);
+    free(data);
+}
+
+static void full_disk(void **state)
+{
+    (void)state;
+    struct output o;
+    struct err e;
+    int fd = open("/dev/full", O_WRONLY);
+
+    if (fd < 0)
+        skip();
+    assert_true(output_init(&o, fd, &e));
+    output_begin(&o, "x\n", 2);
+    assert_false(output_pump(&o, &e));
+    assert_int_equal(e.kind, ERR_OUTPUT);
+    assert_non_null(strstr(e.text, "No space left"));
+    close(fd);
+    assert_false(output_init(&o, fd, &e));
+    assert_int_equal(e.kind, ERR_OUTPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pipes),
+        cmocka_unit_test(sockets),
+        cmocka_unit_test(files),
+        cmocka_unit_test(full_disk),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

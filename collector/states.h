@@ -1,0 +1,126 @@
+// The states of the collector and what they share. Internal: only collector.c
+// (the loop), connect.c, fetch.c and deliver.c include this.
+//
+//   BACK_OFF → CONNECT → LISTEN → STAND_BY → FETCH → WRITE → ADVANCE → …
+//                                              ↑ ↓                ↓
+//                                              WAIT ← ← ← ← ← ← ← ←
+//
+// A step looks at what has arrived, sends what is to be sent, and names the
+// next state; it never waits. Losing the session leads to BACK_OFF from
+// everywhere, but a line that was begun is finished first.
+#pragma once
+
+#include "backoff.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "collector.h"
+#include "line.h"
+#include "output.h"
+#include "queue.h"
+#include "session.h"
+#include "window.h"
+
+enum state { BACK_OFF, CONNECT, LISTEN, STAND_BY, WAIT, FETCH, WRITE, ADVANCE, STATES };
+
+// Why the cursor is moved.
+enum advance_reason {
+    ADVANCE_PASSED,    // nothing of the batch can be sent
+    ADVANCE_WRITTEN,   // its line is out
+    ADVANCE_RECOVERED, // its line was out before the session before this one ended
+};
+
+struct collector {
+    const struct config *config;
+    int signal_fd;
+    int64_t now_ns;  // of this round of the loop
+    int64_t wake_ns; // the next round comes at this time, if nothing happens
+    enum state state;
+
+    struct session session;
+    struct queue queue;
+    struct window window;
+    struct output output;
+    struct sign sign;
+    struct backoff backoff;
+    struct buf line;
+
+    // BACK_OFF, and the second try of a statement.
+    int64_t retry_ns;
+    bool complained; // the last session ended with something a person has to mend
+
+    // STAND_BY
+    bool locking;       // an answer is awaited
+    bool claimed;       // the queue is ours
+    bool owner;         // and was so at any time in this process
+    bool standing_by;   // somebody else had it when we came
+    int64_t free_ns;    // since when nobody has; CLOCK_NEVER: somebody does
+    int64_t lock_at_ns; // when to look again
+
+    // WAIT
+    int64_t horizon_ns; // how often to look while something waits behind it; 0: nothing does
+    int64_t horizon_at_ns;
+
+    // FETCH
+    struct batch next;
+    bool reading;     // an answer is awaited
+    bool stale_read;  // and will be dropped
+    bool ready;       // it is in `next`
+    int64_t ready_ns; // since when
+    bool at_once;     // what waits after a connect is not held back
+    int wanted;       // tokens to ask for
+    int examine;      // rows to look at for them
+
+    // ADVANCE
+    struct batch written; // its line is out; kept until the move is confirmed,
+    bool unconfirmed;     // across sessions, so that nothing is written twice
+    enum advance_reason reason;
+    int advance_rows;     // of `written` or, for other reasons, of `next`
+    bool advancing;       // an answer is awaited
+    bool advanced;        // it was yes
+    struct passed passed; // since the last line of the log about it
+    int64_t dead_letters;
+    int64_t passed_log_ns; // when to write that line
+
+    bool stopping; // TERM or INT came
+    int64_t stop_ns;
+    bool done;
+    enum collector_exit exit;
+};
+
+// An answer that takes longer is as good as none.
+static inline int64_t state_deadline_ns(const struct collector *c)
+{
+    return c->now_ns + 5 * NS_PER_S;
+}
+
+static inline void state_wake_at(struct collector *c, int64_t at_ns)
+{
+    c->wake_ns = clock_min(c->wake_ns, at_ns);
+}
+
+// connect.c: from nothing to a session that owns the queue.
+bool connect_step_back_off(struct collector *c, struct err *e) MUST_USE;
+bool connect_step(struct collector *c, struct err *e) MUST_USE;
+bool connect_step_listen(struct collector *c, struct err *e) MUST_USE;
+bool connect_step_stand_by(struct collector *c, struct err *e) MUST_USE;
+bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+void connect_lose(struct collector *c, const struct err *e); // closes and backs off
+void connect_back_off(struct collector *c);
+
+// fetch.c: when to read, and what becomes of what was read.
+bool fetch_step_wait(struct collector *c, struct err *e) MUST_USE;
+bool fetch_step(struct collector *c, struct err *e) MUST_USE;
+bool fetch_send(struct collector *c, struct err *e) MUST_USE;
+bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
+bool fetch_retry(struct collector *c, struct err *e) MUST_USE; // was it a matter for a second try?
+void fetch_drop(struct collector *c);                          // the batch that is ready
+void fetch_forget(struct collector *c);                        // that, and an answer to come
+
+// deliver.c: from a batch to a line, from a line to a moved cursor.
+bool deliver_begin_line(struct collector *c, struct err *e) MUST_USE;
+bool deliver_step_write(struct collector *c, struct err *e) MUST_USE;
+void deliver_start_advance(struct collector *c, enum advance_reason reason, int rows);
+bool deliver_step_advance(struct collector *c, struct err *e) MUST_USE;
+bool deliver_on_advance(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+void deliver_log_passed(struct collector *c);

@@ -1,0 +1,249 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "window.h"
+
+#include "base/clock.h"
+
+#define MS NS_PER_MS
+
+static void init(struct window *w, int limit, int64_t timeout_ms)
+{
+    struct err e;
+
+    assert_true(window_init(w, limit, timeout_ms * MS, &e));
+    window_restart(w, 0);
+}
+
+static void announce(struct window *w, int64_t first, int64_t last, int64_t now_ns)
+{
+    for (int64_t id = first; id <= last; id++)
+        window_announce(w, id, now_ns);
+}
+
+// A read sent at sent_ns that saw everything: the tokens first to last.
+static void shows(struct window *w, int64_t first, int64_t last, int64_t sent_ns, int64_t now_ns)
+{
+    window_reading(w, sent_ns);
+    window_shown_all(w, now_ns);
+    for (int64_t id = first; id <= last; id++)
+        window_shown(w, id);
+}
+
+static void taken(struct window *w, int64_t first, int64_t last, int64_t now_ns)
+{
+    for (int64_t id = first; id <= last; id++)
+        window_taken(w, id, now_ns);
+}
+
+static void nothing_waits(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    assert_int_equal(window_due_ns(&w), CLOCK_NEVER);
+    assert_int_equal(window_timeout_ns(&w), CLOCK_NEVER);
+    window_fini(&w);
+    window_fini(&w);
+}
+
+static void fires_at_the_limit_or_the_timeout_of_the_first(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    window_announce(&w, 1, 10 * MS);
+    window_announce(&w, 2, 50 * MS);
+    assert_int_equal(window_due_ns(&w), 110 * MS);
+    window_announce(&w, 3, 60 * MS);
+    assert_int_equal(window_due_ns(&w), 0);
+    assert_int_equal(window_timeout_ns(&w), 110 * MS);
+    window_fini(&w);
+}
+
+static void timeout_zero_is_at_once(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 0);
+    window_announce(&w, 1, 10 * MS);
+    assert_true(window_due_ns(&w) <= 10 * MS);
+    shows(&w, 5, 5, 11 * MS, 12 * MS);
+    assert_true(window_due_ns(&w) <= 12 * MS);
+    window_fini(&w);
+}
+
+// Eligible or not is seen by the read only.
+static void a_read_corrects_the_count(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    announce(&w, 1, 3, 10 * MS);
+    shows(&w, 3, 3, 11 * MS, 12 * MS);
+    assert_int_equal(window_due_ns(&w), 110 * MS);
+    shows(&w, 1, 0, 13 * MS, 14 * MS);
+    assert_int_equal(window_due_ns(&w), CLOCK_NEVER);
+    window_fini(&w);
+}
+
+static void announced_during_the_read_stays(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    window_announce(&w, 1, 10 * MS);
+    window_reading(&w, 20 * MS);
+    window_announce(&w, 2, 21 * MS);
+    window_shown_all(&w, 22 * MS);
+    window_shown(&w, 1);
+    assert_int_equal(window_due_ns(&w), 110 * MS);
+    taken(&w, 1, 1, 23 * MS);
+    assert_int_equal(window_due_ns(&w), 121 * MS);
+    window_fini(&w);
+}
+
+static void shown_and_announced_counts_once(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    window_reading(&w, 20 * MS);
+    announce(&w, 1, 2, 21 * MS);
+    window_shown_all(&w, 22 * MS);
+    window_shown(&w, 1);
+    window_shown(&w, 2);
+    assert_int_equal(window_due_ns(&w), 121 * MS);
+    window_fini(&w);
+}
+
+// A full batch may hold tokens whose announcements are still on their way.
+static void taken_before_announced_starts_no_timeout(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    announce(&w, 1, 2, 10 * MS);
+    taken(&w, 1, 3, 20 * MS);
+    shows(&w, 1, 0, 20 * MS, 21 * MS);
+    window_announce(&w, 3, 22 * MS);
+    assert_int_equal(window_due_ns(&w), CLOCK_NEVER);
+    // Much later the same id is another token.
+    window_announce(&w, 3, 5000 * MS);
+    assert_int_equal(window_due_ns(&w), 5100 * MS);
+    window_fini(&w);
+}
+
+static void what_a_full_batch_leaves_keeps_its_own_time(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    announce(&w, 1, 2, 10 * MS);
+    announce(&w, 3, 4, 40 * MS);
+    taken(&w, 1, 3, 50 * MS);
+    shows(&w, 4, 4, 50 * MS, 51 * MS);
+    assert_int_equal(window_due_ns(&w), 140 * MS);
+    window_fini(&w);
+}
+
+// The announcement of what a read shows gets a moment to arrive.
+static void missed_announcements_are_bounded_by_the_last_view(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    shows(&w, 1, 0, 1000 * MS, 1001 * MS);
+    shows(&w, 7, 7, 1050 * MS, 1051 * MS);
+    assert_int_equal(window_due_ns(&w), 1100 * MS);
+    // A second look makes it no younger.
+    shows(&w, 7, 7, 1060 * MS, 1061 * MS);
+    assert_int_equal(window_due_ns(&w), 1100 * MS);
+    taken(&w, 7, 7, 1100 * MS);
+    shows(&w, 8, 8, 5000 * MS, 5000 * MS);
+    assert_int_equal(window_due_ns(&w), 5000 * MS + WINDOW_SETTLE_NS);
+    window_announce(&w, 8, 5001 * MS);
+    assert_int_equal(window_due_ns(&w), 5101 * MS);
+    window_fini(&w);
+}
+
+// Behind the horizon: announced, not shown, and later shown after all.
+static void held_back_tokens_keep_their_time(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    window_announce(&w, 1, 10 * MS);
+    shows(&w, 1, 0, 50 * MS, 51 * MS);
+    assert_int_equal(window_due_ns(&w), CLOCK_NEVER);
+    shows(&w, 1, 1, 90 * MS, 91 * MS);
+    assert_int_equal(window_due_ns(&w), 110 * MS);
+    window_fini(&w);
+}
+
+static void false_announcements_cost_one_read_per_limit(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    window_announce(&w, 5, 10 * MS);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 3; i++)
+            window_announce(&w, i ? 0 : 5, 20 * MS);
+        assert_int_equal(window_due_ns(&w), 0);
+        shows(&w, 5, 5, 30 * MS, 31 * MS);
+        assert_int_equal(window_due_ns(&w), 110 * MS);
+    }
+    window_fini(&w);
+}
+
+// More than the memory holds: the count is right, ids are merely forgotten.
+static void a_flood_does_not_grow_it(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 3, 100);
+    size_t mask = w.mask;
+    announce(&w, 1, 100000, 10 * MS);
+    assert_int_equal(window_due_ns(&w), 0);
+    assert_int_equal(w.mask, mask);
+    shows(&w, 99999, 100000, 20 * MS, 21 * MS);
+    assert_int_equal(window_due_ns(&w), 110 * MS);
+    window_restart(&w, 30 * MS);
+    assert_int_equal(window_due_ns(&w), CLOCK_NEVER);
+    window_fini(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_waits),
+        cmocka_unit_test(fires_at_the_limit_or_the_timeout_of_the_first),
+        cmocka_unit_test(timeout_zero_is_at_once),
+        cmocka_unit_test(a_read_corrects_the_count),
+        cmocka_unit_test(announced_during_the_read_stays),
+        cmocka_unit_test(shown_and_announced_counts_once),
+        cmocka_unit_test(taken_before_announced_starts_no_timeout),
+        cmocka_unit_test(what_a_full_batch_leaves_keeps_its_own_time),
+        cmocka_unit_test(missed_announcements_are_bounded_by_the_last_view),
+        cmocka_unit_test(held_back_tokens_keep_their_time),
+        cmocka_unit_test(false_announcements_cost_one_read_per_limit),
+        cmocka_unit_test(a_flood_does_not_grow_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
