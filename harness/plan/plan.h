@@ -14,13 +14,13 @@
 #include "scenario/scenario.h"
 
 enum token_kind {
-    TOKEN_ACTIVATION,      // a provisioned account, whose trigger makes the token
-    TOKEN_RECOVERY,        // a password_recovery token of an account made before
-    TOKEN_EXPIRED,         // ineligible: expires_at lies in the past
-    TOKEN_CONSUMED,        // ineligible: consumed_at is set
-    TOKEN_SUSPENDED,       // ineligible: its account is suspended
-    TOKEN_SHORT_SECRET,    // unsendable: the secret is not 32 bytes long
-    TOKEN_WITHOUT_CODE,    // unsendable: a recovery token without a code
+    TOKEN_ACTIVATION,   // a provisioned account, whose trigger makes the token
+    TOKEN_RECOVERY,     // a password_recovery token of an account made before
+    TOKEN_EXPIRED,      // ineligible: expires_at lies in the past
+    TOKEN_CONSUMED,     // ineligible: consumed_at is set
+    TOKEN_SUSPENDED,    // ineligible: its account is suspended
+    TOKEN_SHORT_SECRET, // unsendable: the secret is not 32 bytes long
+    TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
     TOKEN_KINDS,
 };
 
@@ -53,9 +53,9 @@ struct plan_txn {
 };
 
 struct plan_fault {
-    int64_t at_ns;   // planned start, counted from the start of the load
-    int64_t end_ns;  // planned undoing; == at_ns for a fault in an instant
-    uint32_t spec;   // index into scenario.faults
+    int64_t at_ns;  // planned start, counted from the start of the load
+    int64_t end_ns; // planned undoing; == at_ns for a fault in an instant
+    uint32_t spec;  // index into scenario.faults
 };
 
 struct plan {

@@ -62,7 +62,7 @@ static void refuses_what_is_no_yaml(void **state)
         {"just words\n", "x.yaml:1:1: this should be a map of keys and values"},
         {"- a\n- b\n", "x.yaml:1:1: this should be a map of keys and values"},
         {HEAD "load:\n\t- for: 1s\n", "x.yaml:4:1: YAML is not indented with tabs; use spaces"},
-        {HEAD "tags: [a, b\nseed: 1\n", "x.yaml:4:1: not YAML: while parsing a flow sequence, did "
+        {HEAD "tags: [a, b\nseed: 1\n", "x.yaml:4:5: not YAML: while parsing a flow sequence, did "
                                         "not find expected ',' or ']'"},
         {HEAD "seed: 1\nname: y\n", "x.yaml:4:1: 'name' stands here twice; first in line 1"},
         {HEAD "load:\n  - for: 1s\n    rate: 1/s\n    for: 2s\n",

@@ -1,0 +1,37 @@
+#include "plan/arrivals.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng)
+{
+    *a = (struct arrivals_source){
+        .rng = rng,
+        .kind = phase->arrivals,
+        .from = phase->rate_from / phase->rows_per_transaction,
+        .to = phase->rate_to / phase->rows_per_transaction,
+        .seconds = (double)phase->for_ns / (double)NS_PER_S,
+    };
+    a->expected = (a->from + a->to) / 2 * a->seconds;
+    a->position = a->kind == ARRIVALS_CONSTANT ? -0.5 : 0;
+}
+
+// Solves from·t + slope·t²/2 = y for t, in the form that neither divides by a
+// slope of zero nor subtracts two large numbers.
+static double time_of(const struct arrivals_source *a, double y)
+{
+    double slope = (a->to - a->from) / a->seconds;
+    double square = a->from * a->from + 2 * slope * y;
+
+    return 2 * y / (a->from + sqrt(square > 0 ? square : 0));
+}
+
+bool arrivals_next(struct arrivals_source *a, int64_t *at_ns)
+{
+    a->position += a->kind == ARRIVALS_CONSTANT ? 1 : rng_exponential(&a->rng);
+    if (a->position >= a->expected)
+        return false;
+    *at_ns = llround(time_of(a, a->position) * (double)NS_PER_S);
+    return true;
+}

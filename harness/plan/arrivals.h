@@ -1,0 +1,30 @@
+// When transactions come: a phase's rate turned into times.
+//
+// Both kinds of arrivals are made in "rate time", where one transaction comes
+// per unit, and carried to the clock through the inverse of the phase's
+// cumulative rate; so a ramp is no special case. Constant arrivals stand at
+// 0.5, 1.5, 2.5 …: the first comes half a gap after the phase begins, and two
+// phases of one rate join without a seam. Poisson arrivals are the sums of
+// exponential gaps.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/rng.h"
+#include "scenario/scenario.h"
+
+struct arrivals_source {
+    struct rng rng;
+    enum arrivals kind;
+    double from, to; // transactions per second at the phase's two ends
+    double seconds;  // the phase's length
+    double expected; // how many come in the phase, on average
+    double position; // in rate time, of the one that came last
+};
+
+void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);
+
+// The time of the next one in ns from the phase's start; false when the phase
+// is over.
+bool arrivals_next(struct arrivals_source *a, int64_t *at_ns);

@@ -1,0 +1,244 @@
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/arrivals.h"
+#include "plan/rng.h"
+
+// Every choice has numbers of its own, in every phase, so that changing one
+// share or one phase leaves all other choices as they were.
+enum stream {
+    STREAM_ARRIVALS,
+    STREAM_ROLLBACK,
+    STREAM_HOLD,
+    STREAM_UNSENDABLE,
+    STREAM_INELIGIBLE,
+    STREAM_RECOVERY,
+    STREAM_VARIANT,
+    STREAM_COUNT,
+};
+
+struct maker {
+    struct plan *plan;
+    const struct load_phase *phase;
+    uint8_t phase_index;
+    int64_t phase_start_ns;
+    size_t txn_cap, token_cap;
+    struct rng streams[STREAM_COUNT];
+};
+
+static bool check_size(const struct scenario *s, struct err *e);
+static bool add_phase(struct maker *m, struct err *e);
+static bool add_faults(struct plan *p, const struct scenario *s, struct err *e);
+static bool check_overlap(const struct plan *p, const struct scenario *s, struct err *e);
+
+bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
+{
+    struct maker m = {.plan = p};
+
+    *p = (struct plan){.load_ns = scenario_load_ns(s)};
+    p->end_ns = p->load_ns;
+    bool ok = check_size(s, e);
+    for (size_t i = 0; ok && i < s->load_count; i++) {
+        m.phase = &s->load[i];
+        m.phase_index = (uint8_t)i;
+        for (size_t stream = 0; stream < STREAM_COUNT; stream++)
+            rng_init(&m.streams[stream], s->seed, i * STREAM_COUNT + stream);
+        ok = add_phase(&m, e);
+        m.phase_start_ns += s->load[i].for_ns;
+    }
+    ok = ok && add_faults(p, s, e) && check_overlap(p, s, e);
+    if (!ok)
+        plan_fini(p);
+    return ok;
+}
+
+void plan_fini(struct plan *p)
+{
+    free(p->txns);
+    free(p->kinds);
+    free(p->faults);
+    *p = (struct plan){0};
+}
+
+const char *token_kind_name(enum token_kind kind)
+{
+    static const char *const names[TOKEN_KINDS] = {
+        [TOKEN_ACTIVATION] = "activation",
+        [TOKEN_RECOVERY] = "recovery",
+        [TOKEN_EXPIRED] = "expired",
+        [TOKEN_CONSUMED] = "consumed",
+        [TOKEN_SUSPENDED] = "suspended",
+        [TOKEN_SHORT_SECRET] = "short-secret",
+        [TOKEN_WITHOUT_CODE] = "without-code",
+    };
+
+    return names[kind];
+}
+
+static bool too_many_tokens(struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "the scenario's rates and phases come to more than %u tokens, the most that a plan holds",
+        PLAN_TOKENS_MAX);
+}
+
+// Refuses before any memory is taken; what chance adds is caught on the way.
+static bool check_size(const struct scenario *s, struct err *e)
+{
+    double tokens = 0;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        tokens +=
+            (s->load[i].rate_from + s->load[i].rate_to) / 2 * ((double)s->load[i].for_ns / 1e9);
+    return tokens <= PLAN_TOKENS_MAX || too_many_tokens(e);
+}
+
+// Makes room for one more item; what *items holds may move.
+static bool grow(void *items, size_t *cap, size_t need, size_t size, struct err *e)
+{
+    size_t more = *cap ? *cap : 1024;
+    void *old, *moved;
+
+    if (need <= *cap)
+        return true;
+    while (more < need)
+        more *= 2;
+    memcpy(&old, items, sizeof old);
+    moved = realloc(old, more * size);
+    if (!moved)
+        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
+    memcpy(items, &moved, sizeof moved);
+    *cap = more;
+    return true;
+}
+
+static bool draw(struct maker *m, enum stream stream, double share)
+{
+    return rng_uniform(&m->streams[stream]) < share;
+}
+
+// The share of what is left after `taken` that makes `share` of the whole.
+static double of_the_rest(double share, double taken)
+{
+    return taken < 1 ? share / (1 - taken) : 0;
+}
+
+static enum token_kind draw_kind(struct maker *m)
+{
+    const struct load_phase *phase = m->phase;
+    double special = phase->unsendable + phase->ineligible;
+    // All are drawn for every token, so that no choice shifts another's numbers.
+    bool unsendable = draw(m, STREAM_UNSENDABLE, phase->unsendable);
+    bool ineligible = draw(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
+    bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
+    uint64_t variant = rng_next(&m->streams[STREAM_VARIANT]) >> 32;
+
+    if (unsendable)
+        return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
+    if (ineligible)
+        return (enum token_kind)(TOKEN_EXPIRED + variant % 3);
+    return recovery ? TOKEN_RECOVERY : TOKEN_ACTIVATION;
+}
+
+static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
+{
+    struct plan *p = m->plan;
+    size_t rows = (size_t)m->phase->rows_per_transaction;
+
+    if (p->token_count + rows > PLAN_TOKENS_MAX)
+        return too_many_tokens(e);
+    if (!grow(&p->txns, &m->txn_cap, p->txn_count + 1, sizeof *p->txns, e) ||
+        !grow(&p->kinds, &m->token_cap, p->token_count + rows, sizeof *p->kinds, e))
+        return false;
+
+    struct plan_txn *t = &p->txns[p->txn_count++];
+    *t = (struct plan_txn){
+        .at_ns = m->phase_start_ns + at_ns,
+        .first_token = (uint32_t)p->token_count,
+        .rows = (uint16_t)rows,
+        .phase = m->phase_index,
+    };
+    if (draw(m, STREAM_ROLLBACK, m->phase->rollback))
+        t->flags |= TXN_ROLLBACK;
+    if (draw(m, STREAM_HOLD, m->phase->hold_share))
+        t->flags |= TXN_HOLD;
+    for (size_t i = 0; i < rows; i++)
+        p->kinds[p->token_count++] = (uint8_t)draw_kind(m);
+    return true;
+}
+
+static bool add_phase(struct maker *m, struct err *e)
+{
+    struct arrivals_source source;
+    int64_t at_ns;
+
+    arrivals_init(&source, m->phase, m->streams[STREAM_ARRIVALS]);
+    while (arrivals_next(&source, &at_ns))
+        if (!add_txn(m, at_ns, e))
+            return false;
+    return true;
+}
+
+static size_t occurrences(const struct fault_spec *f)
+{
+    return f->every_ns == 0 ? 1 : (size_t)((f->until_ns - f->at_ns) / f->every_ns) + 1;
+}
+
+// Of two faults at one moment the one that stands first in the file comes first.
+static int by_time(const void *a, const void *b)
+{
+    const struct plan_fault *x = a, *y = b;
+
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->spec < y->spec ? -1 : x->spec > y->spec;
+}
+
+static bool add_faults(struct plan *p, const struct scenario *s, struct err *e)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        count += occurrences(&s->faults[i]);
+        if (count > PLAN_FAULTS_MAX)
+            return err_set(e, ERR_USAGE,
+                "the scenario comes to more than %u faults, the most that a plan holds",
+                PLAN_FAULTS_MAX);
+    }
+    p->faults = calloc(count + 1, sizeof *p->faults);
+    if (!p->faults)
+        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
+    for (size_t i = 0; i < s->fault_count; i++) {
+        const struct fault_spec *f = &s->faults[i];
+        for (size_t n = 0; n < occurrences(f); n++) {
+            int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
+            p->faults[p->fault_count++] =
+                (struct plan_fault){at_ns, at_ns + f->for_ns, (uint32_t)i};
+            if (at_ns + f->for_ns > p->end_ns)
+                p->end_ns = at_ns + f->for_ns;
+        }
+    }
+    qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);
+    return true;
+}
+
+// One server cannot be stopped while it is away already.
+static bool check_overlap(const struct plan *p, const struct scenario *s, struct err *e)
+{
+    const struct plan_fault *away = NULL;
+
+    for (size_t i = 0; i < p->fault_count; i++) {
+        const struct plan_fault *f = &p->faults[i];
+        if (!s->faults[f->spec].verb->stops_server)
+            continue;
+        if (away && f->at_ns <= away->end_ns)
+            return err_set(e, ERR_USAGE,
+                "faults.%u (%s) begins %g s into the load, before faults.%u (%s) is over", f->spec,
+                s->faults[f->spec].verb->name, (double)f->at_ns / 1e9, away->spec,
+                s->faults[away->spec].verb->name);
+        away = f;
+    }
+    return true;
+}

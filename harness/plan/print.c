@@ -1,0 +1,168 @@
+// The timeline in print: inserts and faults merged in the order of their times.
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "plan/plan.h"
+
+struct printer {
+    const struct plan *plan;
+    const struct scenario *scenario;
+    struct buf *out;
+    bool first; // nothing printed yet: JSON's commas go between
+    void (*txn)(struct printer *pr, const struct plan_txn *t, size_t index);
+    void (*fault)(struct printer *pr, const struct plan_fault *f);
+};
+
+// A fault that falls on the moment of an insert is printed first, as it is run.
+static bool print_merged(struct printer *pr)
+{
+    const struct plan *p = pr->plan;
+    size_t t = 0, f = 0;
+
+    while ((t < p->txn_count || f < p->fault_count) && !pr->out->failed) {
+        bool fault =
+            f < p->fault_count && (t == p->txn_count || p->faults[f].at_ns <= p->txns[t].at_ns);
+        if (fault) {
+            pr->fault(pr, &p->faults[f++]);
+        } else {
+            pr->txn(pr, &p->txns[t], t);
+            t++;
+        }
+        pr->first = false;
+    }
+    return !pr->out->failed;
+}
+
+static void print_time(struct buf *out, int64_t ns)
+{
+    buf_printf(out, "%12.6f  ", (double)ns / 1e9);
+}
+
+// "activation" for one token, "97 activation, 3 recovery" for several.
+static void print_kinds(struct printer *pr, const struct plan_txn *t)
+{
+    const uint8_t *kinds = pr->plan->kinds + t->first_token;
+    size_t counts[TOKEN_KINDS] = {0};
+    const char *before = "";
+
+    for (size_t i = 0; i < t->rows; i++)
+        counts[kinds[i]]++;
+    for (enum token_kind k = 0; k < TOKEN_KINDS; k++) {
+        if (counts[k] == 0)
+            continue;
+        if (t->rows == 1)
+            buf_append_str(pr->out, token_kind_name(k));
+        else
+            buf_printf(pr->out, "%s%zu %s", before, counts[k], token_kind_name(k));
+        before = ", ";
+    }
+}
+
+static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index)
+{
+    const struct load_phase *phase = &pr->scenario->load[t->phase];
+
+    print_time(pr->out, t->at_ns);
+    buf_printf(pr->out, "insert  txn %zu  token %" PRIu32, index, t->first_token);
+    if (t->rows > 1)
+        buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
+    buf_append_str(pr->out, "  ");
+    print_kinds(pr, t);
+    if (t->flags & TXN_HOLD)
+        buf_printf(pr->out, "  held %g s", (double)phase->hold_for_ns / 1e9);
+    if (t->flags & TXN_ROLLBACK)
+        buf_append_str(pr->out, "  rolled back");
+    buf_append_char(pr->out, '\n');
+}
+
+static void print_fault(struct printer *pr, const struct plan_fault *f)
+{
+    const struct fault_spec *spec = &pr->scenario->faults[f->spec];
+
+    print_time(pr->out, f->at_ns);
+    buf_printf(pr->out, "fault   %s", spec->verb->name);
+    if (spec->verb->params & PARAM_TARGET)
+        buf_printf(pr->out, "  target %s", fault_target_name(spec->target));
+    if ((spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0)
+        buf_printf(pr->out, "  instance %d", spec->instance);
+    if (f->end_ns > f->at_ns)
+        buf_printf(pr->out, "  until %.6f", (double)f->end_ns / 1e9);
+    buf_append_char(pr->out, '\n');
+}
+
+bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
+{
+    struct printer pr = {
+        .plan = p, .scenario = s, .out = out, .txn = print_txn, .fault = print_fault};
+
+    buf_printf(out,
+        "# %s, seed %" PRIu64 ": %zu tokens in %zu transactions, %zu faults, %g s of load\n",
+        s->name, s->seed, p->token_count, p->txn_count, p->fault_count, (double)p->load_ns / 1e9);
+    return print_merged(&pr);
+}
+
+static int append_json(const char *text, size_t len, void *data)
+{
+    return buf_append(data, text, len) ? 0 : -1;
+}
+
+// Takes the value, also a NULL one, which is what jansson gives out of memory.
+static void put_json(struct printer *pr, json_t *value)
+{
+    buf_append_str(pr->out, pr->first ? "\n  " : ",\n  ");
+    if (!value || json_dump_callback(value, append_json, pr->out, JSON_COMPACT) != 0)
+        pr->out->failed = true;
+    json_decref(value);
+}
+
+static void put_json_txn(struct printer *pr, const struct plan_txn *t, size_t index)
+{
+    const uint8_t *kinds = pr->plan->kinds + t->first_token;
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < t->rows; i++)
+        json_array_append_new(names, json_string(token_kind_name(kinds[i])));
+    put_json(pr,
+        json_pack("{s:I, s:s, s:I, s:s, s:I, s:o, s:I, s:b}", "at_ns", (json_int_t)t->at_ns, "what",
+            "insert", "txn", (json_int_t)index, "phase", pr->scenario->load[t->phase].name,
+            "first_token", (json_int_t)t->first_token, "tokens", names, "held_ns",
+            (json_int_t)(t->flags & TXN_HOLD ? pr->scenario->load[t->phase].hold_for_ns : 0),
+            "rollback", (t->flags & TXN_ROLLBACK) != 0));
+}
+
+static void put_json_fault(struct printer *pr, const struct plan_fault *f)
+{
+    const struct fault_spec *spec = &pr->scenario->faults[f->spec];
+    json_t *fault = json_pack("{s:I, s:s, s:s, s:I}", "at_ns", (json_int_t)f->at_ns, "what",
+        "fault", "do", spec->verb->name, "end_ns", (json_int_t)f->end_ns);
+
+    if (spec->verb->params & PARAM_TARGET)
+        json_object_set_new(fault, "target", json_string(fault_target_name(spec->target)));
+    if ((spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0)
+        json_object_set_new(fault, "instance", json_integer(spec->instance));
+    put_json(pr, fault);
+}
+
+// The head and the list's entries are JSON values of their own, put together
+// here, so that a long timeline is never in memory twice.
+bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out)
+{
+    struct printer pr = {.plan = p,
+        .scenario = s,
+        .out = out,
+        .first = true,
+        .txn = put_json_txn,
+        .fault = put_json_fault};
+
+    // A scenario's name is made of letters, digits and '-' only.
+    buf_printf(out,
+        "{\"scenario\": \"%s\", \"seed\": %" PRIu64 ", \"tokens\": %zu, \"transactions\": %zu, "
+        "\"faults\": %zu, \"load_ns\": %" PRId64 ", \"end_ns\": %" PRId64 ", \"timeline\": [",
+        s->name, s->seed, p->token_count, p->txn_count, p->fault_count, p->load_ns, p->end_ns);
+    print_merged(&pr);
+    buf_append_str(out, "\n]}\n");
+    return !out->failed;
+}

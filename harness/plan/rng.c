@@ -1,0 +1,84 @@
+#include "plan/rng.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+static uint64_t splitmix64(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
+{
+    // Both are scrambled before they meet: seed 1, stream 2 must not be the
+    // neighbour of seed 2, stream 1.
+    uint64_t state = splitmix64(&seed);
+
+    state ^= splitmix64(&stream) * 0xff51afd7ed558ccdu;
+    for (int i = 0; i < 4; i++)
+        r->s[i] = splitmix64(&state);
+}
+
+static uint64_t rotate_left(uint64_t x, int bits)
+{
+    return (x << bits) | (x >> (64 - bits));
+}
+
+uint64_t rng_next(struct rng *r)
+{
+    uint64_t *s = r->s;
+    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+double rng_uniform(struct rng *r)
+{
+    return (double)(rng_next(r) >> 11) * 0x1p-53;
+}
+
+uint64_t rng_below(struct rng *r, uint64_t n)
+{
+    assert(n > 0);
+    // The numbers below 2^64 mod n are one time too many.
+    uint64_t surplus = (0 - n) % n;
+    uint64_t x;
+
+    do
+        x = rng_next(r);
+    while (x < surplus);
+    return x % n;
+}
+
+// Von Neumann's method ("Various techniques used in connection with random
+// digits", 1951): count how long a run of uniforms keeps falling. It only ever
+// compares, so that no machine's logarithm can change a plan.
+double rng_exponential(struct rng *r)
+{
+    for (double whole = 0;; whole++) {
+        double first = rng_uniform(r);
+        double last = first;
+        bool odd = true;
+
+        for (;;) {
+            double next = rng_uniform(r);
+            if (next >= last)
+                break;
+            last = next;
+            odd = !odd;
+        }
+        if (odd)
+            return whole + first;
+    }
+}
