@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/metrics.h"
+#include "scenario/objectives.h"
+#include "scenario/parse.h"
 #include "scenario/scenario.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
@@ -28,7 +29,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
         if (!n && !f->fallback)
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
-            if (!node_parse(&fallback, f->fallback, strlen(f->fallback), &map->origin, e))
+            if (!parse_yaml(&fallback, f->fallback, strlen(f->fallback), &map->origin, e))
                 return false;
             n = fallback;
         }
@@ -62,13 +63,13 @@ static bool out_of_memory(struct err *e)
     return err_set(e, ERR_SYSTEM, "out of memory");
 }
 
-static bool copy_string(char **to, const char *text, struct err *e)
+bool decode_copy(char **to, const char *text, struct err *e)
 {
     *to = strdup(text);
     return *to || out_of_memory(e);
 }
 
-static bool want_scalar(const struct node *n, struct err *e)
+bool decode_want_scalar(const struct node *n, struct err *e)
 {
     if (n->kind != NODE_SCALAR)
         return node_err(
@@ -76,9 +77,9 @@ static bool want_scalar(const struct node *n, struct err *e)
     return true;
 }
 
-static bool want_line(const struct node *n, struct err *e)
+bool decode_want_line(const struct node *n, struct err *e)
 {
-    if (!want_scalar(n, e))
+    if (!decode_want_scalar(n, e))
         return false;
     if (n->text[0] == '\0')
         return node_err(n, e, "nothing is written here");
@@ -120,11 +121,11 @@ static bool decode_string(const struct field *f, const struct node *n, void *slo
 {
     const struct word *word;
 
-    if (!want_line(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_line(n, e) || !find_word(f, n, &word, e))
         return false;
     if (f->words && !word)
         return unknown_word(f, n, e);
-    return copy_string(slot, n->text, e);
+    return decode_copy(slot, n->text, e);
 }
 
 static bool decode_strings(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -139,7 +140,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     if (!*list)
         return out_of_memory(e);
     for (const struct node *item = n->first; item; item = item->next, i++)
-        if (!want_scalar(item, e) || !copy_string(&(*list)[i], item->text, e))
+        if (!decode_want_scalar(item, e) || !decode_copy(&(*list)[i], item->text, e))
             return false;
     return true;
 }
@@ -148,7 +149,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 {
     const struct word *word;
 
-    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
         return false;
     if (!word)
         return unknown_word(f, n, e);
@@ -160,7 +161,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 static bool decode_bool(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     (void)f;
-    if (!want_scalar(n, e))
+    if (!decode_want_scalar(n, e))
         return false;
     *(bool *)slot = strcmp(n->text, "true") == 0;
     return *(bool *)slot || strcmp(n->text, "false") == 0 ||
@@ -171,7 +172,7 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
 {
     const struct word *word;
 
-    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
         return false;
     if (word) {
         *value = word->value;
@@ -213,7 +214,7 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     double *share = slot;
 
     (void)f;
-    if (!want_scalar(n, e))
+    if (!decode_want_scalar(n, e))
         return false;
     if (!units_number(n->text, share, e))
         return node_err_here(n, e);
@@ -225,7 +226,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     const struct word *word;
     double *rate = slot;
 
-    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
         return false;
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
@@ -239,7 +240,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
     const struct word *word;
     int64_t *ns = slot;
 
-    if (!want_scalar(n, e) || !find_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
         return false;
     if (word) {
         *ns = word->value;
@@ -267,7 +268,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     char text[64];
 
     (void)f;
-    if (!want_scalar(n, e))
+    if (!decode_want_scalar(n, e))
         return false;
     *verb = verb_find(n->text);
     if (*verb)
@@ -293,104 +294,20 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
         return out_of_memory(e);
     for (const struct node *item = n->first; item; item = item->next) {
         struct setting *s = &settings->items[settings->count++];
-        if (!want_scalar(item, e) || !copy_string(&s->name, item->key, e) ||
-            !copy_string(&s->value, item->text, e))
+        if (!decode_want_scalar(item, e) || !decode_copy(&s->name, item->key, e) ||
+            !decode_copy(&s->value, item->text, e))
             return false;
     }
     return true;
 }
 
-static const struct metric *want_metric(const struct node *n, bool invariant, struct err *e)
-{
-    const struct metric *metric = metric_find(n->key);
-    struct suggestion near;
-    char text[64];
-
-    if (metric && (metric->invariant || !invariant))
-        return metric;
-    suggest_init(&near, n->key);
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        if (metrics[i].invariant || !invariant)
-            suggest_offer(&near, metrics[i].name);
-    node_key_err(n, e, "'%s' is no %s%s%s", n->key, invariant ? "invariant" : "metric",
-        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
-    return NULL;
-}
-
 // An array of n->count + 1 items, so that an empty one is no special case.
-static bool new_array(const struct node *n, size_t size, void *slot, struct err *e)
+bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e)
 {
     void *items = calloc(n->count + 1, size);
 
     memcpy(slot, &items, sizeof items);
     return items || out_of_memory(e);
-}
-
-static bool decode_allow(const struct field *f, const struct node *n, void *slot, struct err *e)
-{
-    struct allowance **items = slot;
-    size_t *count = (size_t *)(items + 1);
-
-    (void)f;
-    if (n->kind != NODE_MAP)
-        return node_err(n, e, "this should be a map, such as {vanished: any}");
-    if (!new_array(n, sizeof **items, items, e))
-        return false;
-    for (const struct node *item = n->first; item; item = item->next) {
-        struct allowance *a = &(*items)[(*count)++];
-        if (!want_metric(item, true, e) || !want_scalar(item, e) ||
-            !copy_string(&a->invariant, item->key, e))
-            return false;
-        a->most = INT64_MAX;
-        if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
-            return node_err(item, e, "'%s' should be any or a whole number", item->text);
-    }
-    return true;
-}
-
-static bool decode_operand(enum metric_unit unit, const char *text, double *value, struct err *e)
-{
-    int64_t ns;
-
-    switch (unit) {
-    case UNIT_PER_S:
-        return units_per_second(text, value, e);
-    case UNIT_MS:
-    case UNIT_S:
-        if (!units_duration(text, &ns, e))
-            return false;
-        *value = (double)ns / (unit == UNIT_MS ? 1e6 : 1e9);
-        return true;
-    case UNIT_COUNT:
-    case UNIT_KB:
-        break;
-    }
-    return units_number(text, value, e);
-}
-
-static bool decode_expect(const struct field *f, const struct node *n, void *slot, struct err *e)
-{
-    struct expectation **items = slot;
-    size_t *count = (size_t *)(items + 1);
-
-    (void)f;
-    if (n->kind != NODE_MAP)
-        return node_err(n, e, "this should be a map, such as {latency.p99: \"< 500ms\"}");
-    if (!new_array(n, sizeof **items, items, e))
-        return false;
-    for (const struct node *item = n->first; item; item = item->next) {
-        struct expectation *x = &(*items)[(*count)++];
-        const struct metric *metric = want_metric(item, false, e);
-        const char *operand;
-
-        if (!metric || !want_line(item, e) || !copy_string(&x->metric, item->key, e) ||
-            !copy_string(&x->want, item->text, e))
-            return false;
-        if (!units_comparison(item->text, x->comparison, &operand, e) ||
-            !decode_operand(metric->unit, operand, &x->value, e))
-            return node_err_here(item, e);
-    }
-    return true;
 }
 
 static bool decode_items(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -400,7 +317,7 @@ static bool decode_items(const struct field *f, const struct node *n, void *slot
 
     if (n->kind != NODE_LIST)
         return node_err(n, e, "this should be a list: lines that begin with '- '");
-    if (!new_array(n, f->table->size, slot, e))
+    if (!decode_new_array(n, f->table->size, slot, e))
         return false;
     memcpy(&items, slot, sizeof items);
     for (const struct node *item = n->first; item; item = item->next)
@@ -430,8 +347,8 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_DURATION] = decode_duration,
         [FIELD_VERB] = decode_verb,
         [FIELD_SETTINGS] = decode_settings,
-        [FIELD_ALLOW] = decode_allow,
-        [FIELD_EXPECT] = decode_expect,
+        [FIELD_ALLOW] = objectives_decode_allow,
+        [FIELD_EXPECT] = objectives_decode_expect,
         [FIELD_ITEMS] = decode_items,
         [FIELD_REFUSED] = refuse,
     };

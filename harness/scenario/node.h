@@ -1,20 +1,15 @@
-// A YAML document as a tree whose every node knows where it was written, so
-// that a bad unit deep in a scenario is reported at its own line and column.
+// A tree of values whose every node knows where it was written, so that a bad
+// unit deep in a scenario is reported at its own line and column.
 //
-// The tree is read from libyaml's events rather than from its document API:
-// events keep the place of anchors and aliases too, which a scenario may not
-// use, and end the reading at the first thing that is too deep or too long.
 // node_free frees a node and everything below it and accepts NULL.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 
 #define NODE_DEPTH_MAX 16
-#define NODE_CHILDREN_MAX 1000
 
 enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 
@@ -36,11 +31,6 @@ struct node {
     size_t count;               // of the children
 };
 
-// Parses one document. Error positions are told through `origin`: its file, or
-// its --set, which has no lines. *root is NULL on failure.
-MUST_USE bool node_parse(
-    struct node **root, const char *text, size_t len, const struct origin *origin, struct err *e);
-
 // A node without a parent; NULL when memory is out. `text` is copied.
 struct node *node_new(enum node_kind kind, const char *text, const struct origin *origin);
 void node_free(struct node *n);
@@ -56,6 +46,9 @@ void node_replace(struct node *n, struct node *with);
 // NULL when there is none.
 struct node *node_child(const struct node *map, const char *key);
 struct node *node_item(const struct node *list, size_t index);
+
+// Fills *e with "FILE:LINE:COLUMN: text" or "--set KEY=VALUE: text"; returns false.
+bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 // Fill *e with "FILE:LINE:COLUMN: key.path: text", the second with the place of
 // the node's key instead of its value's, the third with a text that is in *e

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/parse.h"
+
 // Below these a key may hold dots, and values are free text.
 static const char *const free_names[] = {"expect", "allow", "collector.env", "postgres.settings"};
 
@@ -117,7 +119,7 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
         n = node_new(NODE_SCALAR, value, &w->origin);
         if (!n)
             err_set(e, ERR_SYSTEM, "out of memory");
-    } else if (!node_parse(&n, value, strlen(value), &w->origin, e)) {
+    } else if (!parse_yaml(&n, value, strlen(value), &w->origin, e)) {
         return NULL;
     }
     return n;

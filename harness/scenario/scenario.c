@@ -8,6 +8,7 @@
 #include "scenario/check.h"
 #include "scenario/decode.h"
 #include "scenario/overrides.h"
+#include "scenario/parse.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 
@@ -24,7 +25,7 @@ bool scenario_load(
 
     *s = (struct scenario){0};
     buf_init(&text, FILE_MAX + 1);
-    if (!read_file(&text, path, e) || !node_parse(&root, buf_str(&text), text.len, &origin, e))
+    if (!read_file(&text, path, e) || !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
          check_scenario(s, root, path, e);

@@ -1,0 +1,94 @@
+#include "scenario/objectives.h"
+
+#include <string.h>
+
+#include "scenario/decode.h"
+#include "scenario/metrics.h"
+#include "scenario/scenario.h"
+#include "scenario/suggest.h"
+#include "scenario/units.h"
+
+static const struct metric *want_metric(const struct node *n, bool invariant, struct err *e)
+{
+    const struct metric *metric = metric_find(n->key);
+    struct suggestion near;
+    char text[64];
+
+    if (metric && (metric->invariant || !invariant))
+        return metric;
+    suggest_init(&near, n->key);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (metrics[i].invariant || !invariant)
+            suggest_offer(&near, metrics[i].name);
+    node_key_err(n, e, "'%s' is no %s%s%s", n->key, invariant ? "invariant" : "metric",
+        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
+    return NULL;
+}
+
+bool objectives_decode_allow(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct allowance **items = slot;
+    size_t *count = (size_t *)(items + 1);
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {vanished: any}");
+    if (!decode_new_array(n, sizeof **items, items, e))
+        return false;
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct allowance *a = &(*items)[(*count)++];
+        if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
+            !decode_copy(&a->invariant, item->key, e))
+            return false;
+        a->most = INT64_MAX;
+        if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
+            return node_err(item, e, "'%s' should be any or a whole number", item->text);
+    }
+    return true;
+}
+
+static bool decode_operand(enum metric_unit unit, const char *text, double *value, struct err *e)
+{
+    int64_t ns;
+
+    switch (unit) {
+    case UNIT_PER_S:
+        return units_per_second(text, value, e);
+    case UNIT_MS:
+    case UNIT_S:
+        if (!units_duration(text, &ns, e))
+            return false;
+        *value = (double)ns / (unit == UNIT_MS ? 1e6 : 1e9);
+        return true;
+    case UNIT_COUNT:
+    case UNIT_KB:
+        break;
+    }
+    return units_number(text, value, e);
+}
+
+bool objectives_decode_expect(
+    const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct expectation **items = slot;
+    size_t *count = (size_t *)(items + 1);
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {latency.p99: \"< 500ms\"}");
+    if (!decode_new_array(n, sizeof **items, items, e))
+        return false;
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct expectation *x = &(*items)[(*count)++];
+        const struct metric *metric = want_metric(item, false, e);
+        const char *operand;
+
+        if (!metric || !decode_want_line(item, e) || !decode_copy(&x->metric, item->key, e) ||
+            !decode_copy(&x->want, item->text, e))
+            return false;
+        if (!units_comparison(item->text, x->comparison, &operand, e) ||
+            !decode_operand(metric->unit, operand, &x->value, e))
+            return node_err_here(item, e);
+    }
+    return true;
+}

@@ -1,0 +1,252 @@
+#include "scenario/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+struct reader {
+    yaml_parser_t yaml;
+    const char *text;
+    size_t len;
+    const struct origin *origin;
+    struct node *root;
+    struct node *open; // the innermost list or map that has not ended
+    char *key;         // of the map entry whose value comes next
+    struct origin key_origin;
+    size_t depth;
+    size_t documents;
+    bool done;
+};
+
+static bool read_event(struct reader *r, const yaml_event_t *event, struct err *e);
+static bool syntax_err(const struct reader *r, struct err *e);
+
+bool parse_yaml(
+    struct node **root, const char *text, size_t len, const struct origin *origin, struct err *e)
+{
+    struct reader r = {.text = text, .len = len, .origin = origin};
+    bool ok = false;
+
+    *root = NULL;
+    if (!yaml_parser_initialize(&r.yaml))
+        return err_set(e, ERR_SYSTEM, "out of memory");
+    yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
+    while (!r.done) {
+        yaml_event_t event;
+
+        if (!yaml_parser_parse(&r.yaml, &event)) {
+            ok = syntax_err(&r, e);
+            goto out;
+        }
+        ok = read_event(&r, &event, e);
+        yaml_event_delete(&event);
+        if (!ok)
+            goto out;
+    }
+    *root = r.root;
+    r.root = NULL;
+out:
+    node_free(r.root);
+    free(r.key);
+    yaml_parser_delete(&r.yaml);
+    return ok;
+}
+
+static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
+{
+    struct origin at = *r->origin;
+
+    at.line = mark.line + 1;
+    at.column = mark.column + 1;
+    return at;
+}
+
+// libyaml ends at the first byte that is not UTF-8 and tells its offset only.
+static struct origin origin_of_offset(const struct reader *r, size_t offset)
+{
+    struct origin at = *r->origin;
+
+    at.line = at.column = 1;
+    for (size_t i = 0; i < offset && i < r->len; i++) {
+        unsigned char c = (unsigned char)r->text[i];
+        if (c == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if ((c & 0xc0) != 0x80) {
+            at.column++;
+        }
+    }
+    return at;
+}
+
+// The column of a tab that stands where a line is indented; 0 without one.
+static size_t tab_column(const struct reader *r, size_t line)
+{
+    const char *p = r->text, *end = r->text + r->len;
+
+    while (line-- > 1) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        if (!p)
+            return 0;
+        p++;
+    }
+    for (const char *start = p; p < end && (*p == ' ' || *p == '\t'); p++)
+        if (*p == '\t')
+            return (size_t)(p - start) + 1;
+    return 0;
+}
+
+static bool syntax_err(const struct reader *r, struct err *e)
+{
+    const yaml_parser_t *y = &r->yaml;
+    struct origin at = origin_at(r, y->problem_mark);
+
+    if (y->error == YAML_MEMORY_ERROR)
+        return err_set(e, ERR_SYSTEM, "out of memory");
+    if (y->error == YAML_READER_ERROR) {
+        at = origin_of_offset(r, y->problem_offset);
+        return origin_err(&at, e, "the file is not UTF-8 text (%s)", y->problem);
+    }
+    size_t tab = tab_column(r, at.line);
+    if (tab > 0) {
+        at.column = tab;
+        return origin_err(&at, e, "YAML is not indented with tabs; use spaces");
+    }
+    if (y->context)
+        return origin_err(&at, e, "not YAML: %s, %s", y->context, y->problem);
+    return origin_err(&at, e, "not YAML: %s", y->problem);
+}
+
+static const char *event_anchor(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return (const char *)event->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return (const char *)event->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return (const char *)event->data.mapping_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+static const char *event_tag(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return (const char *)event->data.scalar.tag;
+    case YAML_SEQUENCE_START_EVENT:
+        return (const char *)event->data.sequence_start.tag;
+    case YAML_MAPPING_START_EVENT:
+        return (const char *)event->data.mapping_start.tag;
+    default:
+        return NULL;
+    }
+}
+
+static bool refuse_extras(const struct origin *at, const yaml_event_t *event, struct err *e)
+{
+    if (event_anchor(event))
+        return origin_err(at, e, "anchors (&%s) are not used in scenarios; write the value out",
+            event_anchor(event));
+    if (event_tag(event))
+        return origin_err(
+            at, e, "tags (%s) are not used in scenarios; quote a text instead", event_tag(event));
+    if (event->type == YAML_SCALAR_EVENT &&
+        memchr(event->data.scalar.value, 0, event->data.scalar.length))
+        return origin_err(at, e, "a text cannot hold a zero byte");
+    return true;
+}
+
+static bool read_key(
+    struct reader *r, const struct origin *at, const yaml_event_t *event, struct err *e)
+{
+    const char *text = (const char *)event->data.scalar.value;
+
+    if (event->type != YAML_SCALAR_EVENT)
+        return origin_err(at, e, "a key is a single word, not a list or a map");
+    const struct node *before = node_child(r->open, text);
+    if (before)
+        return origin_err(
+            at, e, "'%s' stands here twice; first in line %zu", text, before->key_origin.line);
+    r->key = strdup(text);
+    r->key_origin = *at;
+    return r->key || err_set(e, ERR_SYSTEM, "out of memory");
+}
+
+static bool read_value(struct reader *r, const struct origin *at, enum node_kind kind,
+    const yaml_event_t *event, struct err *e)
+{
+    bool scalar = kind == NODE_SCALAR;
+
+    if (r->open && r->open->count >= PARSE_CHILDREN_MAX)
+        return origin_err(at, e, "more than %d entries in one list or map", PARSE_CHILDREN_MAX);
+    if (!scalar && r->depth >= NODE_DEPTH_MAX)
+        return origin_err(at, e, "nested more than %d levels deep", NODE_DEPTH_MAX);
+
+    struct node *n = node_new(kind, scalar ? (const char *)event->data.scalar.value : NULL, at);
+    if (!n)
+        return err_set(e, ERR_SYSTEM, "out of memory");
+    if (!r->open) {
+        r->root = n;
+    } else if (!node_add(r->open, n, r->key, &r->key_origin)) {
+        node_free(n);
+        return err_set(e, ERR_SYSTEM, "out of memory");
+    }
+    free(r->key);
+    r->key = NULL;
+    if (!scalar) {
+        r->open = n;
+        r->depth++;
+    }
+    return true;
+}
+
+static bool read_node(
+    struct reader *r, const struct origin *at, const yaml_event_t *event, struct err *e)
+{
+    enum node_kind kind = NODE_SCALAR;
+
+    if (!refuse_extras(at, event, e))
+        return false;
+    if (r->open && r->open->kind == NODE_MAP && !r->key)
+        return read_key(r, at, event, e);
+    if (event->type == YAML_SEQUENCE_START_EVENT)
+        kind = NODE_LIST;
+    if (event->type == YAML_MAPPING_START_EVENT)
+        kind = NODE_MAP;
+    return read_value(r, at, kind, event, e);
+}
+
+static bool read_event(struct reader *r, const yaml_event_t *event, struct err *e)
+{
+    struct origin at = origin_at(r, event->start_mark);
+
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return read_node(r, &at, event, e);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        r->open = r->open->parent;
+        r->depth--;
+        return true;
+    case YAML_ALIAS_EVENT:
+        return origin_err(&at, e, "aliases (*%s) are not used in scenarios; write the value out",
+            (const char *)event->data.alias.anchor);
+    case YAML_DOCUMENT_START_EVENT:
+        if (r->documents++ > 0)
+            return origin_err(&at, e, "a second document starts here; a file holds one scenario");
+        return true;
+    case YAML_STREAM_END_EVENT:
+        r->done = true;
+        at.line = at.column = 1;
+        return r->root || origin_err(&at, e, "there is nothing in it");
+    default:
+        return true;
+    }
+}
