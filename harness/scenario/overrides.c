@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scenario/parse.h"
+#include "scenario/utf8.h"
 
 // Below these a key may hold dots, and values are free text.
 static const char *const free_names[] = {"expect", "allow", "collector.env", "postgres.settings"};
@@ -125,6 +126,17 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     return n;
 }
 
+static bool is_text(const char *set)
+{
+    uint32_t c = 0;
+
+    do
+        if (!utf8_next(&set, &c))
+            return false;
+    while (c != 0);
+    return true;
+}
+
 bool override_apply(struct node *root, const char *set, struct err *e)
 {
     struct walk w = {.origin = {.set = set}, .path = set, .done = set, .end = strchr(set, '=')};
@@ -132,6 +144,8 @@ bool override_apply(struct node *root, const char *set, struct err *e)
     bool verbatim = false;
     size_t depth = 0;
 
+    if (!is_text(set))
+        return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)
         return err_set(
             e, ERR_USAGE, "--set %s: write a key, '=' and a value, such as load.0.for=1s", set);

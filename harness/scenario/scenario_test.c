@@ -299,6 +299,9 @@ static void blames_the_override(void **state)
         {"seed=", "--set seed=: seed: '' is no whole number"},
         {"seed=[1", "--set seed=[1: not YAML: while parsing a flow sequence, did not find expected "
                     "',' or ']'"},
+        {"collector.env.A=\xff", "--set: the value is not UTF-8 text"},
+        {"collector.env.A=\xed\xa0\x80", "--set: the value is not UTF-8 text"},
+        {"collector.env.A=\xc0\xaf", "--set: the value is not UTF-8 text"},
         {"expect.latency.p99=500ms",
             "--set expect.latency.p99=500ms: expect.latency.p99: '500ms' compares nothing; begin "
             "with =, !=, <, <=, > or >=, such as \"= 0\""},
@@ -385,7 +388,7 @@ static const char full[] =
     "  durability: waive\n"
     "  standby: none\n"
     "collector:\n"
-    "  command: [/bin/sh, -c, \"exec x\\ty\", \"\"]\n"
+    "  command: [/bin/sh, -c, \"exec x\\ty\", \"\", \"\\N\\L\\u0080\\n\\U0001F600\"]\n"
     "  layout: foreign\n"
     "  instances: 2\n"
     "  batch_limit: 500\n"
@@ -430,7 +433,8 @@ static void reads_a_full_one(void **state)
     assert_string_equal(s.postgres.settings.items[0].value, "on");
     assert_int_equal(s.postgres.durability, DURABILITY_WAIVE);
     assert_string_equal(s.collector.command[2], "exec x\ty");
-    assert_null(s.collector.command[4]);
+    assert_string_equal(s.collector.command[4], "\xc2\x85\xe2\x80\xa8\xc2\x80\n\xf0\x9f\x98\x80");
+    assert_null(s.collector.command[5]);
     assert_int_equal(s.collector.layout, LAYOUT_FOREIGN);
     assert_false(s.collector.restart);
     assert_true(s.load[0].rate_from == 100 && s.load[0].rate_to == 2000.5);

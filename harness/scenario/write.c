@@ -7,6 +7,7 @@
 #include "scenario/grammar.h"
 #include "scenario/scenario.h"
 #include "scenario/units.h"
+#include "scenario/utf8.h"
 
 static void write_table(
     const struct table *t, const void *base, int indent, bool item, struct buf *out);
@@ -75,14 +76,17 @@ static void write_text(const char *text, struct buf *out)
         return;
     }
     buf_append_char(out, '"');
-    for (const char *p = text; *p; p++) {
-        unsigned char c = (unsigned char)*p;
+    for (;;) {
+        const char *start = text;
+        uint32_t c;
+        if (!utf8_next(&text, &c) || c == 0)
+            break;
         if (c == '"' || c == '\\')
-            buf_printf(out, "\\%c", c);
-        else if (c < ' ' || c == 0x7f)
-            buf_printf(out, "\\x%02X", c);
+            buf_printf(out, "\\%c", (char)c);
+        else if (utf8_prints(c))
+            buf_append(out, start, (size_t)(text - start));
         else
-            buf_append_char(out, *p);
+            buf_printf(out, "\\u%04X", (unsigned)c);
     }
     buf_append_char(out, '"');
 }

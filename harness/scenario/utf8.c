@@ -1,0 +1,33 @@
+#include "scenario/utf8.h"
+
+#include <stddef.h>
+
+bool utf8_next(const char **text, uint32_t *character)
+{
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)*text;
+    size_t more = *p < 0x80 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+    uint32_t c = more == 0 ? *p : *p & (0x3fu >> more);
+
+    if ((*p >= 0x80 && *p < 0xc0) || *p >= 0xf8)
+        return false;
+    for (size_t i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return false;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    // Longer than need be, a surrogate, or past the last plane.
+    if (c < least[more] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+        return false;
+    *character = c;
+    *text += c == 0 ? 0 : more + 1;
+    return true;
+}
+
+bool utf8_prints(uint32_t c)
+{
+    if (c < ' ' || (c >= 0x7f && c < 0xa0))
+        return false;
+    // Two more line breaks, the byte order mark, and what is no character.
+    return c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
+}
