@@ -66,7 +66,9 @@ uint64_t rng_below(struct rng *r, uint64_t n)
 // compares, so that no machine's logarithm can change a plan.
 double rng_exponential(struct rng *r)
 {
-    for (double whole = 0;; whole++) {
+    double whole = 0;
+
+    for (;;) {
         double first = rng_uniform(r);
         double last = first;
         bool odd = true;
@@ -80,5 +82,6 @@ double rng_exponential(struct rng *r)
         }
         if (odd)
             return whole + first;
+        whole += 1;
     }
 }

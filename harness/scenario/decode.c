@@ -191,7 +191,7 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
 
 static bool decode_int(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    int64_t value;
+    int64_t value = 0;
 
     if (!decode_count(f, n, &value, e))
         return false;
@@ -201,7 +201,7 @@ static bool decode_int(const struct field *f, const struct node *n, void *slot, 
 
 static bool decode_seed(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    int64_t value;
+    int64_t value = 0;
 
     if (!decode_count(f, n, &value, e))
         return false;

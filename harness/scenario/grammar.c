@@ -18,13 +18,13 @@
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
 
 // FIELD_RATE, FIELD_ITEMS and their like fill two neighbours from one offset.
-#define NEIGHBOURS(type, a, b)                                                                     \
-    static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(((type *)NULL)->a), #b)
-NEIGHBOURS(struct load_phase, rate_from, rate_to);
-NEIGHBOURS(struct scenario, load, load_count);
-NEIGHBOURS(struct scenario, faults, fault_count);
-NEIGHBOURS(struct scenario, allow, allow_count);
-NEIGHBOURS(struct scenario, expect, expect_count);
+#define NEIGHBOURS(type, a, b, a_type)                                                             \
+    static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(a_type), #b)
+NEIGHBOURS(struct load_phase, rate_from, rate_to, double);
+NEIGHBOURS(struct scenario, load, load_count, void *);
+NEIGHBOURS(struct scenario, faults, fault_count, void *);
+NEIGHBOURS(struct scenario, allow, allow_count, void *);
+NEIGHBOURS(struct scenario, expect, expect_count, void *);
 
 static const struct word providers[] = {
     {"local", 0, NULL},

@@ -40,11 +40,11 @@ struct field {
     enum field_type type;
     size_t offset;            // in the struct; NOT_STORED when only checked
     const char *fallback;     // the default as it would be written; NULL: required
-    bool optional;            // no default either: absent leaves zero
     int64_t min, max;         // of a number or a duration
     const struct word *words; // ends with a NULL name
     const struct table *table;
     unsigned param; // of enum verb_param: only for verbs that take it
+    bool optional;  // no default either: absent leaves zero
     const char *help;
 };
 

@@ -94,7 +94,7 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
             set_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
             return NULL;
         }
-        size_t index = (size_t)atoi(piece);
+        size_t index = strtoul(piece, NULL, 10);
         if (index > at->count) {
             set_err(
                 w, e, "the list has %zu items; number %zu would be the next", at->count, at->count);

@@ -126,7 +126,7 @@ static bool read_rate(
 
 bool units_per_second(const char *text, double *rate, struct err *e)
 {
-    const char *end;
+    const char *end = text;
 
     if (!read_rate(text, text, rate, &end, e))
         return false;
@@ -135,7 +135,7 @@ bool units_per_second(const char *text, double *rate, struct err *e)
 
 bool units_rate(const char *text, double *from, double *to, struct err *e)
 {
-    const char *end;
+    const char *end = text;
 
     if (!read_rate(text, text, from, &end, e))
         return false;

@@ -218,8 +218,13 @@ static void write_value(const struct field *f, const void *slot, struct buf *out
 
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out)
 {
-    const void *slot = f->offset == NOT_STORED ? NULL : (const char *)base + f->offset;
+    const void *slot;
 
+    if (f->offset == NOT_STORED) {
+        buf_printf(out, " %s\n", f->fallback);
+        return;
+    }
+    slot = (const char *)base + f->offset;
     switch (f->type) {
     case FIELD_MAP:
         buf_append_char(out, '\n');
@@ -238,10 +243,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
         write_expect(base, indent, out);
         break;
     default:
-        if (slot)
-            write_value(f, slot, out);
-        else
-            buf_printf(out, " %s", f->fallback);
+        write_value(f, slot, out);
         break;
     }
     buf_append_char(out, '\n');
