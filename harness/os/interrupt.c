@@ -1,0 +1,49 @@
+#include "os/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+static volatile sig_atomic_t pending;
+
+static void remember(int signal)
+{
+    pending = signal;
+}
+
+void interrupt_install(void)
+{
+    struct sigaction sa = {.sa_handler = remember};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    sigaction(SIGHUP, &sa, NULL);
+    sa.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &sa, NULL);
+}
+
+int interrupt_signal(void)
+{
+    return pending;
+}
+
+bool interrupt_sleep_until(int64_t deadline_ns)
+{
+    // In steps: the signal may be delivered to another thread, which does not
+    // wake this one.
+    const int64_t step_ns = 20 * NS_PER_MS;
+
+    for (;;) {
+        int64_t left = deadline_ns - clock_now_ns();
+        if (interrupt_signal())
+            return false;
+        if (left <= 0)
+            return true;
+        int64_t nap = clock_min(left, step_ns);
+        struct timespec t = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
+        nanosleep(&t, NULL);
+    }
+}

@@ -1,0 +1,82 @@
+#include <stdlib.h>
+#include "os/paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
+{
+    int len = snprintf(out, PATH_MAX, "%s/%s", dir, name);
+
+    if (len < 0 || len >= PATH_MAX)
+        return err_set(e, ERR_SYSTEM, "the path %.200s/%.200s is too long", dir, name);
+    return true;
+}
+
+bool path_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+// The folder that our own executable lies in.
+static bool program_dir(char out[PATH_MAX], struct err *e)
+{
+    ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);
+
+    if (len < 0)
+        return err_sys(e, ERR_SYSTEM, "cannot find out where this program lies");
+    out[len] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash)
+        *slash = '\0';
+    return true;
+}
+
+bool path_share(char out[PATH_MAX], const char *name, struct err *e)
+{
+    // Installed: bin/ beside share/. Built: build/bin in the source tree.
+    static const char *const places[] = {"../share/mailproof", "../.."};
+    char dir[PATH_MAX], below[PATH_MAX];
+
+    if (!program_dir(dir, e))
+        return false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char path[PATH_MAX];
+        if (!path_join(below, places[i], name, e) || !path_join(path, dir, below, e))
+            return false;
+        if (realpath(path, out))
+            return true;
+    }
+    return err_set(e, ERR_SYSTEM,
+        "cannot find the folder %s: neither in %s/../share/mailproof nor in the source tree", name,
+        dir);
+}
+
+bool path_sibling(char out[PATH_MAX], const char *program, struct err *e)
+{
+    char dir[PATH_MAX];
+
+    return program_dir(dir, e) && path_join(out, dir, program, e);
+}
+
+bool path_make(const char *dir, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
+    for (char *p = path + 1;; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char end = *p;
+        *p = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return err_sys(e, ERR_SYSTEM, "cannot make the folder %s", path);
+        *p = end;
+        if (end == '\0')
+            return true;
+    }
+}

@@ -1,0 +1,22 @@
+// Where the harness finds its own files: in the source tree when it runs from
+// build/bin, under share/mailproof when it is installed.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+// The absolute path of scenarios, migrations, …: `name` below the share folder.
+MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
+
+// A program that stands beside ours, e.g. mailroom-collector.
+MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
+
+// Formats a path; false (ERR_SYSTEM) when it is too long.
+MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
+
+// Makes a folder and those above it.
+MUST_USE bool path_make(const char *dir, struct err *e);
+
+bool path_exists(const char *path);

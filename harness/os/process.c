@@ -1,0 +1,245 @@
+#include "os/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+// Polling is how Linux lets a thread wait for one child with a deadline while
+// other threads wait for theirs.
+static const int64_t wait_step_ns = 2 * NS_PER_MS;
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec t = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+
+    nanosleep(&t, NULL);
+}
+
+// From fork to exec only async-signal-safe calls: other threads may have held
+// locks at the moment of the fork.
+static void child_streams(const struct process_spec *spec)
+{
+    int null = open("/dev/null", O_RDWR);
+    const int from[3] = {spec->in, spec->out, spec->err};
+
+    for (int i = 0; i < 3; i++)
+        dup2(from[i] >= 0 ? from[i] : null, i);
+    if (null > 2)
+        close(null);
+}
+
+static bool child_identity(const struct process_spec *spec)
+{
+    if (spec->uid == (uid_t)-1 || spec->uid == geteuid())
+        return true;
+    return setgroups(0, NULL) == 0 && setgid(spec->gid) == 0 && setuid(spec->uid) == 0;
+}
+
+static void child_signals(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+static _Noreturn void child(const struct process_spec *spec, int report, pid_t parent)
+{
+    setpgid(0, 0);
+    child_signals();
+    child_streams(spec);
+    if (!child_identity(spec) || (spec->dir && chdir(spec->dir) != 0))
+        goto failed;
+    // After the change of identity, which would clear it.
+    if (spec->death_signal) {
+        prctl(PR_SET_PDEATHSIG, spec->death_signal);
+        if (getppid() != parent)
+            _exit(127);
+    }
+    if (spec->env)
+        execvpe(spec->argv[0], (char *const *)(uintptr_t)spec->argv,
+            (char *const *)(uintptr_t)spec->env);
+    else
+        execvp(spec->argv[0], (char *const *)(uintptr_t)spec->argv);
+failed:;
+    int reason = errno;
+    ssize_t ignored = write(report, &reason, sizeof reason);
+    (void)ignored;
+    _exit(127);
+}
+
+pid_t process_start(const struct process_spec *spec, struct err *e)
+{
+    int report[2]; // carries errno when exec fails, is closed by exec otherwise
+    pid_t parent = getpid();
+
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        child(spec, report[1], parent);
+    close(report[1]);
+    if (pid < 0) {
+        err_sys(e, ERR_SYSTEM, "cannot start %s", spec->argv[0]);
+        close(report[0]);
+        return -1;
+    }
+    // Also from here, so that a signal to the group cannot come too early.
+    setpgid(pid, pid);
+
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(report[0], &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    close(report[0]);
+    if (got == (ssize_t)sizeof reason) {
+        waitpid(pid, NULL, 0);
+        errno = reason;
+        err_sys(e, ERR_SYSTEM, "cannot start %s", spec->argv[0]);
+        return -1;
+    }
+    return pid;
+}
+
+static void collect_output(int fd, char *text, size_t size)
+{
+    size_t used = 0;
+    char rest[4096];
+
+    for (;;) {
+        bool fits = used + 1 < size;
+        ssize_t got = fits ? read(fd, text + used, size - used - 1) : read(fd, rest, sizeof rest);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        if (fits)
+            used += (size_t)got;
+    }
+    while (used > 0 && isspace((unsigned char)text[used - 1]))
+        used--;
+    if (size > 0)
+        text[used] = '\0';
+}
+
+bool process_run(
+    const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    int out[2];
+
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    spec.argv = argv;
+    spec.uid = uid;
+    spec.gid = gid;
+    spec.out = out[1];
+    spec.err = out[1];
+    spec.dir = "/";
+    spec.death_signal = SIGKILL;
+    pid_t pid = process_start(&spec, e);
+    close(out[1]);
+    if (pid < 0) {
+        close(out[0]);
+        return false;
+    }
+    collect_output(out[0], text, size);
+    close(out[0]);
+
+    int status = 0;
+    process_wait(pid, CLOCK_NEVER, &status);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    return err_set(e, ERR_SYSTEM, "%s failed: %s", argv[0], size > 0 ? text : "");
+}
+
+bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
+{
+    int ignored;
+
+    for (;;) {
+        pid_t got = waitpid(pid, status ? status : &ignored, WNOHANG);
+        if (got == pid || (got < 0 && errno == ECHILD))
+            return true;
+        if (clock_now_ns() >= deadline_ns)
+            return false;
+        sleep_ns(wait_step_ns);
+    }
+}
+
+void process_end(pid_t pid, int signal, int64_t grace_ns)
+{
+    if (pid <= 0)
+        return;
+    kill(pid, signal);
+    if (process_wait(pid, clock_now_ns() + grace_ns, NULL))
+        return;
+    kill(pid, SIGKILL);
+    process_wait(pid, CLOCK_NEVER, NULL);
+}
+
+// The fourth field of /proc/PID/stat; the second, in parentheses, may itself
+// hold spaces and parentheses.
+static pid_t parent_of(const char *pid)
+{
+    char path[64], line[512];
+
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t got = read(fd, line, sizeof line - 1);
+    close(fd);
+    if (got <= 0)
+        return -1;
+    line[got] = '\0';
+    const char *end = strrchr(line, ')');
+    if (!end || strlen(end) < 5)
+        return -1;
+    return (pid_t)strtol(end + 4, NULL, 10);
+}
+
+size_t process_children(pid_t parent, pid_t *pids, size_t max)
+{
+    DIR *proc = opendir("/proc");
+    size_t count = 0;
+    struct dirent *entry;
+
+    if (!proc)
+        return 0;
+    while (count < max && (entry = readdir(proc)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == parent)
+            pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    closedir(proc);
+    return count;
+}
+
+bool process_alive(pid_t pid)
+{
+    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+void process_adopt_orphans(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}

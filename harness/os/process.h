@@ -1,0 +1,52 @@
+// Child processes: started with argv, never through a shell; each in a process
+// group of its own, so that a Ctrl-C reaches the harness alone and the harness
+// decides the order of the end; killed by the kernel should the harness die.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+// Where a child's standard streams go: -1 is /dev/null, else a descriptor that
+// stays the caller's.
+struct process_spec {
+    const char *const *argv; // argv[0] is looked up in PATH when it has no '/'
+    const char *const *env;  // NULL-terminated NAME=value; NULL: ours
+    const char *dir;         // working directory; NULL: ours
+    uid_t uid;               // (uid_t)-1: ours; else the child gives up root
+    gid_t gid;
+    int in, out, err;
+    int death_signal; // what the kernel sends when our starting thread ends; 0: none
+};
+
+#define PROCESS_SPEC_INIT                                                                          \
+    {                                                                                              \
+        .uid = (uid_t)-1, .gid = (gid_t)-1, .in = -1, .out = -1, .err = -1                         \
+    }
+
+// Returns the child's pid, or -1 with the reason, a failing exec included.
+MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
+
+// Runs to its end, output collected into `text` (cut at its size, trimmed), and
+// fails (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
+MUST_USE bool process_run(
+    const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
+
+// Waits until the process is gone or the deadline (clock_now_ns) has passed;
+// true when it is gone. It must be a child of ours; it is reaped.
+bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
+
+// Ends a child: `signal`, then SIGKILL after grace_ns; reaps it.
+void process_end(pid_t pid, int signal, int64_t grace_ns);
+
+// The children of a process, from /proc; at most max. Returns how many.
+size_t process_children(pid_t parent, pid_t *pids, size_t max);
+
+bool process_alive(pid_t pid);
+
+// Makes orphans of our children ours, so that a killed server's backends can be
+// waited for instead of lingering in somebody else's process table.
+void process_adopt_orphans(void);

@@ -1,0 +1,179 @@
+#include "os/workdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "os/process.h"
+
+static const char prefix[] = "mailproof.";
+static const char kept_mark[] = "kept";
+
+static const char *parent_dir(void)
+{
+    const char *told = getenv("MAILPROOF_TMPDIR");
+
+    return told && *told ? told : "/var/tmp";
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+bool workdir_remove_tree(const char *path)
+{
+    return nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0;
+}
+
+// A postmaster's working directory is its data directory: the one proof that
+// the pid in postmaster.pid is still the server of this folder.
+static void end_left_server(const char *dir)
+{
+    char data[PATH_MAX], file[PATH_MAX], link[64], cwd[PATH_MAX], text[32] = "";
+    struct err ignored;
+
+    if (!path_join(data, dir, "data", &ignored) ||
+        !path_join(file, data, "postmaster.pid", &ignored))
+        return;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    pid_t pid = got > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+    if (pid <= 1)
+        return;
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    ssize_t len = readlink(link, cwd, sizeof cwd - 1);
+    if (len < 0)
+        return;
+    cwd[len] = '\0';
+    if (strcmp(cwd, data) != 0)
+        return;
+    kill(pid, SIGQUIT);
+    for (int i = 0; i < 1000 && process_alive(pid); i++)
+        usleep(10000);
+}
+
+// True while the path still names the folder that the descriptor has open.
+static bool same_folder(int fd, const char *path)
+{
+    struct stat here, there;
+
+    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_ino == there.st_ino &&
+           here.st_dev == there.st_dev;
+}
+
+// -1 when somebody else holds it, or it is gone.
+static int lock_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && same_folder(fd, path))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void sweep_one(const char *path, uid_t uid)
+{
+    char kept[PATH_MAX];
+    struct stat st;
+    struct err ignored;
+
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != uid)
+        return;
+    if (!path_join(kept, path, kept_mark, &ignored) || path_exists(kept))
+        return;
+    int fd = lock_folder(path);
+    if (fd < 0)
+        return;
+    end_left_server(path);
+    workdir_remove_tree(path);
+    close(fd);
+}
+
+static void sweep(const char *parent, uid_t uid)
+{
+    DIR *dir = opendir(parent);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)) != NULL) {
+        char path[PATH_MAX];
+        struct err ignored;
+        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 &&
+            path_join(path, parent, entry->d_name, &ignored))
+            sweep_one(path, uid);
+    }
+    closedir(dir);
+}
+
+bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
+{
+    const char *parent = parent_dir();
+
+    w->lock = -1;
+    sweep(parent, uid);
+    // Another run's sweep may take the folder between its making and its
+    // locking; then make another.
+    for (int tries = 0; tries < 10 && w->lock < 0; tries++) {
+        int len = snprintf(w->path, sizeof w->path, "%s/%sXXXXXX", parent, prefix);
+        if (len < 0 || len >= (int)sizeof w->path)
+            return err_set(e, ERR_USAGE, "MAILPROOF_TMPDIR is too long");
+        if (!mkdtemp(w->path))
+            return err_sys(e, ERR_SYSTEM,
+                "cannot make a folder in %s (set MAILPROOF_TMPDIR to one on a real disk)", parent);
+        w->lock = lock_folder(w->path);
+    }
+    if (w->lock < 0)
+        return err_set(e, ERR_SYSTEM, "cannot lock a folder in %s", parent);
+    if (chown(w->path, uid, gid) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", w->path);
+        workdir_remove(w);
+        return false;
+    }
+    return true;
+}
+
+void workdir_remove(struct workdir *w)
+{
+    if (w->lock < 0)
+        return;
+    workdir_remove_tree(w->path);
+    close(w->lock);
+    w->lock = -1;
+}
+
+void workdir_keep(struct workdir *w)
+{
+    char mark[PATH_MAX];
+    struct err ignored;
+
+    if (w->lock < 0)
+        return;
+    if (path_join(mark, w->path, kept_mark, &ignored)) {
+        int fd = open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd >= 0)
+            close(fd);
+    }
+    close(w->lock);
+    w->lock = -1;
+}

@@ -1,0 +1,31 @@
+// Durability is proved, not assumed: SHOW fsync = on says nothing about a data
+// directory in memory. We look at the settings, at what the directory lies on,
+// and at what one flush costs there.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "postgres/provider.h"
+
+struct durability_proof {
+    char filesystem[32]; // "ext4"; "" when the data lies elsewhere
+    int64_t fsync_ns;    // median of one 8 KiB write + fdatasync
+    char settings[160];  // "fsync=on full_page_writes=on synchronous_commit=on"
+    bool durable;        // false: waived or not proved
+    char verdict[320];   // a sentence for people
+};
+
+// A flush that costs less than this has not reached a device: measured, a
+// volatile overlay and tmpfs take 1 µs, disks with a power-safe cache 10 and more.
+#define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
+
+// Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged
+// commits on a power cut, unless the scenario waives the proof.
+MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
+    const struct settings *settings, struct durability_proof *proof, struct err *e);
+
+// The probe alone: the file system's name and the cost of one flush in `dir`.
+MUST_USE bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e);

@@ -1,0 +1,329 @@
+// The local provider: a cluster of our own under /var/tmp, reached over a Unix
+// socket in a folder that nobody else may enter. No port is opened.
+#include "postgres/provider.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/workdir.h"
+#include "postgres/sql.h"
+#include "postgres/template.h"
+
+#define PORT "5432"
+#define SETTINGS_MAX 64
+#define PROCESSES_MAX 1024
+
+static const int64_t start_limit_ns = 60 * NS_PER_S;
+static const int64_t start_poll_ns = 10 * NS_PER_MS;
+static const int64_t stop_limit_ns = 30 * NS_PER_S;
+
+struct local {
+    struct workdir dir;
+    struct server_user user;
+    char bindir[PATH_MAX];
+    char data[PATH_MAX];
+    char log[PATH_MAX];
+    const struct settings *settings; // the scenario's
+    pid_t postmaster;                // 0: not running
+    bool detached;                   // outlives the harness (--keep)
+};
+
+static bool socket_fits(const struct local *l, struct err *e)
+{
+    const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
+    size_t need = strlen(l->dir.path) + strlen("/.s.PGSQL." PORT) + 1;
+
+    if (need <= max)
+        return true;
+    return err_set(e, ERR_USAGE,
+        "the server's socket path in %s would have %zu bytes, more than the system's %zu: set "
+        "MAILPROOF_TMPDIR to a shorter folder",
+        l->dir.path, need, max);
+}
+
+static void local_close(struct server *s);
+
+static bool local_open(struct server *s, const struct scenario_postgres *want, struct err *e)
+{
+    struct local *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    l->dir.lock = -1;
+    l->settings = &want->settings;
+    s->state = l;
+    s->superuser = "mailproof";
+    process_adopt_orphans();
+    if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
+        !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
+        !path_join(l->data, l->dir.path, "data", e) ||
+        !path_join(l->log, l->dir.path, "server.log", e) ||
+        !template_copy(l->bindir, l->data, &l->user, e)) {
+        local_close(s);
+        return false;
+    }
+    s->data_dir = l->data;
+    s->log_path = l->log;
+    return true;
+}
+
+// The command line; later settings win, so the scenario's come last.
+static size_t server_argv(
+    const struct local *l, const char *program, char (*texts)[512], const char **argv)
+{
+    static const char *const ours[] = {"listen_addresses=", "port=" PORT, "fsync=on",
+        "full_page_writes=on", "unix_socket_permissions=0700", "max_connections=200",
+        "log_connections=on", "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
+    size_t n = 0, t = 0;
+
+    argv[n++] = program;
+    argv[n++] = "-D";
+    argv[n++] = l->data;
+    argv[n++] = "-k";
+    argv[n++] = l->dir.path;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        argv[n++] = "-c";
+        argv[n++] = ours[i];
+    }
+    for (size_t i = 0; i < l->settings->count && i < SETTINGS_MAX; i++) {
+        snprintf(texts[t], sizeof texts[t], "%s=%s", l->settings->items[i].name,
+            l->settings->items[i].value);
+        argv[n++] = "-c";
+        argv[n++] = texts[t++];
+    }
+    argv[n] = NULL;
+    return n;
+}
+
+static bool spawn_postmaster(struct local *l, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    char program[PATH_MAX], texts[SETTINGS_MAX][512];
+    const char *argv[40 + 2 * SETTINGS_MAX];
+
+    if (!path_join(program, l->bindir, "postgres", e))
+        return false;
+    server_argv(l, program, texts, argv);
+    int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log < 0)
+        return err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
+    spec.argv = argv;
+    spec.dir = l->dir.path;
+    spec.uid = l->user.uid;
+    spec.gid = l->user.gid;
+    spec.out = log;
+    spec.err = log;
+    spec.death_signal = l->detached ? 0 : SIGQUIT;
+    l->postmaster = process_start(&spec, e);
+    close(log);
+    if (l->postmaster < 0)
+        l->postmaster = 0;
+    return l->postmaster > 0;
+}
+
+// The last lines of the server's log: why it did not start.
+static void log_tail(const struct local *l, char *text, size_t size)
+{
+    int fd = open(l->log, O_RDONLY | O_CLOEXEC);
+    ssize_t got = 0;
+
+    if (fd >= 0) {
+        off_t end = lseek(fd, 0, SEEK_END);
+        off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+        got = pread(fd, text, size - 1, from);
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    for (char *c = text; *c; c++) {
+        if (*c == '\n')
+            *c = ' ';
+    }
+}
+
+static bool local_conninfo(
+    const struct server *s, const char *user, const char *dbname, struct buf *out)
+{
+    const struct local *l = s->state;
+
+    return buf_printf(out, "host=%s port=" PORT " user=%s dbname=%s", l->dir.path, user, dbname);
+}
+
+static bool handshake(struct server *s, struct err *e)
+{
+    struct buf conninfo;
+    bool ok = false;
+
+    buf_init(&conninfo, 4096);
+    if (local_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo)) {
+        PGconn *conn = sql_connect(conninfo.data, e);
+        ok = conn != NULL;
+        if (conn)
+            s->version = PQserverVersion(conn);
+        PQfinish(conn);
+    }
+    buf_fini(&conninfo);
+    return ok;
+}
+
+static bool wait_ready(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+    int64_t deadline = clock_now_ns() + start_limit_ns;
+
+    while (!handshake(s, e)) {
+        char tail[600];
+        if (process_wait(l->postmaster, 0, NULL)) {
+            l->postmaster = 0;
+            log_tail(l, tail, sizeof tail);
+            return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
+        }
+        if (clock_now_ns() > deadline)
+            return err_prefix(e, "the server was not ready after 60 s");
+        if (!interrupt_sleep_until(clock_now_ns() + start_poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+// After a kill these name processes that are no more; left in place, a new
+// process that got the same pid by chance would keep the server from starting.
+static void remove_stale_locks(const struct local *l)
+{
+    static const char *const names[] = {
+        "data/postmaster.pid", ".s.PGSQL." PORT ".lock", ".s.PGSQL." PORT};
+    char path[PATH_MAX];
+    struct err ignored;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (path_join(path, l->dir.path, names[i], &ignored))
+            unlink(path);
+    }
+}
+
+static bool local_start(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+
+    remove_stale_locks(l);
+    if (!spawn_postmaster(l, e))
+        return false;
+    s->running = wait_ready(s, e);
+    return s->running;
+}
+
+// Frozen first, so that it cannot start another child while we look; with us as
+// subreaper its children become ours and are waited for.
+static bool kill_everything(struct local *l, struct err *e)
+{
+    pid_t children[PROCESSES_MAX];
+    int64_t deadline = clock_now_ns() + stop_limit_ns;
+
+    kill(l->postmaster, SIGSTOP);
+    size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
+    for (size_t i = 0; i < count; i++)
+        kill(children[i], SIGKILL);
+    kill(l->postmaster, SIGKILL);
+    bool gone = process_wait(l->postmaster, deadline, NULL);
+    for (size_t i = 0; i < count; i++)
+        gone = process_wait(children[i], deadline, NULL) && gone;
+    return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
+}
+
+static bool local_stop(struct server *s, enum server_stop how, struct err *e)
+{
+    struct local *l = s->state;
+
+    if (!l->postmaster)
+        return true;
+    s->running = false;
+    if (how == SERVER_STOP_KILL) {
+        bool gone = kill_everything(l, e);
+        l->postmaster = 0;
+        return gone;
+    }
+    kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
+    if (!process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL))
+        return err_set(e, ERR_SYSTEM, "the server did not stop within 30 s");
+    l->postmaster = 0;
+    return true;
+}
+
+static bool local_pause(struct server *s, bool paused, struct err *e)
+{
+    struct local *l = s->state;
+    pid_t children[PROCESSES_MAX];
+    int signal = paused ? SIGSTOP : SIGCONT;
+
+    if (kill(l->postmaster, signal) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot signal the server");
+    size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
+    for (size_t i = 0; i < count; i++)
+        kill(children[i], signal);
+    return true;
+}
+
+static bool local_keep(struct server *s, struct buf *out, struct err *e)
+{
+    struct local *l = s->state;
+
+    // The running postmaster would die with us; a new one does not.
+    l->detached = true;
+    if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e))
+        return false;
+    buf_printf(out,
+        "The server is still running.\n  reach it:  psql 'host=%s port=" PORT
+        " user=mailproof dbname=mailroom'\n"
+        "  remove it: kill -INT $(head -n 1 %s/postmaster.pid) && rm -rf %s\n",
+        l->dir.path, l->data, l->dir.path);
+    workdir_keep(&l->dir);
+    l->postmaster = 0;
+    return true;
+}
+
+static void local_close(struct server *s)
+{
+    struct local *l = s->state;
+    struct err ignored;
+
+    if (!l)
+        return;
+    // Nothing in it will be looked at again: the fastest end is good enough.
+    if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
+        process_wait(l->postmaster, CLOCK_NEVER, NULL);
+    workdir_remove(&l->dir);
+    free(l);
+    *s = (struct server){.provider = s->provider};
+}
+
+const struct provider provider_local = {
+    .name = "local",
+    .open = local_open,
+    .start = local_start,
+    .stop = local_stop,
+    .pause = local_pause,
+    .conninfo = local_conninfo,
+    .keep = local_keep,
+    .close = local_close,
+};
+
+const struct provider *provider_find(const char *name)
+{
+    static const struct provider *const all[] = {&provider_local};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,122 @@
+#include "postgres/migrate.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/paths.h"
+
+bool migrate_conninfo(const struct server *s, const char *role, struct buf *out, struct err *e)
+{
+    if (!s->provider->conninfo(s, role, MIGRATE_DATABASE, out) || !buf_str(out))
+        return err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    return true;
+}
+
+static PGconn *connect_as_superuser(const struct server *s, const char *dbname, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (s->provider->conninfo(s, s->superuser, dbname, &conninfo) && buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    buf_fini(&conninfo);
+    return conn;
+}
+
+PGconn *migrate_admin(const struct server *s, struct err *e)
+{
+    return connect_as_superuser(s, MIGRATE_DATABASE, e);
+}
+
+static bool create_database(const struct server *s, struct err *e)
+{
+    PGconn *conn = connect_as_superuser(s, "postgres", e);
+    bool ok = conn && sql_exec(conn, "CREATE DATABASE " MIGRATE_DATABASE, e);
+
+    PQfinish(conn);
+    return ok;
+}
+
+static bool apply_file(PGconn *conn, const char *path, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    struct buf sql;
+    char chunk[4096];
+    size_t got;
+
+    if (!file)
+        return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
+    buf_init(&sql, 1 << 20);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        buf_append(&sql, chunk, got);
+    fclose(file);
+    bool ok = buf_str(&sql) && !sql.failed;
+    if (!ok)
+        err_set(e, ERR_SYSTEM, "%s is longer than 1 MiB", path);
+    ok = ok && sql_exec(conn, sql.data, e);
+    if (!ok)
+        err_prefix(e, "%s", path);
+    buf_fini(&sql);
+    return ok;
+}
+
+// The names begin with six digits, so that glob's order is theirs.
+static bool apply_migrations(PGconn *conn, int last, struct err *e)
+{
+    char dir[PATH_MAX], pattern[PATH_MAX];
+    glob_t files = {0};
+
+    if (!path_share(dir, "migrations", e) || !path_join(pattern, dir, "[0-9]*_*.up.sql", e))
+        return false;
+    bool ok =
+        glob(pattern, 0, NULL, &files) == 0 || err_set(e, ERR_SYSTEM, "no migrations in %s", dir);
+    int highest = 0;
+    for (size_t i = 0; ok && i < files.gl_pathc; i++) {
+        const char *name = strrchr(files.gl_pathv[i], '/') + 1;
+        int number = (int)strtol(name, NULL, 10);
+        if (last != SCHEMA_LATEST && number > last)
+            break;
+        highest = number;
+        ok = apply_file(conn, files.gl_pathv[i], e);
+    }
+    globfree(&files);
+    if (ok && last != SCHEMA_LATEST && highest != last)
+        return err_set(e, ERR_USAGE, "postgres.schema: there is no migration %d in %s", last, dir);
+    return ok;
+}
+
+static bool create_roles(PGconn *conn, enum layout layout, struct err *e)
+{
+    char known[8];
+
+    if (!sql_exec(conn,
+            "CREATE ROLE " MIGRATE_COLLECTOR " LOGIN; CREATE ROLE " MIGRATE_LOAD " LOGIN;"
+            "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_LOAD ";"
+            "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " MIGRATE_LOAD,
+            e) ||
+        !sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'",
+            known, sizeof known, e))
+        return false;
+    if (layout == LAYOUT_REFERENCE && strcmp(known, "1") == 0)
+        return sql_exec(conn, "GRANT mailroom_collector TO " MIGRATE_COLLECTOR, e);
+    return sql_exec(conn,
+        "GRANT ALL ON SCHEMA public TO " MIGRATE_COLLECTOR ";"
+        "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_COLLECTOR ";"
+        "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " MIGRATE_COLLECTOR,
+        e);
+}
+
+bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e)
+{
+    if (!create_database(s, e))
+        return false;
+    PGconn *conn = migrate_admin(s, e);
+    bool ok = conn && apply_migrations(conn, last, e) && create_roles(conn, layout, e);
+    PQfinish(conn);
+    return ok;
+}

@@ -1,0 +1,23 @@
+// Prepares a running server for a run: the database, its migrations, and roles
+// of their own for collector and load, so that a fault can tell them apart.
+#pragma once
+
+#include "base/err.h"
+#include "postgres/provider.h"
+#include "postgres/sql.h"
+
+#define MIGRATE_DATABASE "mailroom"
+#define MIGRATE_COLLECTOR "mailproof_collector"
+#define MIGRATE_LOAD "mailproof_load"
+
+// Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all).
+// The collector's role gets what mailroom_collector (a migration) grants where
+// that exists and the layout is the reference's, else all rights.
+MUST_USE bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e);
+
+// A connection as superuser to the database of the run; NULL with the reason.
+MUST_USE PGconn *migrate_admin(const struct server *s, struct err *e);
+
+// The conninfo of a role, in the database of the run.
+MUST_USE bool migrate_conninfo(
+    const struct server *s, const char *role, struct buf *out, struct err *e);

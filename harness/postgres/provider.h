@@ -1,0 +1,53 @@
+// Where the PostgreSQL server comes from, behind one small interface, so that
+// scenarios and faults read the same on each.
+//
+// A server is opened (prepared, not running), started, hurt, started again,
+// and closed, which removes everything it left on the machine. One thread uses
+// a server. Functions a provider cannot offer are NULL; the verbs that need
+// them are then refused before the run.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "scenario/scenario.h"
+
+struct server;
+
+enum server_stop {
+    SERVER_STOP_FAST,      // rolls back, writes a checkpoint (SIGINT)
+    SERVER_STOP_IMMEDIATE, // as after a crash (SIGQUIT)
+    SERVER_STOP_KILL,      // SIGKILL of every process
+};
+
+struct provider {
+    const char *name; // as in the scenario file
+    MUST_USE bool (*open)(struct server *s, const struct scenario_postgres *want, struct err *e);
+    // Returns when the server has answered a full startup handshake.
+    MUST_USE bool (*start)(struct server *s, struct err *e);
+    MUST_USE bool (*stop)(struct server *s, enum server_stop how, struct err *e);
+    MUST_USE bool (*pause)(struct server *s, bool paused, struct err *e);
+    // For a role and a database: appends a conninfo string.
+    MUST_USE bool (*conninfo)(
+        const struct server *s, const char *user, const char *dbname, struct buf *out);
+    // Says in `out` how to reach and remove a server that is left running.
+    MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
+    void (*close)(struct server *s);
+};
+
+struct server {
+    const struct provider *provider;
+    void *state;           // the provider's own
+    const char *superuser; // role that the harness itself uses
+    const char *data_dir;  // where the data lies on this machine; NULL: elsewhere
+    const char *log_path;  // the server's log; NULL: not to be had
+    bool running;
+    int version; // e.g. 150018, known after the first start
+};
+
+// NULL when there is no such provider.
+const struct provider *provider_find(const char *name);
+
+extern const struct provider provider_local;

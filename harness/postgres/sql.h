@@ -1,0 +1,31 @@
+// Blocking SQL for the harness's own business: set-up, faults, settling. The
+// load has its own, non-blocking connections.
+//
+// Errors: ERR_CONNECTION when the connection is gone, ERR_SQL with the sqlstate
+// when the server refused. Times out rather than hanging for ever: every
+// connection made here has a connect and a statement timeout.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+// NULL with the reason; the caller PQfinishes it.
+MUST_USE PGconn *sql_connect(const char *conninfo, struct err *e);
+
+// One or more statements without parameters.
+MUST_USE bool sql_exec(PGconn *conn, const char *sql, struct err *e);
+
+// One statement with text parameters; the caller PQclears the result, which is
+// PGRES_TUPLES_OK or PGRES_COMMAND_OK; NULL on failure.
+MUST_USE PGresult *sql_query(
+    PGconn *conn, const char *sql, int count, const char *const *params, struct err *e);
+
+// The first column of the first row as text; "" when null; fails without a row.
+MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
+
+// A password in conninfo must never be shown: the server's own message may
+// quote it, so messages pass through here before they reach an error.
+bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);

@@ -1,0 +1,178 @@
+#include "postgres/template.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/workdir.h"
+
+// To be raised when the arguments of initdb change.
+#define TEMPLATE_FORMAT 1
+
+bool template_user(struct server_user *user, struct err *e)
+{
+    static const char *const candidates[] = {"postgres", "nobody"};
+
+    user->uid = geteuid();
+    user->gid = getegid();
+    if (user->uid != 0)
+        return true;
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        const struct passwd *entry = getpwnam(candidates[i]);
+        if (!entry || entry->pw_uid == 0)
+            continue;
+        user->uid = entry->pw_uid;
+        user->gid = entry->pw_gid;
+        return true;
+    }
+    return err_set(e, ERR_SKIP,
+        "PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody");
+}
+
+static bool holds_server(const char *dir)
+{
+    char program[PATH_MAX];
+    struct err ignored;
+
+    return path_join(program, dir, "initdb", &ignored) && access(program, X_OK) == 0 &&
+           path_join(program, dir, "postgres", &ignored) && access(program, X_OK) == 0;
+}
+
+// The newest major version wins: compared by the number in the path.
+static int major_of(const char *path)
+{
+    while (*path && (*path < '0' || *path > '9'))
+        path++;
+    return (int)strtol(path, NULL, 10);
+}
+
+static bool find_in_packages(char *out, size_t size)
+{
+    glob_t found = {0};
+    int best = -1;
+
+    glob("/usr/lib/postgresql/*/bin", 0, NULL, &found);
+    glob("/usr/pgsql-*/bin", GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (!holds_server(found.gl_pathv[i]) || major_of(found.gl_pathv[i]) <= best)
+            continue;
+        best = major_of(found.gl_pathv[i]);
+        snprintf(out, size, "%s", found.gl_pathv[i]);
+    }
+    globfree(&found);
+    return best >= 0;
+}
+
+static bool find_in_path(char *out, size_t size)
+{
+    const char *path = getenv("PATH");
+
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+        if (len > 0 && len < size) {
+            memcpy(out, path, len);
+            out[len] = '\0';
+            if (holds_server(out))
+                return true;
+        }
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+bool template_bindir(char *out, size_t size, struct err *e)
+{
+    const char *told = getenv("PG_BINDIR");
+
+    if (told && *told) {
+        snprintf(out, size, "%s", told);
+        return holds_server(out) ||
+               err_set(e, ERR_USAGE, "PG_BINDIR=%s holds no initdb and postgres", told);
+    }
+    return find_in_packages(out, size) || find_in_path(out, size) ||
+           err_set(e, ERR_SKIP,
+               "no PostgreSQL server programs (initdb, postgres) in /usr/lib/postgresql/*/bin or "
+               "PATH: install the package postgresql or set PG_BINDIR");
+}
+
+static bool run_initdb(
+    const char *bindir, const char *data, const struct server_user *user, struct err *e)
+{
+    char program[PATH_MAX], text[800];
+
+    if (!path_join(program, bindir, "initdb", e))
+        return false;
+    // C collation and UTF-8: the same on every machine. Trust: the socket lies
+    // in a folder that only this user may enter.
+    const char *argv[] = {program, "--pgdata", data, "--username", "mailproof", "--auth", "trust",
+        "--encoding", "UTF8", "--no-locale", NULL};
+    return process_run(argv, user->uid, user->gid, text, sizeof text, e);
+}
+
+// The folder of this version's template; false when there is no place for one.
+static bool cache_path(char out[PATH_MAX], const char *bindir, const struct server_user *user)
+{
+    char program[PATH_MAX], version[128], dir[PATH_MAX], name[300];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct err ignored;
+
+    if (!path_join(program, bindir, "postgres", &ignored))
+        return false;
+    const char *argv[] = {program, "--version", NULL};
+    if (!process_run(argv, (uid_t)-1, 0, version, sizeof version, &ignored))
+        return false;
+    for (char *c = version; *c; c++) {
+        if (strchr(" /()", *c))
+            *c = '-';
+    }
+    snprintf(name, sizeof name, "%s-%d-%u", version, TEMPLATE_FORMAT, (unsigned)user->uid);
+    if (cache && *cache == '/')
+        return path_join(dir, cache, "mailproof", &ignored) && path_make(dir, &ignored) &&
+               path_join(out, dir, name, &ignored);
+    return home && *home == '/' && path_join(dir, home, ".cache/mailproof", &ignored) &&
+           path_make(dir, &ignored) && path_join(out, dir, name, &ignored);
+}
+
+static bool copy_tree(const char *from, const char *to, struct err *e)
+{
+    char text[800];
+    const char *argv[] = {"cp", "-a", "--reflink=auto", from, to, NULL};
+
+    return process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
+}
+
+// Another run may do the same at the same time: rename makes one of them win.
+static void store(const char *data, const char *cached)
+{
+    char fresh[PATH_MAX];
+    struct err ignored;
+
+    int len = snprintf(fresh, sizeof fresh, "%s.%d", cached, (int)getpid());
+    if (len < 0 || len >= (int)sizeof fresh)
+        return;
+    if (!copy_tree(data, fresh, &ignored) || rename(fresh, cached) != 0)
+        workdir_remove_tree(fresh);
+}
+
+bool template_copy(
+    const char *bindir, const char *data, const struct server_user *user, struct err *e)
+{
+    char cached[PATH_MAX];
+    bool cacheable = cache_path(cached, bindir, user);
+
+    if (cacheable && path_exists(cached))
+        return copy_tree(cached, data, e);
+    if (!run_initdb(bindir, data, user, e))
+        return false;
+    if (cacheable)
+        store(data, cached);
+    return true;
+}
