@@ -1,0 +1,139 @@
+#include "subject/command.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "plan/rng.h"
+
+extern char **environ;
+
+#define KEY_STREAM 1000 // a stream of the seed that the plan does not use
+
+static bool append(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static bool append(char ***list, size_t *count, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    int len = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (len < 0)
+        return false;
+    char **more = realloc(*list, (*count + 2) * sizeof *more);
+    if (!more) {
+        free(text);
+        return false;
+    }
+    more[(*count)++] = text;
+    more[*count] = NULL;
+    *list = more;
+    return true;
+}
+
+static bool split(char ***argv, const char *line)
+{
+    size_t count = 0;
+
+    for (const char *p = line; *(p += strspn(p, " \t"));) {
+        size_t len = strcspn(p, " \t");
+        if (!append(argv, &count, "%.*s", (int)len, p))
+            return false;
+        p += len;
+    }
+    return true;
+}
+
+static bool make_argv(
+    struct command *c, const struct scenario *s, const char *collector, struct err *e)
+{
+    char path[PATH_MAX];
+    size_t count = 0;
+    bool ok = true;
+
+    if (collector) {
+        ok = split(&c->argv, collector);
+    } else if (s->collector.command) {
+        for (char **arg = s->collector.command; ok && *arg; arg++)
+            ok = append(&c->argv, &count, "%s", *arg);
+    } else {
+        if (!path_sibling(path, "mailroom-collector", e))
+            return false;
+        ok = append(&c->argv, &count, "%s", path);
+    }
+    if (ok && !c->argv)
+        return err_set(e, ERR_USAGE, "--collector names no program");
+    return ok || err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+// A setting of whoever started us must not reach the collector by accident.
+static bool copy_environment(struct command *c, size_t *count)
+{
+    static const char ours[] = "MAILROOM_";
+
+    for (char **v = environ; *v; v++) {
+        if (strncmp(*v, ours, sizeof ours - 1) != 0 && !append(&c->env, count, "%s", *v))
+            return false;
+    }
+    return true;
+}
+
+static bool make_env(struct command *c, const struct scenario *s, const char *conninfo)
+{
+    char hex[2 * COMMAND_KEY_LEN + 1];
+    size_t count = 0;
+
+    for (int i = 0; i < COMMAND_KEY_LEN; i++)
+        snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
+    bool ok = copy_environment(c, &count) &&
+              append(&c->env, &count, "MAILROOM_DATABASE_URL=%s", conninfo) &&
+              append(&c->env, &count, "MAILROOM_SECRET_KEY=%s", hex) &&
+              append(&c->env, &count, "MAILROOM_BATCH_LIMIT=%d", s->collector.batch_limit) &&
+              append(&c->env, &count, "MAILROOM_BATCH_TIMEOUT=%lld",
+                  (long long)(s->collector.batch_timeout_ns / NS_PER_MS));
+    for (size_t i = 0; ok && i < s->collector.env.count; i++)
+        ok = append(&c->env, &count, "%s=%s", s->collector.env.items[i].name,
+            s->collector.env.items[i].value);
+    return ok;
+}
+
+static void make_key(struct command *c, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed, KEY_STREAM);
+    for (int i = 0; i < COMMAND_KEY_LEN; i += 8) {
+        uint64_t word = rng_next(&rng);
+        memcpy(c->key + i, &word, sizeof word);
+    }
+}
+
+bool command_make(struct command *c, const struct scenario *s, const char *collector,
+    const char *conninfo, struct err *e)
+{
+    *c = (struct command){0};
+    make_key(c, s->seed);
+    if (!make_argv(c, s, collector, e))
+        return false;
+    return make_env(c, s, conninfo) || err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+static void free_list(char **list)
+{
+    for (char **item = list; item && *item; item++)
+        free(*item);
+    free(list);
+}
+
+void command_fini(struct command *c)
+{
+    free_list(c->argv);
+    free_list(c->env);
+    *c = (struct command){0};
+}

@@ -1,0 +1,171 @@
+#include "subject/decode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#define MAC_LEN 32
+#define SIGNED_LEN (DECODE_SECRET_LEN + MAC_LEN)
+#define ENCODED_LEN 86 // unpadded base64url of 64 bytes
+
+struct decoder {
+    EVP_MAC *mac;
+    EVP_MAC_CTX *ctx;
+};
+
+struct decoder *decoder_new(const unsigned char *key)
+{
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    struct decoder *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return NULL;
+    d->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    d->ctx = d->mac ? EVP_MAC_CTX_new(d->mac) : NULL;
+    if (!d->ctx || !EVP_MAC_init(d->ctx, key, 32, params)) {
+        decoder_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+    if (!d)
+        return;
+    EVP_MAC_CTX_free(d->ctx);
+    EVP_MAC_free(d->mac);
+    free(d);
+}
+
+bool decode_shape(const char *line, size_t len, size_t *tokens)
+{
+    size_t fields = 1;
+
+    for (const char *p = line; (p = memchr(p, ',', len - (size_t)(p - line))) != NULL; p++)
+        fields++;
+    *tokens = fields / DECODE_FIELDS;
+    return len > 0 && fields % DECODE_FIELDS == 0;
+}
+
+static int sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+// 86 characters carry 516 bits: 64 bytes and four bits that must be zero, so
+// that every secret has exactly one spelling.
+static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
+{
+    uint32_t bits = 0;
+    int held = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < ENCODED_LEN; i++) {
+        int value = sextet(text[i]);
+        if (value < 0)
+            return false;
+        bits = (bits << 6 | (uint32_t)value) & 0xffffff;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[used++] = (unsigned char)(bits >> held);
+        }
+    }
+    return (bits & 0xf) == 0;
+}
+
+static bool signature_holds(struct decoder *d, const struct decoded *t, const unsigned char *mac)
+{
+    static const char *const paths[] = {NULL, "/activate", "/recover"};
+    const char *path = paths[t->action];
+    unsigned char want[MAC_LEN];
+    size_t len = 0;
+
+    // Initialising without a key starts over with the same one.
+    bool ok = EVP_MAC_init(d->ctx, NULL, 0, NULL) &&
+              EVP_MAC_update(d->ctx, (const unsigned char *)path, strlen(path)) &&
+              EVP_MAC_update(d->ctx, t->secret, DECODE_SECRET_LEN);
+    if (ok && t->action == 2)
+        ok = EVP_MAC_update(d->ctx, (const unsigned char *)t->code, t->code_len);
+    return ok && EVP_MAC_final(d->ctx, want, &len, sizeof want) && len == MAC_LEN &&
+           CRYPTO_memcmp(want, mac, MAC_LEN) == 0;
+}
+
+static const char *next_field(const char *line, size_t len, size_t *pos, size_t *field_len)
+{
+    const char *start = line + *pos;
+    const char *comma = memchr(start, ',', len - *pos);
+
+    *field_len = comma ? (size_t)(comma - start) : len - *pos;
+    *pos += *field_len + (comma != NULL);
+    return start;
+}
+
+static bool code_fits(const struct decoded *t)
+{
+    if (t->code_len == 0)
+        return t->action == 1;
+    for (size_t i = 0; i < t->code_len; i++) {
+        if (t->code[i] < '0' || t->code[i] > '9')
+            return false;
+    }
+    return t->code_len == 5;
+}
+
+bool decode_token(struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out)
+{
+    size_t action_len, secret_len;
+    unsigned char both[SIGNED_LEN];
+
+    const char *action = next_field(line, len, pos, &action_len);
+    out->email = next_field(line, len, pos, &out->email_len);
+    out->login = next_field(line, len, pos, &out->login_len);
+    const char *secret = next_field(line, len, pos, &secret_len);
+    out->code = next_field(line, len, pos, &out->code_len);
+
+    out->action = action_len == 1 ? *action - '0' : 0;
+    if (out->action != 1 && out->action != 2)
+        return false;
+    if (secret_len != ENCODED_LEN || !decode_base64url(secret, both) || !code_fits(out))
+        return false;
+    memcpy(out->secret, both, DECODE_SECRET_LEN);
+    out->signature_ok = signature_holds(d, out, both + DECODE_SECRET_LEN);
+    return true;
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t len)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    // A separator that no field can hold keeps "ab","c" and "a","bc" apart.
+    return (hash ^ 0x1ff) * UINT64_C(0x100000001b3);
+}
+
+uint64_t decode_fingerprint(int action, const char *email, size_t email_len, const char *login,
+    size_t login_len, const unsigned char *secret, size_t secret_len, const char *code,
+    size_t code_len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)action;
+
+    hash = mix(hash, email, email_len);
+    hash = mix(hash, login, login_len);
+    hash = mix(hash, secret, secret_len);
+    return mix(hash, code, code_len);
+}

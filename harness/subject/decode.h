@@ -1,0 +1,44 @@
+// The wire format, decoded and verified independently of any collector:
+// `action,email,login,secret,code` repeated, one line per batch (spec, "Output
+// line"). Pure.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define DECODE_SECRET_LEN 32
+#define DECODE_FIELDS 5
+
+// One token of a line; the pointers lie in the line.
+struct decoded {
+    int action; // 1 activation, 2 password_recovery; else: not a token
+    const char *email, *login, *code;
+    size_t email_len, login_len, code_len;
+    unsigned char secret[DECODE_SECRET_LEN];
+    bool signature_ok;
+};
+
+struct decoder; // holds the key and a reusable MAC context; one thread uses it
+
+// `key` is 32 bytes. NULL when libcrypto refuses.
+struct decoder *decoder_new(const unsigned char *key);
+void decoder_free(struct decoder *d);
+
+// Splits a line (without its newline) at commas; true when the number of fields
+// is a positive multiple of five.
+bool decode_shape(const char *line, size_t len, size_t *tokens);
+
+// Decodes the token that begins at *pos and moves *pos behind it. False when a
+// field cannot be what it should be (action, secret's length or alphabet); the
+// line is then torn from there on.
+bool decode_token(
+    struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
+
+// A fingerprint of all that a delivery carries, to be compared with the same
+// fingerprint of what the database holds. FNV-1a, 64 bits.
+uint64_t decode_fingerprint(int action, const char *email, size_t email_len, const char *login,
+    size_t login_len, const unsigned char *secret, size_t secret_len, const char *code,
+    size_t code_len);

@@ -1,0 +1,181 @@
+#include "subject/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/names.h"
+
+bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
+{
+    *r = (struct reader){.decoder = decoder_new(key), .seen_count = token_count};
+    r->seen = calloc(token_count + 1, sizeof *r->seen);
+    if (!r->seen)
+        return err_set(e, ERR_INTERNAL, "out of memory for %zu tokens", token_count);
+    return r->decoder || err_set(e, ERR_INTERNAL, "libcrypto offers no HMAC-SHA256");
+}
+
+void reader_fini(struct reader *r)
+{
+    free(r->log.processes);
+    free(r->log.lines);
+    free(r->log.deliveries);
+    free(r->seen);
+    decoder_free(r->decoder);
+    *r = (struct reader){0};
+}
+
+// Makes room for one more item of `size` bytes; false without memory.
+static bool grow(void **items, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap)
+        return true;
+    size_t wanted = *cap ? *cap * 2 : 64;
+    void *more = realloc(*items, wanted * size);
+    if (!more)
+        return false;
+    *items = more;
+    *cap = wanted;
+    return true;
+}
+
+uint32_t reader_process(struct reader *r, const struct process_record *process)
+{
+    struct subject_log *log = &r->log;
+    void *items = log->processes;
+
+    if (!grow(&items, log->process_count, &r->process_cap, sizeof *process))
+        return UINT32_MAX;
+    log->processes = items;
+    log->processes[log->process_count] = *process;
+    return (uint32_t)log->process_count++;
+}
+
+static bool add_delivery(struct reader *r, const struct delivery *delivery)
+{
+    struct subject_log *log = &r->log;
+    void *items = log->deliveries;
+
+    if (!grow(&items, log->delivery_count, &r->delivery_cap, sizeof *delivery))
+        return false;
+    log->deliveries = items;
+    log->deliveries[log->delivery_count++] = *delivery;
+    return true;
+}
+
+static bool add_line(struct reader *r, const struct line_record *line)
+{
+    struct subject_log *log = &r->log;
+    void *items = log->lines;
+
+    if (!grow(&items, log->line_count, &r->line_cap, sizeof *line))
+        return false;
+    log->lines = items;
+    log->lines[log->line_count++] = *line;
+    log->processes[line->process].lines++;
+    return true;
+}
+
+// A token named in a line that cannot be parsed is counted as torn, not also as
+// lost: remember the logins in it.
+static bool add_names(struct reader *r, const char *line, size_t len)
+{
+    for (size_t pos = 0; pos < len;) {
+        const char *comma = memchr(line + pos, ',', len - pos);
+        size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
+        struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
+        if (names_token(line + pos, field, &named.token) && !add_delivery(r, &named))
+            return false;
+        pos += field + 1;
+    }
+    return true;
+}
+
+static struct delivery delivery_of(const struct decoded *t, uint32_t line)
+{
+    struct delivery d = {
+        .line = line,
+        .token = TOKEN_UNKNOWN,
+        .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
+        .fingerprint = decode_fingerprint(t->action, t->email, t->email_len, t->login, t->login_len,
+            t->secret, DECODE_SECRET_LEN, t->code, t->code_len),
+    };
+
+    if (!names_token(t->login, t->login_len, &d.token))
+        d.token = TOKEN_UNKNOWN;
+    return d;
+}
+
+static void mark_seen(struct reader *r, const struct line_record *line)
+{
+    r->tokens += line->tokens;
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &r->log.deliveries[line->first_delivery + i];
+        if (d->flags == 0 && d->token < r->seen_count)
+            atomic_store(&r->seen[d->token], 1);
+    }
+}
+
+// A line is whole or it is not: when one of its tokens cannot be decoded the
+// ones before it do not count as delivered either, since a sender that reads
+// line by line would refuse it.
+static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
+{
+    size_t shape;
+
+    line->first_delivery = (uint32_t)r->log.delivery_count;
+    if (decode_shape(text, len, &shape)) {
+        size_t pos = 0;
+        while (line->tokens < shape) {
+            struct decoded token;
+            if (!decode_token(r->decoder, text, len, &pos, &token))
+                break;
+            struct delivery d = delivery_of(&token, (uint32_t)r->log.line_count);
+            if (!add_delivery(r, &d))
+                return false;
+            line->tokens++;
+        }
+        if (line->tokens == shape) {
+            mark_seen(r, line);
+            return true;
+        }
+    }
+    r->log.delivery_count = line->first_delivery;
+    line->tokens = 0;
+    line->state = LINE_TORN;
+    return add_names(r, text, len);
+}
+
+bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
+{
+    size_t done = 0;
+
+    while (done < pending->len) {
+        const char *text = pending->data + done;
+        const char *end = memchr(text, '\n', pending->len - done);
+        if (!end)
+            break;
+        struct line_record line = {.read_ns = now_ns, .process = process, .state = LINE_WHOLE};
+        if (!add_tokens(r, text, (size_t)(end - text), &line) || !add_line(r, &line))
+            return false;
+        done += (size_t)(end - text) + 1;
+    }
+    buf_consume(pending, done);
+    return true;
+}
+
+bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
+{
+    bool asked = r->log.processes[process].asked;
+    struct line_record line = {
+        .read_ns = now_ns,
+        .process = process,
+        .first_delivery = (uint32_t)r->log.delivery_count,
+        .state = asked ? LINE_TAIL : LINE_TORN,
+    };
+
+    if (pending->len == 0)
+        return true;
+    bool ok = (asked || add_names(r, pending->data, pending->len)) && add_line(r, &line);
+    buf_clear(pending);
+    return ok;
+}

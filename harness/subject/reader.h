@@ -1,0 +1,35 @@
+// From bytes to records: splits what a process wrote into lines, decodes them
+// and appends them to the log. The log's arrays grow; nothing is ever dropped.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "subject/decode.h"
+#include "subject/subject.h"
+
+struct reader {
+    struct subject_log log;
+    size_t process_cap, line_cap, delivery_cap;
+    struct decoder *decoder;
+    uint64_t tokens;    // in whole lines
+    atomic_uchar *seen; // per planned token; read by other threads
+    size_t seen_count;
+};
+
+// Nothing real is longer; a collector that writes for ever without a newline is
+// not allowed to fill the memory.
+#define READER_LINE_MAX (64u << 20)
+
+MUST_USE bool reader_init(
+    struct reader *r, const unsigned char *key, size_t token_count, struct err *e);
+void reader_fini(struct reader *r);
+
+// Appends a process; returns its index, or UINT32_MAX without memory.
+uint32_t reader_process(struct reader *r, const struct process_record *process);
+
+// Takes the whole lines out of `pending` and records them as read at now_ns.
+MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
+
+// What is left in `pending` after the process has ended.
+MUST_USE bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);

@@ -1,0 +1,416 @@
+#include "subject/subject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "subject/reader.h"
+
+#define READ_CHUNK (256u << 10)
+
+static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int exits_without_line_max = 3;
+
+// One place for a collector; its processes follow each other in it.
+struct instance {
+    pid_t pid; // 0: none at the moment
+    int pidfd, out, log;
+    uint32_t process; // index of the living process in the log
+    struct buf pending;
+    int64_t restart_at_ns; // CLOCK_NEVER: not to be started
+    int exits_without_line;
+};
+
+struct subject {
+    struct subject_config config;
+    struct instance *instances;
+    struct reader reader; // the thread's until it is joined; processes under the lock
+    pthread_t thread;
+    bool started;
+    int wake[2];
+    pthread_mutex_t lock; // instances' pids, the records of processes, and gave_up
+    bool stopping;        // under the lock
+    bool gave_up;         // under the lock
+    struct err why;
+    atomic_uint_least64_t tokens;
+};
+
+static void *read_all(void *arg);
+
+static void wake_up(struct subject *s)
+{
+    ssize_t ignored = write(s->wake[1], "x", 1);
+    (void)ignored;
+}
+
+// --- what other threads call -------------------------------------------------
+
+size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
+{
+    size_t count = 0;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        if ((instance >= 0 && instance != i) || in->pid == 0)
+            continue;
+        if (signal != SIGSTOP && signal != SIGCONT)
+            s->reader.log.processes[in->process].asked = true;
+        if (kill(in->pid, signal) == 0)
+            pids[count++] = in->pid;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
+bool subject_ended(struct subject *s, const pid_t *pids, size_t count)
+{
+    bool ended = true;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        for (size_t j = 0; j < count; j++)
+            ended = ended && s->instances[i].pid != pids[j];
+    }
+    pthread_mutex_unlock(&s->lock);
+    return ended;
+}
+
+bool subject_gave_up(struct subject *s, struct err *e)
+{
+    pthread_mutex_lock(&s->lock);
+    bool gave_up = s->gave_up;
+    if (gave_up && e)
+        *e = s->why;
+    pthread_mutex_unlock(&s->lock);
+    return gave_up;
+}
+
+uint64_t subject_tokens(struct subject *s)
+{
+    return atomic_load(&s->tokens);
+}
+
+bool subject_seen(struct subject *s, uint32_t token)
+{
+    return atomic_load(&s->reader.seen[token]);
+}
+
+struct subject_log *subject_log(struct subject *s)
+{
+    return &s->reader.log;
+}
+
+// --- start and end -----------------------------------------------------------
+
+static bool make_instances(struct subject *s, struct err *e)
+{
+    s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
+    if (!s->instances)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        char name[64], path[PATH_MAX] = "/dev/null";
+        in->pidfd = in->out = in->log = -1;
+        buf_init(&in->pending, READER_LINE_MAX);
+        snprintf(name, sizeof name, "collector-%d.log", i);
+        if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
+            return false;
+        in->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (in->log < 0)
+            return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    }
+    return true;
+}
+
+struct subject *subject_start(const struct subject_config *config, struct err *e)
+{
+    struct subject *s = calloc(1, sizeof *s);
+
+    if (!s) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    s->config = *config;
+    s->wake[0] = s->wake[1] = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e))
+        goto failed;
+    if (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+        goto failed;
+    }
+    if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
+        err_set(e, ERR_SYSTEM, "cannot start a thread");
+        goto failed;
+    }
+    s->started = true;
+    return s;
+failed:
+    subject_free(s);
+    return NULL;
+}
+
+void subject_stop(struct subject *s, int64_t grace_ns)
+{
+    if (!s || !s->started)
+        return;
+    pid_t *pids = calloc((size_t)s->config.instances, sizeof *pids);
+    int64_t deadline = clock_now_ns() + grace_ns;
+
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+    if (pids) {
+        size_t count = subject_signal(s, -1, SIGTERM, pids);
+        subject_signal(s, -1, SIGCONT, pids);
+        while (!subject_ended(s, pids, count) && clock_now_ns() < deadline)
+            usleep(2000);
+        subject_signal(s, -1, SIGKILL, pids);
+    }
+    free(pids);
+    pthread_join(s->thread, NULL);
+    s->started = false;
+}
+
+void subject_free(struct subject *s)
+{
+    if (!s)
+        return;
+    subject_stop(s, 0);
+    for (int i = 0; s->instances && i < s->config.instances; i++) {
+        buf_fini(&s->instances[i].pending);
+        if (s->instances[i].log >= 0)
+            close(s->instances[i].log);
+    }
+    free(s->instances);
+    reader_fini(&s->reader);
+    if (s->wake[0] >= 0) {
+        close(s->wake[0]);
+        close(s->wake[1]);
+    }
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+// --- the thread --------------------------------------------------------------
+
+static void give_up(struct subject *s, const struct err *why)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->gave_up)
+        s->why = *why;
+    s->gave_up = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool launch(struct subject *s, int index, struct err *e)
+{
+    struct instance *in = &s->instances[index];
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    int out[2];
+
+    in->restart_at_ns = CLOCK_NEVER;
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    // Our end only: the flag belongs to this description, not to the writer's.
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    spec.argv = (const char *const *)s->config.command;
+    spec.env = s->config.env;
+    spec.out = out[1];
+    spec.err = in->log;
+    spec.death_signal = SIGKILL;
+    struct process_record record = {
+        .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
+    record.pid = process_start(&spec, e);
+    close(out[1]);
+    if (record.pid < 0) {
+        close(out[0]);
+        return false;
+    }
+    in->out = out[0];
+    in->pidfd = pidfd_open(record.pid, 0);
+
+    pthread_mutex_lock(&s->lock);
+    in->process = reader_process(&s->reader, &record);
+    in->pid = record.pid;
+    pthread_mutex_unlock(&s->lock);
+    if (in->process == UINT32_MAX || in->pidfd < 0)
+        return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
+    return true;
+}
+
+// Reads until the pipe is empty; every line gets the time at which its read
+// returned. Returns false at the end of the file.
+static bool drain_pipe(struct subject *s, struct instance *in)
+{
+    for (;;) {
+        char *room = buf_reserve(&in->pending, READ_CHUNK);
+        struct err e;
+        if (!room) {
+            err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
+                READER_LINE_MAX >> 20);
+            give_up(s, &e);
+            return false;
+        }
+        ssize_t got = read(in->out, room, READ_CHUNK);
+        int64_t now = clock_now_ns();
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0;
+        in->pending.len += (size_t)got;
+        if (!reader_lines(&s->reader, &in->pending, in->process, now)) {
+            err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+            give_up(s, &e);
+            return false;
+        }
+        atomic_store(&s->tokens, s->reader.tokens);
+    }
+}
+
+static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
+{
+    struct err e;
+
+    if (p->lines > 0 || p->asked)
+        in->exits_without_line = 0;
+    else
+        in->exits_without_line++;
+    if (in->exits_without_line >= exits_without_line_max) {
+        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
+            exits_without_line_max);
+        give_up(s, &e);
+    } else if (!s->config.restart) {
+        err_set(&e, ERR_OUTPUT, "the collector ended, and collector.restart is off");
+        give_up(s, &e);
+    } else {
+        in->restart_at_ns = p->ended_ns + restart_pause_ns;
+    }
+}
+
+static void reap(struct subject *s, struct instance *in)
+{
+    struct rusage usage = {0};
+    int status = 0;
+
+    wait4(in->pid, &status, 0, &usage);
+    drain_pipe(s, in);
+    pthread_mutex_lock(&s->lock);
+    struct process_record *p = &s->reader.log.processes[in->process];
+    p->ended_ns = clock_now_ns();
+    p->status = status;
+    p->rss_max_kb = usage.ru_maxrss;
+    p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    in->pid = 0;
+    bool stopping = s->stopping;
+    struct process_record ended = *p;
+    pthread_mutex_unlock(&s->lock);
+
+    if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
+        struct err e;
+        err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+        give_up(s, &e);
+    }
+    close(in->out);
+    close(in->pidfd);
+    in->out = in->pidfd = -1;
+    if (!stopping)
+        decide_restart(s, in, &ended);
+}
+
+// Starts what is due; returns when the next start is due.
+static int64_t start_due(struct subject *s, int64_t now)
+{
+    int64_t next = CLOCK_NEVER;
+
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        struct err e;
+        if (in->restart_at_ns <= now && !launch(s, i, &e))
+            give_up(s, &e);
+        next = clock_min(next, in->restart_at_ns);
+    }
+    return next;
+}
+
+static bool all_done(struct subject *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool done = s->stopping;
+    for (int i = 0; i < s->config.instances; i++)
+        done = done && s->instances[i].pid == 0;
+    pthread_mutex_unlock(&s->lock);
+    return done;
+}
+
+static bool is_stopping(struct subject *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return stopping;
+}
+
+// Two entries per instance: its output, then its end. The end comes last, so
+// that what a process wrote before it died is read before it is buried.
+static void serve(struct subject *s, struct pollfd *fds)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        if (fds[2 * i].revents && !drain_pipe(s, in))
+            fds[2 * i].fd = -1;
+        if (fds[2 * i + 1].revents)
+            reap(s, in);
+    }
+}
+
+static void *read_all(void *arg)
+{
+    struct subject *s = arg;
+    size_t count = 2 * (size_t)s->config.instances + 1;
+    struct pollfd *fds = calloc(count, sizeof *fds);
+    char bytes[64];
+    struct err e;
+
+    if (!fds) {
+        err_set(&e, ERR_INTERNAL, "out of memory");
+        give_up(s, &e);
+        return NULL;
+    }
+    while (!all_done(s)) {
+        int64_t now = clock_now_ns();
+        int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
+        for (int i = 0; i < s->config.instances; i++) {
+            struct instance *in = &s->instances[i];
+            // A closed output of a living process would be ready for ever.
+            bool closed = in->pid && fds[2 * i].fd == -1 && fds[2 * i + 1].fd == in->pidfd;
+            fds[2 * i] = (struct pollfd){.fd = closed ? -1 : in->out, .events = POLLIN};
+            fds[2 * i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
+        }
+        fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
+        if (poll(fds, count, clock_poll_ms(now, next)) < 0)
+            continue;
+        while (read(s->wake[0], bytes, sizeof bytes) > 0)
+            ;
+        serve(s, fds);
+    }
+    free(fds);
+    return NULL;
+}

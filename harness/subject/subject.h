@@ -1,0 +1,109 @@
+// The collector under test, as a black box: its processes, and a reader that
+// stamps and decodes every line they write.
+//
+// One thread of the subject's own starts the processes, reads them and starts
+// them again. The others may ask for a signal at any time; the log is theirs to
+// read only after subject_stop.
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+// One life of one collector.
+struct process_record {
+    int instance;
+    pid_t pid;
+    int64_t started_ns;
+    int64_t ended_ns; // CLOCK_NEVER while it lives
+    int status;       // as from waitpid
+    bool asked;       // a fault or the run's end signalled it to go
+    uint32_t lines;
+    int64_t rss_max_kb;
+    double cpu_s;
+};
+
+enum line_state {
+    LINE_WHOLE,
+    LINE_TORN, // cannot be parsed, or has no newline though nobody killed its writer
+    LINE_TAIL, // the unfinished end of a process that the plan killed: delivers nothing
+};
+
+struct line_record {
+    int64_t read_ns;
+    uint32_t process; // index into processes
+    uint32_t first_delivery;
+    uint32_t tokens;
+    enum line_state state;
+};
+
+enum delivery_flags {
+    DELIVERY_FORGED = 1 << 0, // the signature does not hold
+    DELIVERY_NAMED = 1 << 1,  // only named in a torn line: not a delivery
+};
+
+#define TOKEN_UNKNOWN UINT32_MAX
+
+struct delivery {
+    uint64_t fingerprint; // decode_fingerprint of its fields
+    uint32_t token;       // plan number, from the login; TOKEN_UNKNOWN
+    uint32_t line;
+    uint32_t flags;
+};
+
+struct subject_log {
+    struct process_record *processes;
+    size_t process_count;
+    struct line_record *lines;
+    size_t line_count;
+    struct delivery *deliveries;
+    size_t delivery_count;
+};
+
+struct subject_config {
+    char *const *command;     // argv
+    const char *const *env;   // NULL-terminated NAME=value, complete
+    const unsigned char *key; // 32 bytes, for checking signatures
+    int instances;
+    bool restart;
+    size_t token_count;  // planned tokens, for subject_seen
+    const char *log_dir; // gets collector-<instance>.log; NULL: /dev/null
+};
+
+struct subject;
+
+// Starts the processes and the thread. The config is copied except for what its
+// pointers name, which must outlive the subject.
+MUST_USE struct subject *subject_start(const struct subject_config *config, struct err *e);
+
+// Signals an instance, or with -1 all; the pids that got it go into `pids`
+// (room for all instances), so that the caller can prove that they ended. A
+// signal that ends a process marks its end as asked for. Returns how many.
+size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
+
+// True when every one of these processes has ended, as the reader saw it.
+bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
+
+// Nothing more will come: three exits in a row without a line, or a collector
+// that ended and is not to be restarted. The reason is in e.
+bool subject_gave_up(struct subject *s, struct err *e);
+
+// Tokens read so far, whole lines only; for the progress line.
+uint64_t subject_tokens(struct subject *s);
+
+// True when a planned token was read in a whole line with a good signature: the
+// drain may end early when nothing that is expected is missing.
+bool subject_seen(struct subject *s, uint32_t token);
+
+// TERM to all, reads everything to its end, joins the thread. A process that
+// is still there after grace_ns is killed.
+void subject_stop(struct subject *s, int64_t grace_ns);
+
+// After subject_stop; lives until subject_free.
+struct subject_log *subject_log(struct subject *s);
+
+void subject_free(struct subject *s);

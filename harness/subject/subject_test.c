@@ -1,0 +1,244 @@
+// The decoder against lines whose signatures were computed elsewhere (openssl
+// dgst -mac HMAC), and the reader's view of whole, torn and cut lines.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "subject/decode.h"
+#include "subject/reader.h"
+
+// Key 00 01 … 1f; secrets of 32 bytes 'A' and 'B'.
+static const unsigned char key[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+    18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+#define EMAIL_1 "t0000001@mailproof.invalid"
+#define EMAIL_2 "t0000002@mailproof.invalid"
+#define SIGNED_A                                                                                   \
+    "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE-GduzUG2cH1ePMkQCZgK2pi__3ulfZbkeJQ7BsJ-iYA"
+#define SIGNED_B                                                                                   \
+    "QkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkKpg62VmCEm_7EwBkxTqPAn5x7ESPzNhG2uRaNmawZZZw"
+#define ACTIVATION "1," EMAIL_1 ",t0000001," SIGNED_A ","
+#define RECOVERY "2," EMAIL_2 ",t0000002," SIGNED_B ",01234"
+
+static void good_tokens_decode(void **state)
+{
+    (void)state;
+    const char line[] = ACTIVATION "," RECOVERY;
+    struct decoder *d = decoder_new(key);
+    struct decoded t;
+    size_t tokens, pos = 0;
+
+    assert_true(decode_shape(line, strlen(line), &tokens));
+    assert_int_equal(tokens, 2);
+    assert_true(decode_token(d, line, strlen(line), &pos, &t));
+    assert_int_equal(t.action, 1);
+    assert_int_equal(t.code_len, 0);
+    assert_true(t.signature_ok);
+    assert_memory_equal(t.secret, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 32);
+    assert_true(decode_token(d, line, strlen(line), &pos, &t));
+    assert_int_equal(t.action, 2);
+    assert_memory_equal(t.code, "01234", 5);
+    assert_true(t.signature_ok);
+    assert_int_equal(pos, strlen(line));
+    decoder_free(d);
+}
+
+static void wrong_signatures_are_seen(void **state)
+{
+    (void)state;
+    // Another code, another action, another key: each changes what was signed.
+    static const char *const lines[] = {
+        "2," EMAIL_2 ",t0000002," SIGNED_B ",01235",
+        "2," EMAIL_1 ",t0000001," SIGNED_A ",01234",
+        "1," EMAIL_2 ",t0000002," SIGNED_B ",01234",
+    };
+    struct decoder *d = decoder_new(key);
+    struct decoded t;
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        size_t pos = 0;
+        assert_true(decode_token(d, lines[i], strlen(lines[i]), &pos, &t));
+        assert_false(t.signature_ok);
+    }
+    decoder_free(d);
+}
+
+static void malformed_tokens_are_refused(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "3," EMAIL_1 ",t0000001," SIGNED_A ",",      // no such action
+        "11," EMAIL_1 ",t0000001," SIGNED_A ",",     // no such action
+        "1," EMAIL_1 ",t0000001,AAAA,",              // secret too short
+        "1," EMAIL_1 ",t0000001,+" SIGNED_A ",",     // not the url alphabet, too long
+        "2," EMAIL_1 ",t0000001," SIGNED_A ",",      // recovery without a code
+        "2," EMAIL_1 ",t0000001," SIGNED_A ",1234",  // four digits
+        "1," EMAIL_1 ",t0000001," SIGNED_A ",12a45", // not digits
+    };
+    struct decoder *d = decoder_new(key);
+    struct decoded t;
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        size_t pos = 0;
+        assert_false(decode_token(d, lines[i], strlen(lines[i]), &pos, &t));
+    }
+    decoder_free(d);
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    const struct {
+        const char *line;
+        bool good;
+    } cases[] = {{"", false}, {"a", false}, {"a,b,c,d", false}, {"a,b,c,d,e", true},
+        {"a,b,c,d,e,", false}, {"a,b,c,d,e,f,g,h,i,j", true}, {",,,,", true}};
+    size_t tokens;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(
+            decode_shape(cases[i].line, strlen(cases[i].line), &tokens), cases[i].good);
+}
+
+static void fingerprints_keep_fields_apart(void **state)
+{
+    (void)state;
+    const unsigned char secret[32] = "secret";
+    uint64_t one = decode_fingerprint(1, "ab", 2, "c", 1, secret, 32, "", 0);
+
+    assert_true(one == decode_fingerprint(1, "ab", 2, "c", 1, secret, 32, "", 0));
+    assert_true(one != decode_fingerprint(1, "a", 1, "bc", 2, secret, 32, "", 0));
+    assert_true(one != decode_fingerprint(2, "ab", 2, "c", 1, secret, 32, "", 0));
+    assert_true(one != decode_fingerprint(1, "c", 1, "ab", 2, secret, 32, "", 0));
+    assert_true(one != decode_fingerprint(1, "ab", 2, "c", 1, secret, 31, "", 0));
+}
+
+// --- the reader ----------------------------------------------------------------
+
+struct fixture {
+    struct reader reader;
+    struct buf pending;
+};
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    struct process_record process = {.pid = 1};
+    struct err e;
+
+    buf_init(&f.pending, READER_LINE_MAX);
+    if (!reader_init(&f.reader, key, 10, &e))
+        return -1;
+    reader_process(&f.reader, &process);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    reader_fini(&f->reader);
+    buf_fini(&f->pending);
+    return 0;
+}
+
+static void feed(struct fixture *f, const char *text, int64_t now_ns)
+{
+    assert_true(buf_append_str(&f->pending, text));
+    assert_true(reader_lines(&f->reader, &f->pending, 0, now_ns));
+}
+
+static void lines_come_in_pieces(void **state)
+{
+    struct fixture *f = *state;
+    const struct subject_log *log = &f->reader.log;
+
+    feed(f, "1," EMAIL_1 ",t000", 100);
+    assert_int_equal(log->line_count, 0);
+    feed(f, "0001," SIGNED_A ",\n" ACTIVATION "," RECOVERY "\n2,", 200);
+    assert_int_equal(log->line_count, 2);
+    assert_int_equal(log->lines[0].tokens, 1);
+    assert_int_equal(log->lines[0].read_ns, 200);
+    assert_int_equal(log->lines[1].tokens, 2);
+    assert_int_equal(log->delivery_count, 3);
+    assert_int_equal(log->deliveries[2].token, 2);
+    assert_int_equal(log->deliveries[2].flags, 0);
+    assert_int_equal(f->pending.len, 2);
+    assert_int_equal(f->reader.seen[1], 1);
+    assert_int_equal(f->reader.seen[3], 0);
+}
+
+static void a_torn_line_delivers_nothing_but_names(void **state)
+{
+    struct fixture *f = *state;
+    const struct subject_log *log = &f->reader.log;
+
+    // Its first token is good, its second is not: a sender would refuse both.
+    feed(f, ACTIVATION ",9," EMAIL_2 ",t0000002," SIGNED_B ",01234\n", 1);
+    assert_int_equal(log->lines[0].state, LINE_TORN);
+    assert_int_equal(log->lines[0].tokens, 0);
+    assert_int_equal(log->delivery_count, 2);
+    assert_int_equal(log->deliveries[0].flags, DELIVERY_NAMED);
+    assert_int_equal(log->deliveries[1].token, 2);
+    assert_int_equal(f->reader.tokens, 0);
+    assert_int_equal(f->reader.seen[1], 0);
+}
+
+static void a_trailing_comma_tears(void **state)
+{
+    struct fixture *f = *state;
+
+    feed(f, RECOVERY ",\n", 1);
+    assert_int_equal(f->reader.log.lines[0].state, LINE_TORN);
+}
+
+static void an_unknown_login_is_kept(void **state)
+{
+    struct fixture *f = *state;
+
+    feed(f, "1,a@b,stranger," SIGNED_A ",\n", 1);
+    assert_int_equal(f->reader.log.deliveries[0].token, TOKEN_UNKNOWN);
+    assert_int_equal(f->reader.log.lines[0].state, LINE_WHOLE);
+}
+
+static void tails_depend_on_who_ended_the_process(void **state)
+{
+    struct fixture *f = *state;
+    const struct subject_log *log = &f->reader.log;
+
+    feed(f, "1," EMAIL_1 ",t0000001,", 1);
+    f->reader.log.processes[0].asked = true;
+    assert_true(reader_tail(&f->reader, &f->pending, 0, 2));
+    assert_int_equal(log->lines[0].state, LINE_TAIL);
+    assert_int_equal(log->delivery_count, 0);
+    feed(f, "1," EMAIL_1 ",t0000001,", 3);
+    f->reader.log.processes[0].asked = false;
+    assert_true(reader_tail(&f->reader, &f->pending, 0, 4));
+    assert_int_equal(log->lines[1].state, LINE_TORN);
+    assert_int_equal(log->deliveries[0].flags, DELIVERY_NAMED);
+    assert_true(reader_tail(&f->reader, &f->pending, 0, 5));
+    assert_int_equal(log->line_count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_tokens_decode),
+        cmocka_unit_test(wrong_signatures_are_seen),
+        cmocka_unit_test(malformed_tokens_are_refused),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(fingerprints_keep_fields_apart),
+        cmocka_unit_test_setup_teardown(lines_come_in_pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_torn_line_delivers_nothing_but_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_trailing_comma_tears, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_unknown_login_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(tails_depend_on_who_ended_the_process, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
