@@ -1,0 +1,62 @@
+// The generator: carries out the plan's transactions at their intended times
+// over connections of its own (open loop: a slow or absent server does not slow
+// the plan, it makes a backlog that keeps its intended times).
+//
+// One thread runs load_run; the records are its own until it returns. Other
+// threads may read the progress and ask it to stop.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+enum txn_outcome {
+    TXN_NOT_SENT,    // dropped: the run ended before its turn
+    TXN_COMMITTED,   // acknowledged
+    TXN_ROLLED_BACK, // as planned, refused by the server, or died before its COMMIT was sent
+    TXN_UNKNOWN,     // the connection died after the COMMIT was sent, or it was
+                     // answered with a warning: the database must say
+};
+
+struct txn_record {
+    int64_t sent_ns;   // its first statement; 0: never
+    int64_t commit_ns; // its COMMIT (the statement itself when it commits alone); 0: never
+    int64_t ended_ns;  // the answer, or the connection's death
+    enum txn_outcome outcome;
+};
+
+struct load_config {
+    const char *conninfo;
+    const struct plan *plan;
+    const struct scenario *scenario;
+    int64_t start_ns;    // when the plan's time 0 is
+    int64_t deadline_ns; // give up what was not sent by then
+};
+
+struct load_progress {
+    atomic_size_t sent, committed, failed; // transactions
+    atomic_size_t tokens;                  // committed
+    atomic_size_t connects;
+    atomic_int stop; // set by another thread: end at once
+};
+
+struct load_result {
+    struct txn_record *records; // one per plan transaction
+    size_t refused;             // transactions the server answered with an error
+    char refusal[256];          // the first such error
+    double cpu_s;               // of the generator's thread
+};
+
+// Prepares what the plan needs to find in the database: active accounts for its
+// recovery tokens. Runs before the clock starts, as superuser.
+MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
+
+// Returns when every transaction has an outcome, all connections are closed.
+MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
+    struct load_result *result, struct err *e);
+
+void load_result_fini(struct load_result *result);

@@ -1,0 +1,1 @@
+INSERT INTO accounts (email, login) VALUES ($1, $2)

@@ -1,0 +1,1 @@
+UPDATE accounts SET status = 'suspended' WHERE login = ANY ($1::text[])
