@@ -1,0 +1,66 @@
+// Carries out the plan's faults and proves that each took effect.
+//
+// A fault begins and, when it lasts, ends; both are called from the run's main
+// thread at their times. A fault that could not be proved makes the run
+// inconclusive: `ok` is false and `evidence` says what was seen instead.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "postgres/provider.h"
+#include "subject/subject.h"
+
+struct fault_record {
+    const struct fault_spec *spec;
+    int64_t planned_ns; // absolute, on the run's clock
+    int64_t began_ns;   // 0: never begun
+    int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
+    bool ok;
+    bool undone; // an instant is undone as soon as it is over
+    char evidence[160];
+};
+
+// What the verbs act on; nothing here is owned.
+struct fault_context {
+    struct server *server;
+    struct subject *subject;
+    PGconn *admin; // re-opened by the verbs when the server was away
+    int instances;
+};
+
+// Begins the fault of r->spec. A fault in an instant is over when this returns.
+void fault_begin(struct fault_context *c, struct fault_record *r);
+
+// Undoes a fault that lasts; nothing for one in an instant.
+void fault_end(struct fault_context *c, struct fault_record *r);
+
+// True when the verb exists here; for the check before a run.
+bool fault_known(enum verb_id id);
+
+// --- what the families share (backend.c, server.c, collector.c) ---------------
+
+struct fault_verb {
+    enum verb_id id;
+    bool (*begin)(struct fault_context *c, struct fault_record *r, struct err *e);
+    bool (*end)(struct fault_context *c, struct fault_record *r, struct err *e); // NULL: instant
+};
+
+// A live connection of the superuser; false while the server is away.
+MUST_USE bool fault_admin(struct fault_context *c, struct err *e);
+
+bool fault_terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_continue_collector(struct fault_context *c, struct fault_record *r, struct err *e);

@@ -1,0 +1,66 @@
+// Faults against the whole server.
+#include "fault/fault.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "postgres/migrate.h"
+#include "postgres/sql.h"
+
+static enum server_stop how(enum verb_id id)
+{
+    switch (id) {
+    case VERB_CRASH_SERVER:
+        return SERVER_STOP_IMMEDIATE;
+    case VERB_KILL_SERVER:
+        return SERVER_STOP_KILL;
+    default:
+        return SERVER_STOP_FAST;
+    }
+}
+
+static bool started_at(struct fault_context *c, char *out, size_t size, struct err *e)
+{
+    return fault_admin(c, e) &&
+           sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
+}
+
+// The evidence is the postmaster's start time, which must have changed when the
+// server is back; until then it stands in the record.
+bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    char before[64];
+
+    if (!started_at(c, before, sizeof before, e))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "%s", before);
+    PQfinish(c->admin);
+    c->admin = NULL;
+    return c->server->provider->stop(c->server, how(r->spec->verb->id), e);
+}
+
+bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    char before[64], now[64];
+
+    snprintf(before, sizeof before, "%.60s", r->evidence);
+    if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
+        return false;
+    if (strcmp(before, now) == 0)
+        return err_set(e, ERR_SYSTEM, "the server still runs since %s", now);
+    snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
+    return true;
+}
+
+bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    snprintf(r->evidence, sizeof r->evidence, "SIGSTOP to postmaster and backends");
+    return c->server->provider->pause(c->server, true, e);
+}
+
+bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)r;
+    return c->server->provider->pause(c->server, false, e);
+}
