@@ -1,0 +1,213 @@
+#include "check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+// Beyond this the generator did not do what the plan says: the run then tells
+// nothing about the collector's speed.
+static const double lag_limit_ms = 100;
+
+void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
+{
+    struct finding *f = &r->findings[id];
+    va_list args;
+
+    if (f->count++ >= FINDING_EXAMPLES)
+        return;
+    va_start(args, fmt);
+    vsnprintf(f->examples[f->example_count++], sizeof f->examples[0], fmt, args);
+    va_end(args);
+}
+
+void result_reason(struct result *r, const char *fmt, ...)
+{
+    va_list args;
+
+    if (r->reason_count == REASONS_MAX)
+        return;
+    va_start(args, fmt);
+    vsnprintf(r->reasons[r->reason_count++], sizeof r->reasons[0], fmt, args);
+    va_end(args);
+}
+
+// --- the verdict ----------------------------------------------------------------
+
+// What this version judges; the others stay null, they were not measured.
+static const enum metric_id judged[] = {METRIC_LOST, METRIC_PHANTOM, METRIC_PREMATURE,
+    METRIC_INELIGIBLE, METRIC_DUPLICATED, METRIC_VANISHED, METRIC_OVER_LIMIT, METRIC_TORN,
+    METRIC_FORGED, METRIC_UNPLANNED_EXIT, METRIC_UNRECOVERED};
+
+static uint64_t duplicate_bound(const struct ledger *l)
+{
+    uint64_t deaths = 0;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        deaths += p->asked && p->ended_ns < l->drain_end_ns;
+    }
+    return deaths * (uint64_t)l->scenario->collector.batch_limit;
+}
+
+static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
+{
+    uint64_t most = id == METRIC_DUPLICATED ? r->duplicate_bound : 0;
+
+    for (size_t i = 0; i < l->scenario->allow_count; i++) {
+        const struct allowance *a = &l->scenario->allow[i];
+        if (strcmp(a->invariant, metrics[id].name) == 0 && (uint64_t)a->most > most)
+            most = (uint64_t)a->most;
+    }
+    return most;
+}
+
+static bool judge_invariants(struct result *r, const struct ledger *l)
+{
+    bool any = false;
+
+    r->duplicate_bound = duplicate_bound(l);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
+        enum metric_id id = judged[i];
+        r->values[id] = (double)r->findings[id].count;
+        r->broken[id] = r->findings[id].count > tolerated(r, l, id);
+        any = any || r->broken[id];
+    }
+    return any;
+}
+
+static bool compare(double got, const char *how, double want)
+{
+    if (isnan(got))
+        return false;
+    switch (how[0]) {
+    case '<':
+        return how[1] == '=' ? got <= want : got < want;
+    case '>':
+        return how[1] == '=' ? got >= want : got > want;
+    case '!':
+        return got < want || got > want;
+    default:
+        return got >= want && got <= want;
+    }
+}
+
+// An expectation about a count is about what happened and breaks the verdict
+// like an invariant; one about time or rate is an objective, and is missed.
+static void judge_expectations(
+    struct result *r, const struct scenario *s, bool *violated, bool *missed)
+{
+    for (size_t i = 0; i < s->expect_count; i++) {
+        const struct metric *m = metric_find(s->expect[i].metric);
+        r->holds[i] = compare(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
+        if (r->holds[i])
+            continue;
+        if (isnan(r->values[m->id]))
+            result_reason(r, "%s was not measured, so that '%s' cannot be judged", m->name,
+                s->expect[i].want);
+        else if (m->unit == UNIT_COUNT)
+            *violated = true;
+        else
+            *missed = true;
+    }
+}
+
+static void find_reasons(struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    const struct fault_record *bad = NULL;
+    size_t failed = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        if (l->faults[i].began_ns && l->faults[i].ok)
+            continue;
+        bad = bad ? bad : &l->faults[i];
+        failed++;
+    }
+    if (in->stopped_early)
+        result_reason(r, "the run was interrupted before its plan was carried out");
+    if (failed && !in->stopped_early && !in->gave_up)
+        result_reason(r,
+            "%zu of %zu faults did not take effect; the first, %s planned for %.3f s: %s", failed,
+            l->fault_count, bad->spec->verb->name, ledger_seconds(l, bad->planned_ns),
+            bad->began_ns ? bad->evidence : "never begun");
+    if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
+        result_reason(r, "the history is empty: no committed token had to be delivered");
+    if (r->values[METRIC_GENERATOR_DROPPED] > 0 && !in->stopped_early && !in->gave_up)
+        result_reason(r, "the generator could not send %.0f tokens before the drain was over",
+            r->values[METRIC_GENERATOR_DROPPED]);
+    if (r->values[METRIC_GENERATOR_LAG_P99_MS] > lag_limit_ms)
+        result_reason(r,
+            "the generator fell behind: lag p99 %.0f ms (server or machine too slow "
+            "for this rate on these connections)",
+            r->values[METRIC_GENERATOR_LAG_P99_MS]);
+    if (in->load->refused > 0)
+        result_reason(
+            r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
+    if (in->still_draining)
+        result_reason(r, "still draining: full lines were coming in when the drain ended");
+}
+
+static void judge(struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    bool missed = false;
+    bool violated = judge_invariants(r, l);
+
+    find_reasons(r, l, in);
+    judge_expectations(r, l->scenario, &violated, &missed);
+    // A collector that nobody could keep running is not an accident of ours.
+    violated = violated || in->gave_up;
+    r->verdict = violated          ? VERDICT_VIOLATED
+                 : r->reason_count ? VERDICT_INCONCLUSIVE
+                 : missed          ? VERDICT_MISSED
+                                   : VERDICT_PASS;
+}
+
+bool check_ledger(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
+{
+    // A value beyond it makes the histogram grow: nothing is clipped.
+    const int64_t highest_ns = 60 * NS_PER_S;
+
+    *r = (struct result){0};
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        r->values[i] = NAN;
+    r->holds = calloc(l->scenario->expect_count + 1, sizeof *r->holds);
+    r->recovery_ms = calloc(l->fault_count + 1, sizeof *r->recovery_ms);
+    if (!r->holds || !r->recovery_ms || !histogram_init(&r->from_intended, highest_ns, e) ||
+        !histogram_init(&r->from_commit, highest_ns, e) ||
+        !histogram_init(&r->lag, highest_ns, e)) {
+        result_fini(r);
+        return err_set(e, ERR_INTERNAL, "out of memory for the result");
+    }
+    check_tokens(r, l);
+    check_lines(r, l);
+    check_processes(r, l);
+    check_recovery(r, l);
+    check_figures(r, l, in);
+    judge(r, l, in);
+    return true;
+}
+
+void result_fini(struct result *r)
+{
+    free(r->holds);
+    free(r->recovery_ms);
+    histogram_fini(&r->from_intended);
+    histogram_fini(&r->from_commit);
+    histogram_fini(&r->lag);
+    *r = (struct result){0};
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = {"pass", "violated", "inconclusive", "missed"};
+
+    return names[verdict];
+}
+
+int verdict_exit_code(enum verdict verdict)
+{
+    return (int)verdict;
+}

@@ -1,0 +1,72 @@
+// The invariants over a finished ledger, the figures of the run, and the
+// verdict. Pure: the same ledger gives the same verdict, with no clock, server
+// or collector at hand. Definitions with formulas: README.md in this folder.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ledger/ledger.h"
+#include "measure/histogram.h"
+#include "scenario/metrics.h"
+
+#define FINDING_EXAMPLES 5
+
+// One broken invariant: how often, and the first few cases for a human.
+struct finding {
+    uint64_t count;
+    char examples[FINDING_EXAMPLES][256];
+    size_t example_count;
+};
+
+enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
+
+#define REASONS_MAX 16
+
+struct result {
+    enum verdict verdict;
+    double values[METRIC_COUNT];           // NAN: not measured
+    struct finding findings[METRIC_COUNT]; // of the invariants; count includes what is allowed
+    bool broken[METRIC_COUNT];             // the invariant does not hold
+    uint64_t duplicate_bound;              // how many duplicates the planned deaths explain
+    bool *holds;                           // owned; one per scenario.expect
+    double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
+    char reasons[REASONS_MAX][256];        // why it is inconclusive
+    size_t reason_count;
+    struct histogram from_intended, from_commit, lag; // ns
+};
+
+// What the ledger does not hold.
+struct check_input {
+    const struct load_result *load;
+    uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
+    bool stopped_early;  // a signal ended the run before its plan was carried out
+    const char *gave_up; // why the subject ended the run; NULL: it did not
+    bool still_draining; // lines were coming in until the end of the drain
+};
+
+MUST_USE bool check_ledger(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
+void result_fini(struct result *r);
+
+const char *verdict_name(enum verdict verdict);
+
+// 0 pass, 1 violated, 2 inconclusive, 3 missed.
+int verdict_exit_code(enum verdict verdict);
+
+// --- what the parts of this folder share ----------------------------------------
+
+// Counts one case of a broken invariant; the first few are described.
+void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+void check_tokens(struct result *r, const struct ledger *l);    // tokens.c
+void check_lines(struct result *r, const struct ledger *l);     // lines.c
+void check_processes(struct result *r, const struct ledger *l); // lines.c
+void check_recovery(struct result *r, const struct ledger *l);  // recovery.c
+void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
+
+// Fault-free nanoseconds between two times: outside of every fault window, which
+// lasts from the fault's actual start to its undoing + recovery_limit.
+int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns);

@@ -1,0 +1,110 @@
+// Latencies, rates, the generator's own lag: the figures of a run.
+#include "check/check.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+// An insert planned for a time at which the server was away, or its own
+// connection was cut, is late through no fault of the generator.
+static const int64_t catch_up_ns = NS_PER_S;
+
+static bool generator_excused(const struct ledger *l, int64_t intended_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        bool hurts = f->spec->verb->stops_server || f->spec->target != TARGET_COLLECTOR;
+        if (hurts && f->began_ns && intended_ns >= f->began_ns - catch_up_ns &&
+            intended_ns <= f->ended_ns + catch_up_ns)
+            return true;
+    }
+    return false;
+}
+
+static void record_lags(struct result *r, const struct ledger *l)
+{
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
+        int64_t intended_ns = l->start_ns + l->plan->txns[i].at_ns;
+        if (l->txns[i].sent_ns && !generator_excused(l, intended_ns))
+            histogram_record(&r->lag, l->txns[i].sent_ns - intended_ns);
+    }
+}
+
+static void record_latencies(struct result *r, const struct ledger *l)
+{
+    for (uint32_t t = 0; t < l->plan->token_count; t++) {
+        const struct txn_record *txn = ledger_txn(l, t);
+        int64_t read_ns = ledger_read_ns(l, t);
+        if (read_ns == CLOCK_NEVER || txn->sent_ns == 0)
+            continue;
+        histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
+        // Read before the acknowledgement arrived: that took no time at all.
+        if (txn->outcome == TXN_COMMITTED)
+            histogram_record(
+                &r->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
+    }
+}
+
+static void put_latencies(struct result *r, enum metric_id first, const struct histogram *h)
+{
+    static const double percentiles[] = {50, 90, 99, 99.9, 100};
+
+    if (h->total == 0)
+        return;
+    for (int i = 0; i < 5; i++)
+        r->values[(int)first + i] = (double)histogram_percentile(h, percentiles[i]) / 1e6;
+    r->values[(int)first + 5] = histogram_mean(h) / 1e6;
+}
+
+static double last_delivery_s(const struct ledger *l)
+{
+    size_t lines = l->log->line_count;
+
+    return lines ? ledger_seconds(l, l->log->lines[lines - 1].read_ns) : 0;
+}
+
+static double last_commit_s(const struct ledger *l)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
+        if (l->txns[i].outcome == TXN_COMMITTED && l->txns[i].ended_ns > last)
+            last = l->txns[i].ended_ns;
+    }
+    return last ? ledger_seconds(l, last) : 0;
+}
+
+// Over the load, or over the time it really took when that was longer.
+static double per_second(double count, double planned_s, double took_s)
+{
+    double s = took_s > planned_s ? took_s : planned_s;
+
+    return s > 0 ? count / s : 0;
+}
+
+static void put_rates(struct result *r, const struct ledger *l)
+{
+    double planned_s = (double)l->plan->load_ns / 1e9;
+
+    r->values[METRIC_RATE_OFFERED] = per_second((double)l->plan->token_count, planned_s, 0);
+    r->values[METRIC_RATE_ACHIEVED] =
+        per_second(r->values[METRIC_COMMITTED], planned_s, last_commit_s(l));
+    r->values[METRIC_RATE_DELIVERED] =
+        per_second(r->values[METRIC_DELIVERED], planned_s, last_delivery_s(l));
+}
+
+void check_figures(struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    record_lags(r, l);
+    record_latencies(r, l);
+    put_latencies(r, METRIC_LATENCY_P50, &r->from_intended);
+    put_latencies(r, METRIC_COMMIT_LATENCY_P50, &r->from_commit);
+    put_rates(r, l);
+    if (r->lag.total > 0)
+        r->values[METRIC_GENERATOR_LAG_P99_MS] = (double)histogram_percentile(&r->lag, 99) / 1e6;
+    if (in->reconnects != UINT64_MAX)
+        r->values[METRIC_COLLECTOR_RECONNECTS] = (double)in->reconnects;
+    r->values[METRIC_COLLECTOR_BATCHES] = 0;
+    for (size_t i = 0; i < l->log->line_count; i++)
+        r->values[METRIC_COLLECTOR_BATCHES] += l->log->lines[i].state == LINE_WHOLE;
+}

@@ -1,0 +1,71 @@
+// Invariants of lines, of deliveries nobody planned, and of processes.
+#include "check/check.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+static void check_line(struct result *r, const struct ledger *l, const struct line_record *line)
+{
+    const struct process_record *p = &l->log->processes[line->process];
+
+    if (line->state == LINE_TORN)
+        finding_add(r, METRIC_TORN, "pid %d, read at %.3f s", (int)p->pid,
+            ledger_seconds(l, line->read_ns));
+    if (line->state == LINE_WHOLE && line->tokens > (uint32_t)l->scenario->collector.batch_limit)
+        finding_add(r, METRIC_OVER_LIMIT, "pid %d, read at %.3f s: %u tokens in one line, limit %d",
+            (int)p->pid, ledger_seconds(l, line->read_ns), line->tokens,
+            l->scenario->collector.batch_limit);
+}
+
+static void check_delivery(struct result *r, const struct ledger *l, const struct delivery *d)
+{
+    char login[NAMES_MAX] = "an unknown login";
+    double at = ledger_seconds(l, l->log->lines[d->line].read_ns);
+
+    if (d->flags & DELIVERY_NAMED)
+        return;
+    bool ours = d->token < l->plan->token_count;
+    if (ours)
+        names_login(login, d->token);
+    if (d->flags & DELIVERY_FORGED)
+        finding_add(r, METRIC_FORGED,
+            "%s, read at %.3f s: bad signature, or fields that are not the database's", login, at);
+    else if (!ours)
+        finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at);
+}
+
+void check_lines(struct result *r, const struct ledger *l)
+{
+    for (size_t i = 0; i < l->log->line_count; i++)
+        check_line(r, l, &l->log->lines[i]);
+    for (size_t i = 0; i < l->log->delivery_count; i++)
+        check_delivery(r, l, &l->log->deliveries[i]);
+}
+
+// Ending by itself is an unplanned exit; so is not ending at TERM until killed,
+// which shows in the status of a process that was asked to go.
+void check_processes(struct result *r, const struct ledger *l)
+{
+    double deaths = 0, cpu_s = 0, rss = 0;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        char how[48];
+        deaths += p->ended_ns < l->drain_end_ns;
+        cpu_s += p->cpu_s;
+        rss = (double)p->rss_max_kb > rss ? (double)p->rss_max_kb : rss;
+        if (WIFSIGNALED(p->status))
+            snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
+        else
+            snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
+        if (!p->asked)
+            finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s", (int)p->pid,
+                ledger_seconds(l, p->ended_ns), how);
+    }
+    r->values[METRIC_COLLECTOR_DEATHS] = deaths;
+    r->values[METRIC_COLLECTOR_CPU_S] = cpu_s;
+    r->values[METRIC_COLLECTOR_RSS_MAX_KB] = rss;
+}

@@ -1,0 +1,103 @@
+// Fault windows, and how soon fresh tokens came out after a fault.
+#include "check/check.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+// Fault records are sorted by their planned, hence by their actual start, but
+// windows overlap: walk them in order and count each instant once.
+static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until, int64_t tail_ns)
+{
+    int64_t covered = 0, done = from;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns == 0)
+            continue;
+        int64_t begin = f->began_ns > done ? f->began_ns : done;
+        int64_t end = clock_min(f->ended_ns + tail_ns, until);
+        if (end <= begin)
+            continue;
+        covered += end - begin;
+        done = end;
+    }
+    return covered;
+}
+
+int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    if (until_ns <= from_ns)
+        return 0;
+    return until_ns - from_ns - covered_ns(l, from_ns, until_ns, l->scenario->recovery_limit_ns);
+}
+
+static bool holds_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
+{
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token < l->plan->token_count && ledger_txn(l, token)->commit_ns >= since_ns)
+            return true;
+    }
+    return false;
+}
+
+// When the first token that was committed after `since` was read.
+static int64_t first_fresh_ns(const struct ledger *l, int64_t since_ns)
+{
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        if (line->read_ns > since_ns && line->state == LINE_WHOLE && holds_fresh(l, line, since_ns))
+            return line->read_ns;
+    }
+    return CLOCK_NEVER;
+}
+
+// The first acknowledgement after `since` of a token that must come out.
+static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
+{
+    int64_t first = CLOCK_NEVER;
+
+    for (uint32_t t = 0; t < l->plan->token_count; t++) {
+        const struct txn_record *txn = ledger_txn(l, t);
+        enum token_kind kind = l->plan->kinds[t];
+        if (txn->outcome == TXN_COMMITTED && txn->commit_ns >= since_ns &&
+            !token_kind_ineligible(kind) && !token_kind_unsendable(kind))
+            first = clock_min(first, txn->ended_ns);
+    }
+    return first;
+}
+
+// Time in which nothing was broken, from a fault's end to `until`.
+static int64_t quiet_ns(const struct ledger *l, int64_t since_ns, int64_t until_ns)
+{
+    return until_ns - since_ns - covered_ns(l, since_ns, until_ns, 0);
+}
+
+void check_recovery(struct result *r, const struct ledger *l)
+{
+    double longest = NAN;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        r->recovery_ms[i] = NAN;
+        if (f->began_ns == 0 || !f->ok)
+            continue;
+        int64_t fresh_ns = first_fresh_ns(l, f->ended_ns);
+        if (fresh_ns != CLOCK_NEVER) {
+            r->recovery_ms[i] = (double)(fresh_ns - f->ended_ns) / 1e6;
+            longest = isnan(longest) || r->recovery_ms[i] > longest ? r->recovery_ms[i] : longest;
+        }
+        // The clock of a verdict starts when there is something to come out.
+        int64_t from_ns =
+            fresh_ns != CLOCK_NEVER && fresh_ns - f->ended_ns < l->scenario->recovery_limit_ns
+                ? fresh_ns
+                : first_commit_ns(l, f->ended_ns);
+        int64_t until_ns = clock_min(fresh_ns, l->drain_end_ns);
+        if (from_ns < until_ns && quiet_ns(l, from_ns, until_ns) > l->scenario->recovery_limit_ns)
+            finding_add(r, METRIC_UNRECOVERED,
+                "%s at %.3f s: no fresh token within %.1f s of its end", f->spec->verb->name,
+                ledger_seconds(l, f->began_ns), (double)l->scenario->recovery_limit_ns / 1e9);
+    }
+    r->values[METRIC_RECOVERY_MAX] = longest;
+}

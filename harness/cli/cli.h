@@ -1,0 +1,20 @@
+// The subcommands: one file each, one table of them in main.c.
+#pragma once
+
+#include "cli/options.h"
+
+// The exit codes of mailproof; a contract with scripts (verdicts: check.h).
+enum {
+    EXIT_OK = 0,
+    EXIT_USAGE = 64,
+    EXIT_INTERNAL = 70,
+    EXIT_SKIPPED = 77,
+    EXIT_SIGNAL = 128, // plus the signal's number
+};
+
+int cli_run(const struct options *o);
+int cli_plan(const struct options *o);
+int cli_list(const struct options *o);
+
+// Prints "mailproof: text" on stderr and returns the exit code that fits.
+int cli_fail(const struct err *e);

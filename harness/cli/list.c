@@ -1,0 +1,98 @@
+// mailproof list: scenarios, fault verbs, metrics, each with one line.
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/locate.h"
+#include "os/paths.h"
+#include "scenario/metrics.h"
+#include "scenario/verbs.h"
+
+static void print_tags(const struct scenario *s)
+{
+    for (char **t = s->tags; *t; t++)
+        printf("%s%s", t == s->tags ? " [" : ", ", *t);
+    if (*s->tags)
+        fputc(']', stdout);
+}
+
+static bool carries(const struct scenario *s, const char *tag)
+{
+    for (char **t = s->tags; tag && *t; t++) {
+        if (strcmp(*t, tag) == 0)
+            return true;
+    }
+    return !tag;
+}
+
+static bool list_scenarios(const char *tag, struct err *e)
+{
+    const struct overrides none = {0};
+    struct paths paths = {0};
+    char dir[PATH_MAX];
+
+    puts("Scenarios:");
+    bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
+    for (size_t i = 0; ok && i < paths.count; i++) {
+        struct scenario s = {0};
+        ok = scenario_load(&s, paths.items[i], &none, e);
+        if (ok && carries(&s, tag)) {
+            printf("  %-20s %s", s.name, s.summary);
+            print_tags(&s);
+            fputc('\n', stdout);
+        }
+        scenario_fini(&s);
+    }
+    locate_fini(&paths);
+    return ok;
+}
+
+static void list_verbs(void)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } params[] = {{PARAM_TARGET, "target"}, {PARAM_INSTANCE, "instance"}, {PARAM_FOR, "for"},
+        {PARAM_NEEDS_FOR, "for (must be given)"}};
+
+    puts("\nFault verbs (all take at, every and until):");
+    for (size_t i = 0; i < verb_count; i++) {
+        printf("  %-20s %s", verbs[i].name, verbs[i].help);
+        const char *sep = "; takes ";
+        for (size_t p = 0; p < sizeof params / sizeof *params; p++) {
+            if (verbs[i].params & params[p].flag) {
+                printf("%s%s", sep, params[p].name);
+                sep = ", ";
+            }
+        }
+        fputc('\n', stdout);
+    }
+}
+
+static void list_metrics(void)
+{
+    puts("\nMetrics (for expect; those marked * are invariants, which allow may relax):");
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        const char *unit = metric_unit_name(metrics[i].unit);
+        printf("  %-28s %s%s%s%s%s\n", metrics[i].name, metrics[i].invariant ? "* " : "",
+            metrics[i].help, *unit ? " (" : "", unit, *unit ? ")" : "");
+    }
+}
+
+int cli_list(const struct options *o)
+{
+    struct err e = {0};
+
+    if (*o->args) {
+        err_set(&e, ERR_USAGE, "list: takes no arguments, but got '%.100s'", *o->args);
+        return cli_fail(&e);
+    }
+    if (!list_scenarios(o->tag, &e))
+        return cli_fail(&e);
+    if (!o->tag) {
+        list_verbs();
+        list_metrics();
+    }
+    return EXIT_OK;
+}

@@ -1,0 +1,72 @@
+#include "cli/locate.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "os/paths.h"
+
+static bool add(struct paths *p, const char *path, struct err *e)
+{
+    char **more = realloc(p->items, (p->count + 1) * sizeof *more);
+    char *copy = strdup(path);
+
+    if (more)
+        p->items = more;
+    if (!more || !copy) {
+        free(copy);
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    }
+    p->items[p->count++] = copy;
+    return true;
+}
+
+static bool add_folder(struct paths *p, const char *dir, struct err *e)
+{
+    char pattern[PATH_MAX], stored[PATH_MAX], verdict[PATH_MAX];
+    glob_t found = {0};
+    bool ok = true;
+
+    if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e) ||
+        !path_join(verdict, dir, "result.json", e))
+        return false;
+    if (path_exists(stored) && path_exists(verdict))
+        return add(p, stored, e);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return err_set(e, ERR_USAGE, "%s holds no scenario (*.yaml)", dir);
+    for (size_t i = 0; ok && i < found.gl_pathc; i++)
+        ok = add(p, found.gl_pathv[i], e);
+    globfree(&found);
+    return ok;
+}
+
+bool locate_scenarios(struct paths *p, const char *name, struct err *e)
+{
+    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX];
+    struct stat st;
+
+    if (stat(name, &st) == 0)
+        return S_ISDIR(st.st_mode) ? add_folder(p, name, e) : add(p, name, e);
+    if (strchr(name, '/') || strlen(name) > 200)
+        return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
+    if (!path_share(dir, "scenarios", e))
+        return false;
+    snprintf(file, sizeof file, "%s.yaml", name);
+    if (!path_join(path, dir, file, e))
+        return false;
+    if (path_exists(path))
+        return add(p, path, e);
+    return err_set(e, ERR_USAGE,
+        "there is no scenario '%s': neither a file, a folder, nor one that 'mailproof list' shows",
+        name);
+}
+
+void locate_fini(struct paths *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->items[i]);
+    free(p->items);
+    *p = (struct paths){0};
+}

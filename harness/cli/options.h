@@ -1,0 +1,34 @@
+// The options of all subcommands: one table drives parsing and --help.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "scenario/scenario.h"
+
+struct options {
+    const char *collector; // a program and its arguments, split at blanks
+    const char *out;
+    const char *tag;
+    const char **sets; // owned array; the strings are argv's
+    size_t set_count;
+    char seed[40]; // "seed=N" as an override; "" unless given
+    int repeat;
+    bool fail_fast, keep, quiet, json, help;
+    char *const *args; // what is not an option: argv's, NULL-terminated
+};
+
+// Which subcommand takes an option.
+enum option_scope { SCOPE_RUN = 1 << 0, SCOPE_PLAN = 1 << 1, SCOPE_LIST = 1 << 2 };
+
+// argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.
+MUST_USE bool options_parse(
+    struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
+void options_fini(struct options *o);
+
+// The options of a subcommand, one per line.
+void options_print_help(enum option_scope scope);
+
+// --set and --seed as scenario_load takes them; valid as long as the options.
+struct overrides options_overrides(const struct options *o);

@@ -1,0 +1,40 @@
+// mailproof plan SCENARIO: the timeline, without running anything.
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+#include "cli/locate.h"
+#include "plan/plan.h"
+
+static bool print(const char *path, const struct options *o, struct err *e)
+{
+    struct overrides sets = options_overrides(o);
+    struct scenario s = {0};
+    struct plan plan = {0};
+    struct buf out;
+
+    buf_init(&out, (size_t)4 << 30);
+    bool ok = scenario_load(&s, path, &sets, e) && plan_make(&plan, &s, e);
+    if (ok && !(o->json ? plan_print_json(&plan, &s, &out) : plan_print(&plan, &s, &out)))
+        ok = err_set(e, ERR_INTERNAL, "the plan is too long to print");
+    if (ok && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0))
+        ok = err_sys(e, ERR_OUTPUT, "cannot write the plan");
+    buf_fini(&out);
+    plan_fini(&plan);
+    scenario_fini(&s);
+    return ok;
+}
+
+int cli_plan(const struct options *o)
+{
+    struct paths paths = {0};
+    struct err e = {0};
+
+    bool ok = (o->args[0] && !o->args[1]) ||
+              err_set(&e, ERR_USAGE, "plan: name one scenario, or see 'mailproof list'");
+    ok = ok && locate_scenarios(&paths, o->args[0], &e);
+    for (size_t i = 0; ok && i < paths.count; i++)
+        ok = print(paths.items[i], o, &e);
+    locate_fini(&paths);
+    return ok ? EXIT_OK : cli_fail(&e);
+}

@@ -1,0 +1,135 @@
+// mailproof run SCENARIO…
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/locate.h"
+#include "os/interrupt.h"
+#include "runner.h"
+
+// What all runs together have come to.
+struct tally {
+    int exit_code; // of the worst so far
+    size_t runs, passed, skipped;
+};
+
+static bool has_tag(const struct scenario *s, const char *tag)
+{
+    for (char **t = s->tags; tag && *t; t++) {
+        if (strcmp(*t, tag) == 0)
+            return true;
+    }
+    return tag == NULL;
+}
+
+// All are validated before the first runs; those without the tag are left out.
+static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
+    const struct options *o, struct err *e)
+{
+    struct overrides sets = options_overrides(o);
+
+    for (size_t i = 0; i < paths->count; i++) {
+        struct scenario *s = &scenarios[*count];
+        if (!scenario_load(s, paths->items[i], &sets, e))
+            return false;
+        if (has_tag(s, o->tag))
+            (*count)++;
+        else
+            scenario_fini(s);
+    }
+    return *count > 0 || err_set(e, ERR_USAGE, "no scenario carries the tag '%s'", o->tag);
+}
+
+// The order in which codes win: 70, then 1, 2, 3; 77 only if all were skipped.
+static int worse(int a, int b)
+{
+    static const int order[] = {EXIT_INTERNAL, 1, 2, 3, 4};
+
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (a == order[i] || b == order[i])
+            return order[i];
+    }
+    return EXIT_OK;
+}
+
+// Returns the exit code of one run; 0 also for a skipped one.
+static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
+{
+    struct run_options how = {
+        .collector = o->collector, .out = o->out, .keep = o->keep, .quiet = o->quiet};
+    struct run_outcome outcome;
+    struct err e = {0};
+
+    t->runs++;
+    if (run_scenario(s, &how, &outcome, &e)) {
+        t->passed += outcome.verdict == VERDICT_PASS;
+        if (outcome.verdict != VERDICT_PASS)
+            printf("  repeat      mailproof run %s%s%s%s\n", outcome.folder,
+                o->collector ? " --collector '" : "", o->collector ? o->collector : "",
+                o->collector ? "'" : "");
+        return verdict_exit_code(outcome.verdict);
+    }
+    if (e.kind == ERR_SKIP) {
+        t->skipped++;
+        printf("%s: skipped: %s\n", s->name, e.text);
+        return EXIT_OK;
+    }
+    fprintf(stderr, "mailproof: %s: %s\n", s->name, e.text);
+    return e.kind == ERR_INTERRUPTED ? EXIT_OK : e.kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+}
+
+static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
+{
+    struct tally t = {0};
+    bool go_on = true;
+
+    for (size_t i = 0; i < count && go_on; i++) {
+        for (int n = 0; n < o->repeat && go_on; n++) {
+            int code = run_one(&scenarios[i], o, &t);
+            if (code == EXIT_USAGE)
+                return EXIT_USAGE;
+            t.exit_code = worse(t.exit_code, code);
+            if (interrupt_signal())
+                return EXIT_SIGNAL + interrupt_signal();
+            go_on = !(o->fail_fast && code != EXIT_OK);
+        }
+    }
+    if (t.runs > 1)
+        printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
+    return t.skipped == t.runs ? EXIT_SKIPPED : t.exit_code;
+}
+
+int cli_run(const struct options *o)
+{
+    struct paths paths = {0};
+    struct scenario *scenarios = NULL;
+    struct err e = {0};
+    size_t count = 0;
+    int code = EXIT_USAGE;
+
+    if (!*o->args) {
+        err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'");
+        goto out;
+    }
+    for (char *const *arg = o->args; *arg; arg++) {
+        if (!locate_scenarios(&paths, *arg, &e))
+            goto out;
+    }
+    scenarios = calloc(paths.count + 1, sizeof *scenarios);
+    if (!scenarios) {
+        err_set(&e, ERR_INTERNAL, "out of memory");
+        goto out;
+    }
+    if (load_all(scenarios, &count, &paths, o, &e))
+        code = run_all(scenarios, count, o);
+out:
+    if (e.kind != ERR_NONE)
+        code = cli_fail(&e);
+    for (size_t i = 0; i < count; i++)
+        scenario_fini(&scenarios[i]);
+    free(scenarios);
+    locate_fini(&paths);
+    return code;
+}

@@ -1,0 +1,159 @@
+// What only the database and the finished log can say.
+#include "ledger/ledger.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "ledger_sql.h"
+#include "plan/names.h"
+#include "postgres/sql.h"
+#include "subject/decode.h"
+
+// Text and binary rows alike: called for each row of a result.
+typedef void row_function(struct ledger *l, const PGresult *row);
+
+static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
+{
+    return names_token(PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0), token) &&
+           *token < l->plan->token_count;
+}
+
+// One row at a time and in binary, so that ten million rows need no more memory
+// than one.
+static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char *param,
+    row_function *f, struct err *e)
+{
+    const char *params[] = {param};
+
+    if (!PQsendQueryParams(conn, sql, param ? 1 : 0, NULL, params, NULL, NULL, 1) ||
+        !PQsetSingleRowMode(conn))
+        return sql_fail(conn, NULL, "cannot read the tables", e);
+    bool ok = true;
+    for (PGresult *row; (row = PQgetResult(conn)) != NULL; PQclear(row)) {
+        ExecStatusType status = PQresultStatus(row);
+        if (status == PGRES_SINGLE_TUPLE)
+            f(l, row);
+        else if (status != PGRES_TUPLES_OK)
+            ok = sql_fail(conn, row, "cannot read the tables", e);
+    }
+    return ok;
+}
+
+static void settle_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (token_of(l, row, &token))
+        l->tokens[token].flags |= TOKEN_SETTLED;
+}
+
+bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
+{
+    enum { CHUNK = 10000 };
+    struct buf logins;
+    size_t held = 0;
+    bool ok = true;
+
+    buf_init(&logins, 1 << 20);
+    for (uint32_t t = 0; ok && t < l->plan->token_count; t++) {
+        char name[NAMES_MAX];
+        if (ledger_txn(l, t)->outcome == TXN_UNKNOWN) {
+            buf_append_char(&logins, held++ ? ',' : '{');
+            buf_append(&logins, name, names_login(name, t));
+        }
+        if (held == 0 || (held < CHUNK && t + 1 < l->plan->token_count))
+            continue;
+        buf_append(&logins, "}", 2);
+        ok = each_row(l, conn, ledger_sql_present, logins.data, settle_row, e);
+        buf_clear(&logins);
+        held = 0;
+    }
+    buf_fini(&logins);
+    return ok;
+}
+
+static int32_t int4_at(const PGresult *row, int column)
+{
+    uint32_t value;
+
+    memcpy(&value, PQgetvalue(row, 0, column), sizeof value);
+    return (int32_t)ntohl(value);
+}
+
+static void end_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (!token_of(l, row, &token)) {
+        l->strangers++;
+        return;
+    }
+    struct ledger_token *t = &l->tokens[token];
+    t->flags |= TOKEN_PRESENT;
+    t->expires_at_s = int4_at(row, 5);
+    t->fingerprint = decode_fingerprint(int4_at(row, 1), PQgetvalue(row, 0, 2),
+        (size_t)PQgetlength(row, 0, 2), PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
+        (const unsigned char *)PQgetvalue(row, 0, 3), (size_t)PQgetlength(row, 0, 3),
+        PQgetvalue(row, 0, 4), (size_t)PQgetlength(row, 0, 4));
+}
+
+static void dead_letter_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (token_of(l, row, &token))
+        l->tokens[token].flags |= TOKEN_DEAD_LETTER;
+}
+
+// Valid: signed, whole, and exactly what the database holds. A token that the
+// database does not have cannot be compared; what was delivered of it is a
+// phantom, not a forgery.
+static void count_deliveries(struct ledger *l)
+{
+    for (size_t i = 0; i < l->log->delivery_count; i++) {
+        struct delivery *d = &l->log->deliveries[i];
+        if (d->token >= l->plan->token_count)
+            continue;
+        struct ledger_token *t = &l->tokens[d->token];
+        if ((t->flags & TOKEN_PRESENT) && !(d->flags & DELIVERY_NAMED) &&
+            d->fingerprint != t->fingerprint)
+            d->flags |= DELIVERY_FORGED;
+        if (d->flags)
+            t->flags |= TOKEN_NAMED;
+        else if (t->deliveries++ == 0)
+            t->first_line = d->line;
+    }
+}
+
+static bool has_dead_letters(PGconn *conn, bool *has, struct err *e)
+{
+    char found[8];
+
+    if (!sql_value(
+            conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", found, sizeof found, e))
+        return false;
+    *has = found[0] == '1';
+    return true;
+}
+
+static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
+{
+    char epoch[32];
+    bool has;
+
+    snprintf(epoch, sizeof epoch, "%lld", (long long)l->server_epoch_s);
+    return each_row(l, conn, ledger_sql_tokens, epoch, end_row, e) &&
+           has_dead_letters(conn, &has, e) &&
+           (!has || each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e));
+}
+
+bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e)
+{
+    if (conn && !read_tables(l, conn, e))
+        return false;
+    count_deliveries(l);
+    return true;
+}

@@ -1,0 +1,3 @@
+SELECT a.login
+FROM tokens t JOIN accounts a ON a.id = t.account
+WHERE a.login = ANY ($1::text[])

@@ -1,0 +1,90 @@
+// mailproof: proves that a PostgreSQL-backed mail collector loses nothing.
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "os/interrupt.h"
+
+static const struct command {
+    const char *name;
+    const char *usage;
+    enum option_scope scope;
+    int (*run)(const struct options *o);
+    const char *help;
+} commands[] = {
+    {"run", "run SCENARIO…", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
+    {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
+    {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+int cli_fail(const struct err *e)
+{
+    fprintf(stderr, "mailproof: %s\n", e->text);
+    return e->kind == ERR_USAGE ? EXIT_USAGE : e->kind == ERR_SKIP ? EXIT_SKIPPED : EXIT_INTERNAL;
+}
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: mailproof COMMAND [OPTION]… [SCENARIO]…\n"
+          "Proves, by running it, that a PostgreSQL-backed mail collector loses nothing.\n\n"
+          "Commands:\n",
+        out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-16s %s\n", commands[i].usage, commands[i].help);
+    fputs("\n'mailproof COMMAND --help' shows its options.\n\n"
+          "Exit codes: 0 all expectations hold, 1 an invariant is broken, 2 inconclusive,\n"
+          "3 an objective was missed, 64 usage, 70 internal error, 77 skipped.\n",
+        out);
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+    struct options o;
+    struct err e = {0};
+    int code;
+
+    if (!options_parse(&o, c->scope, argc, argv, &e)) {
+        code = cli_fail(&e);
+    } else if (o.help) {
+        printf("Usage: mailproof %s\n%s\n", c->usage, c->help);
+        options_print_help(c->scope);
+        code = EXIT_OK;
+    } else {
+        code = c->run(&o);
+    }
+    options_fini(&o);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct command *c = find(name);
+
+    interrupt_install();
+    if (c)
+        return run(c, argc - 1, argv + 1);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("mailproof " MAILPROOF_VERSION);
+        return EXIT_OK;
+    }
+    if (*name)
+        fprintf(stderr, "mailproof: unknown %s '%s'\n", *name == '-' ? "option" : "command", name);
+    print_help(stderr);
+    return EXIT_USAGE;
+}

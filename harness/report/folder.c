@@ -1,0 +1,163 @@
+#include "report/folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/paths.h"
+
+#define FILE_MAX (256u << 20)
+
+bool folder_write(
+    const struct folder *f, const char *name, const struct buf *content, struct err *e)
+{
+    char path[PATH_MAX], fresh[PATH_MAX];
+
+    if (content->failed)
+        return err_set(e, ERR_INTERNAL, "%s would be too long", name);
+    if (!path_join(path, f->path, name, e))
+        return false;
+    if (snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", path);
+    FILE *file = fopen(fresh, "we");
+    if (!file)
+        return err_sys(e, ERR_SYSTEM, "cannot write %s", fresh);
+    bool ok = content->len == 0 || fwrite(content->data, content->len, 1, file) == 1;
+    ok = fclose(file) == 0 && ok && rename(fresh, path) == 0;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+}
+
+static bool write_scenario(const struct folder *f, const struct scenario *s, struct err *e)
+{
+    struct buf yaml;
+
+    buf_init(&yaml, 1 << 20);
+    bool ok = (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long")) &&
+              folder_write(f, "scenario.yaml", &yaml, e);
+    buf_fini(&yaml);
+    return ok;
+}
+
+// Two runs may begin in the same second: the second one gets a number behind.
+static bool make_unique(
+    struct folder *f, const char *parent, const struct scenario *s, struct err *e)
+{
+    char stamp[32], name[80];
+    time_t now = time(NULL);
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    for (int i = 0; i < 100; i++) {
+        int len = snprintf(name, sizeof name, "%s-%llu", stamp, (unsigned long long)s->seed);
+        if (i > 0)
+            snprintf(name + len, sizeof name - (size_t)len, ".%d", i);
+        if (!path_join(f->path, parent, name, e))
+            return false;
+        if (mkdir(f->path, 0777) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    err_sys(e, ERR_SYSTEM, "cannot make the folder %s", f->path);
+    f->path[0] = '\0';
+    return false;
+}
+
+bool folder_make(struct folder *f, const struct scenario *s, const char *out, struct err *e)
+{
+    char parent[PATH_MAX];
+
+    *f = (struct folder){0};
+    return path_join(parent, out, s->name, e) && path_make(parent, e) &&
+           make_unique(f, parent, s, e) && path_join(f->logs, f->path, "logs", e) &&
+           path_make(f->logs, e) && write_scenario(f, s, e);
+}
+
+bool folder_link_latest(const struct folder *f, struct err *e)
+{
+    char link[PATH_MAX], fresh[PATH_MAX];
+    const char *slash = strrchr(f->path, '/');
+
+    if (snprintf(link, sizeof link, "%.*s/latest", (int)(slash - f->path), f->path) >=
+            (int)sizeof link ||
+        snprintf(fresh, sizeof fresh, "%s.new", f->path) >= (int)sizeof fresh)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", f->path);
+    unlink(fresh);
+    if (symlink(slash + 1, fresh) == 0 && rename(fresh, link) == 0)
+        return true;
+    err_sys(e, ERR_SYSTEM, "cannot make the link %s", link);
+    unlink(fresh);
+    return false;
+}
+
+static void remove_empty_logs(const struct folder *f)
+{
+    struct err ignored;
+    struct stat st;
+
+    for (int i = 0; i < 64; i++) {
+        char log[PATH_MAX], name[64];
+        snprintf(name, sizeof name, "collector-%d.log", i);
+        if (path_join(log, f->logs, name, &ignored) && stat(log, &st) == 0 && st.st_size == 0)
+            unlink(log);
+    }
+}
+
+void folder_fini(struct folder *f)
+{
+    char verdict[PATH_MAX], scenario[PATH_MAX];
+    struct err ignored;
+
+    if (f->path[0] && path_join(verdict, f->path, "result.json", &ignored) &&
+        path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
+        remove_empty_logs(f);
+        // rmdir removes nothing that still holds something.
+        if (rmdir(f->logs) == 0) {
+            unlink(scenario);
+            rmdir(f->path);
+        }
+    }
+    *f = (struct folder){0};
+}
+
+bool folder_copy_log(const struct folder *f, const char *server_log, struct err *e)
+{
+    struct buf text;
+    char chunk[65536];
+    size_t got;
+
+    FILE *file = server_log ? fopen(server_log, "re") : NULL;
+    if (!file)
+        return true;
+    buf_init(&text, FILE_MAX);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
+        ;
+    fclose(file);
+    // A log that is too long is cut: its beginning is what explains an end.
+    text.failed = false;
+    bool ok = folder_write(f, "logs/server.log", &text, e);
+    buf_fini(&text);
+    return ok;
+}
+
+uint64_t folder_count_sessions(const char *server_log, const char *role, size_t processes)
+{
+    char *line = NULL, mark[128];
+    size_t size = 0;
+    uint64_t sessions = 0;
+
+    FILE *file = server_log ? fopen(server_log, "re") : NULL;
+    if (!file)
+        return UINT64_MAX;
+    snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);
+    while (getline(&line, &size, file) > 0)
+        sessions += strstr(line, mark) != NULL;
+    free(line);
+    fclose(file);
+    return sessions > processes ? sessions - processes : 0;
+}

@@ -1,0 +1,37 @@
+// A result folder: results/<scenario>/<UTC time>-<seed>/ with a `latest` link
+// beside it.
+#pragma once
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "scenario/scenario.h"
+
+struct folder {
+    char path[PATH_MAX];
+    char logs[PATH_MAX]; // path/logs
+};
+
+// Makes the folder, and scenario.yaml (resolved) in it.
+MUST_USE bool folder_make(
+    struct folder *f, const struct scenario *s, const char *out, struct err *e);
+
+// Moves `latest` to it: when a verdict is written.
+MUST_USE bool folder_link_latest(const struct folder *f, struct err *e);
+
+// A folder without a verdict holds nothing worth keeping but its logs: removed
+// when they are empty too. Call at the end, always.
+void folder_fini(struct folder *f);
+
+// Writes a file of the folder, whole or not at all.
+MUST_USE bool folder_write(
+    const struct folder *f, const char *name, const struct buf *content, struct err *e);
+
+// The server's log, if there is one, into logs/.
+MUST_USE bool folder_copy_log(const struct folder *f, const char *server_log, struct err *e);
+
+// How often a role logged in again after each process's first session, counted
+// in the server's log; UINT64_MAX without a log.
+uint64_t folder_count_sessions(const char *server_log, const char *role, size_t processes);

@@ -1,0 +1,170 @@
+// result.json and env.json. The names are a contract with other programs: every
+// key exists in every run, and what was not measured is null.
+#include "report/report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static json_t *number(double value)
+{
+    if (isnan(value))
+        return json_null();
+    // Counts are integers, also in what a strict reader sees.
+    if (!(value < rint(value) || value > rint(value)) && fabs(value) < 9e15)
+        return json_integer((json_int_t)value);
+    return json_real(rint(value * 1e6) / 1e6);
+}
+
+static json_t *metric(const struct report *r, enum metric_id id)
+{
+    return number(r->result->values[id]);
+}
+
+// The metrics from `first` to `last` under their bare names.
+static json_t *metrics_object(const struct report *r, enum metric_id first, enum metric_id last)
+{
+    json_t *object = json_object();
+
+    for (enum metric_id id = first; id <= last; id++) {
+        const char *dot = strrchr(metrics[id].name, '.');
+        json_object_set_new(object, dot ? dot + 1 : metrics[id].name, metric(r, id));
+    }
+    return object;
+}
+
+static json_t *expectations(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->scenario->expect_count; i++) {
+        const struct expectation *x = &r->scenario->expect[i];
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:o, s:b}", "metric", x->metric, "want", x->want, "got",
+                      metric(r, metric_find(x->metric)->id), "holds", r->result->holds[i]));
+    }
+    return list;
+}
+
+static json_t *fault(const struct report *r, size_t i)
+{
+    const struct ledger *l = r->ledger;
+    const struct fault_record *f = &l->faults[i];
+    bool begun = f->began_ns != 0;
+    json_t *object = json_object();
+
+    json_object_set_new(object, "planned_s", number(ledger_seconds(l, f->planned_ns)));
+    json_object_set_new(object, "at_s", number(begun ? ledger_seconds(l, f->began_ns) : NAN));
+    json_object_set_new(object, "ended_s", number(begun ? ledger_seconds(l, f->ended_ns) : NAN));
+    json_object_set_new(object, "do", json_string(f->spec->verb->name));
+    if (f->spec->verb->params & PARAM_TARGET)
+        json_object_set_new(object, "target", json_string(fault_target_name(f->spec->target)));
+    json_object_set_new(object, "ok", json_boolean(begun && f->ok));
+    json_object_set_new(object, "evidence", json_string(f->evidence));
+    json_object_set_new(object, "recovery_ms", number(r->result->recovery_ms[i]));
+    return object;
+}
+
+static json_t *faults(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->ledger->fault_count; i++)
+        json_array_append_new(list, fault(r, i));
+    return list;
+}
+
+static json_t *examples(const struct report *r)
+{
+    json_t *object = json_object();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct finding *f = &r->result->findings[id];
+        if (f->count == 0)
+            continue;
+        json_t *list = json_array();
+        for (size_t i = 0; i < f->example_count; i++)
+            json_array_append_new(list, json_string(f->examples[i]));
+        json_object_set_new(object, metrics[id].name, list);
+    }
+    return object;
+}
+
+static json_t *reasons(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->result->reason_count; i++)
+        json_array_append_new(list, json_string(r->result->reasons[i]));
+    if (r->input->gave_up)
+        json_array_append_new(list, json_string(r->input->gave_up));
+    return list;
+}
+
+static json_t *environment(const struct report *r)
+{
+    struct utsname system;
+    const struct durability_proof *p = r->proof;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+    uname(&system);
+    json_t *durability = json_pack("{s:b, s:s, s:s, s:s, s:o}", "durable", p->durable, "verdict",
+        p->verdict, "filesystem", p->filesystem, "settings", p->settings, "fsync_us",
+        number((double)p->fsync_ns / 1e3));
+    return json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o}", "mailproof", MAILPROOF_VERSION,
+        "commit", MAILPROOF_COMMIT, "postgres_version", r->server_version, "kernel", system.release,
+        "machine", system.machine, "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN), "memory_mb",
+        (int)(pages / 1024 * page / 1024), "durability", durability);
+}
+
+static bool dump(json_t *root, struct buf *out, struct err *e)
+{
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
+
+    free(text);
+    json_decref(root);
+    return ok || err_set(e, ERR_INTERNAL, "cannot make JSON");
+}
+
+bool report_result_json(const struct report *r, struct buf *out, struct err *e)
+{
+    const struct result *v = r->result;
+    json_t *root = json_pack("{s:i, s:s, s:I, s:s, s:i}", "schema", 1, "scenario",
+        r->scenario->name, "seed", (json_int_t)r->scenario->seed, "verdict",
+        verdict_name(v->verdict), "exit_code", verdict_exit_code(v->verdict));
+    json_t *latency = json_object();
+
+    json_object_set_new(
+        latency, "from_intended", metrics_object(r, METRIC_LATENCY_P50, METRIC_LATENCY_MEAN));
+    json_object_set_new(latency, "from_commit",
+        metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
+    json_object_set_new(root, "reasons", reasons(r));
+    json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_PASSED));
+    json_object_set_new(
+        root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_END_STATE));
+    json_object_set_new(
+        root, "rate_per_s", metrics_object(r, METRIC_RATE_OFFERED, METRIC_RATE_DELIVERED));
+    json_object_set_new(root, "latency_ms", latency);
+    json_object_set_new(root, "generator",
+        metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
+    json_object_set_new(root, "duplicate_bound", json_integer((json_int_t)v->duplicate_bound));
+    json_object_set_new(root, "faults", faults(r));
+    json_object_set_new(
+        root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
+    json_object_set_new(root, "expectations", expectations(r));
+    json_object_set_new(root, "examples", examples(r));
+    json_object_set_new(root, "environment", environment(r));
+    return dump(root, out, e);
+}
+
+bool report_env_json(const struct report *r, struct buf *out, struct err *e)
+{
+    json_t *root = environment(r);
+
+    json_object_set_new(root, "seed", json_integer((json_int_t)r->scenario->seed));
+    return dump(root, out, e);
+}

@@ -1,0 +1,44 @@
+#include "report/progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const int64_t plain_every_ns = 5 * NS_PER_S;
+
+static void bar(char *out, size_t size, const struct progress *p)
+{
+    enum { WIDTH = 20 };
+    int64_t at = p->at_ns < 0 ? 0 : clock_min(p->at_ns, p->whole_ns);
+    int done = p->whole_ns > 0 ? (int)(at * WIDTH / p->whole_ns) : WIDTH;
+
+    snprintf(out, size, "[%.*s%.*s]", done, "####################", WIDTH - done,
+        "....................");
+}
+
+void progress_show(struct progress *p)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    char drawn[64];
+
+    if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
+        return;
+    p->shown_ns = p->at_ns;
+    bar(drawn, sizeof drawn, p);
+    fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu",
+        terminal ? "\r" : "", p->scenario, drawn, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
+        p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,
+        (unsigned long long)p->delivered);
+    if (p->faults_planned)
+        fprintf(stderr, "  faults %zu/%zu", p->faults, p->faults_planned);
+    fputs(terminal ? "\x1b[K" : "\n", stderr);
+    fflush(stderr);
+}
+
+void progress_end(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\x1b[K", stderr);
+}

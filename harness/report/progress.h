@@ -1,0 +1,20 @@
+// The line that shows a run is alive: rewritten in place on a terminal, a plain
+// line every five seconds elsewhere. On stderr, so that stdout holds verdicts.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct progress {
+    int64_t shown_ns; // its own: when the last plain line was printed
+    const char *what; // "load", "drain"
+    const char *scenario;
+    int64_t at_ns, whole_ns; // since the start of the load; its planned length
+    uint64_t committed, planned, delivered;
+    size_t faults, faults_planned;
+};
+
+void progress_show(struct progress *p);
+
+// Leaves the line, so that what is printed next starts on a fresh one.
+void progress_end(void);

@@ -1,0 +1,29 @@
+// What a run leaves for people and programs.
+#pragma once
+
+#include <stdio.h>
+
+#include "check/check.h"
+#include "postgres/durability.h"
+#include "report/folder.h"
+
+struct report {
+    const struct scenario *scenario;
+    const struct ledger *ledger;
+    const struct result *result;
+    const struct check_input *input;
+    const struct durability_proof *proof;
+    int server_version;
+    const struct folder *folder;
+};
+
+// Writes every file of the result folder, and the `latest` link last.
+MUST_USE bool report_write(const struct report *r, struct err *e);
+
+// The verdict table.
+MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
+
+// --- one file each -----------------------------------------------------------------
+
+MUST_USE bool report_result_json(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_env_json(const struct report *r, struct buf *out, struct err *e);

@@ -1,0 +1,116 @@
+// The verdict as a person reads it in a terminal.
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static double value(const struct report *r, enum metric_id id)
+{
+    return r->result->values[id];
+}
+
+static void print_tokens(const struct report *r, FILE *out)
+{
+    fprintf(out, "  tokens      %.0f attempted, %.0f committed, %.0f rolled back, %.0f unknown\n",
+        value(r, METRIC_ATTEMPTED), value(r, METRIC_COMMITTED), value(r, METRIC_ROLLED_BACK),
+        value(r, METRIC_UNKNOWN));
+    fprintf(out, "              %.0f expected, %.0f delivered", value(r, METRIC_EXPECTED),
+        value(r, METRIC_DELIVERED));
+    if (value(r, METRIC_UNDELIVERABLE) > 0)
+        fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
+    fprintf(out, "\n  rate        %.1f/s offered, %.1f/s achieved, %.1f/s delivered\n",
+        value(r, METRIC_RATE_OFFERED), value(r, METRIC_RATE_ACHIEVED),
+        value(r, METRIC_RATE_DELIVERED));
+}
+
+static void print_latency_row(
+    const struct report *r, FILE *out, const char *name, enum metric_id first)
+{
+    fprintf(out, "  %-28s", name);
+    for (int i = 0; i < 6; i++)
+        fprintf(out, " %9.2f", value(r, (enum metric_id)((int)first + i)));
+    fputc('\n', out);
+}
+
+static void print_latencies(const struct report *r, FILE *out)
+{
+    if (isnan(value(r, METRIC_LATENCY_P50)))
+        return;
+    fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s\n", "latency in ms", "p50", "p90", "p99", "p99.9",
+        "max", "mean");
+    print_latency_row(r, out, "  from the intended insert", METRIC_LATENCY_P50);
+    print_latency_row(r, out, "  from the commit", METRIC_COMMIT_LATENCY_P50);
+}
+
+static void print_faults(const struct report *r, FILE *out)
+{
+    const struct ledger *l = r->ledger;
+    size_t done = 0;
+
+    if (l->fault_count == 0)
+        return;
+    for (size_t i = 0; i < l->fault_count; i++)
+        done += l->faults[i].began_ns && l->faults[i].ok;
+    fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count);
+    if (!isnan(value(r, METRIC_RECOVERY_MAX)))
+        fprintf(out, ", longest recovery %.0f ms", value(r, METRIC_RECOVERY_MAX));
+    fputc('\n', out);
+}
+
+static void print_collector(const struct report *r, FILE *out)
+{
+    fprintf(out, "  collector   %.0f batches, %.0f deaths, ", value(r, METRIC_COLLECTOR_BATCHES),
+        value(r, METRIC_COLLECTOR_DEATHS));
+    if (!isnan(value(r, METRIC_COLLECTOR_RECONNECTS)))
+        fprintf(out, "%.0f reconnects, ", value(r, METRIC_COLLECTOR_RECONNECTS));
+    fprintf(out, "%.1f MiB, %.2f s CPU\n", value(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
+        value(r, METRIC_COLLECTOR_CPU_S));
+    fprintf(out, "  durability  %s\n", r->proof->verdict);
+}
+
+static void print_invariants(const struct report *r, FILE *out)
+{
+    fprintf(out, "  invariants ");
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (metrics[id].invariant && !isnan(value(r, id)))
+            fprintf(out, " %s %.0f%s", metrics[id].name, value(r, id),
+                r->result->broken[id] ? " BROKEN" : "");
+    }
+    if (r->result->duplicate_bound > 0)
+        fprintf(
+            out, " (of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
+    fputc('\n', out);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct finding *f = &r->result->findings[id];
+        for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)
+            fprintf(out, "    %s: %s\n", metrics[id].name, f->examples[i]);
+    }
+}
+
+static void print_expectations(const struct report *r, FILE *out)
+{
+    for (size_t i = 0; i < r->scenario->expect_count; i++) {
+        const struct expectation *x = &r->scenario->expect[i];
+        const struct metric *m = metric_find(x->metric);
+        fprintf(out, "  expect      %s %s: %.6g %s, %s\n", x->metric, x->want, value(r, m->id),
+            metric_unit_name(m->unit), r->result->holds[i] ? "holds" : "DOES NOT HOLD");
+    }
+    for (size_t i = 0; i < r->result->reason_count; i++)
+        fprintf(out, "  because     %s\n", r->result->reasons[i]);
+    if (r->input->gave_up)
+        fprintf(out, "  because     %s\n", r->input->gave_up);
+}
+
+bool report_print(const struct report *r, FILE *out, struct err *e)
+{
+    fprintf(out, "%s: %s (seed %llu)\n", r->scenario->name, verdict_name(r->result->verdict),
+        (unsigned long long)r->scenario->seed);
+    print_tokens(r, out);
+    print_latencies(r, out);
+    print_faults(r, out);
+    print_collector(r, out);
+    print_invariants(r, out);
+    print_expectations(r, out);
+    fprintf(out, "  result      %s\n", r->folder->path);
+    return fflush(out) == 0 || err_sys(e, ERR_OUTPUT, "cannot write the verdict");
+}

@@ -1,0 +1,426 @@
+#include "runner.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "load/load.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "postgres/durability.h"
+#include "postgres/migrate.h"
+#include "report/folder.h"
+#include "report/progress.h"
+#include "report/report.h"
+#include "subject/command.h"
+
+static const int64_t tick_ns = 100 * NS_PER_MS;
+static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
+static const int64_t collector_ready_ns = 10 * NS_PER_S;
+static const int64_t load_gone_ns = 10 * NS_PER_S;
+static const int64_t collector_end_ns = 5 * NS_PER_S;
+static const int64_t linger_ns = 300 * NS_PER_MS; // for a duplicate to show itself
+
+struct run {
+    const struct scenario *scenario;
+    const struct run_options *options;
+    struct folder folder;
+    struct plan plan;
+    struct server server;
+    struct durability_proof proof;
+    struct command command; // of the collector, with its environment
+    struct subject *subject;
+    struct fault_context hands; // what faults act on; its admin connection is the run's
+    struct fault_record *faults;
+    struct buf load_conninfo;
+    struct load_config load_config;
+    struct load_progress load_progress;
+    struct load_result load;
+    struct err load_err;
+    bool load_ok;
+    pthread_t load_thread;
+    bool load_started;
+    atomic_bool load_done;
+    struct ledger ledger;
+    struct check_input input;
+    struct progress progress;
+    struct err gave_up;
+    struct result result;
+};
+
+static bool prepare_server(struct run *r, struct err *e);
+static bool start_collector(struct run *r, struct err *e);
+static bool start_load(struct run *r, struct err *e);
+static bool carry_out_plan(struct run *r, struct err *e);
+static bool drain(struct run *r, struct err *e);
+static bool settle_and_judge(struct run *r, struct err *e);
+static bool write_reports(struct run *r, struct err *e);
+static bool keep_server(struct run *r, struct err *e);
+static void close_down(struct run *r);
+
+bool run_scenario(const struct scenario *s, const struct run_options *o,
+    struct run_outcome *outcome, struct err *e)
+{
+    struct run *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    r->scenario = s;
+    r->options = o;
+    bool ok = plan_make(&r->plan, s, e) &&             //
+              folder_make(&r->folder, s, o->out, e) && //
+              prepare_server(r, e) &&                  // start, migrate, prove durable
+              start_collector(r, e) &&                 //
+              start_load(r, e) &&                      //
+              carry_out_plan(r, e) &&                  // faults, until load and faults are over
+              drain(r, e) &&                           // until nothing expected is missing
+              settle_and_judge(r, e) &&                //
+              write_reports(r, e) &&                   //
+              keep_server(r, e);
+    if (ok) {
+        outcome->verdict = r->result.verdict;
+        snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
+    }
+    close_down(r);
+    free(r);
+    return ok;
+}
+
+// --- before the load ----------------------------------------------------------
+
+static bool server_epoch(struct run *r, struct err *e)
+{
+    char epoch[32];
+
+    if (!sql_value(r->hands.admin, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
+            epoch, sizeof epoch, e))
+        return false;
+    r->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
+    return true;
+}
+
+static bool prepare_server(struct run *r, struct err *e)
+{
+    const struct scenario *s = r->scenario;
+
+    r->server.provider = provider_find(s->postgres.provider);
+    if (!r->server.provider->open(&r->server, &s->postgres, e) ||
+        !r->server.provider->start(&r->server, e) ||
+        !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
+        return false;
+    r->hands.server = &r->server;
+    r->hands.instances = s->collector.instances;
+    r->hands.admin = migrate_admin(&r->server, e);
+    return r->hands.admin &&
+           durability_prove(&r->server, r->hands.admin, s->postgres.durability,
+               &s->postgres.settings, &r->proof, e) &&
+           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e);
+}
+
+static bool count_is(struct run *r, const char *sql, const char *want, bool *is, struct err *e)
+{
+    char count[32];
+
+    if (!fault_admin(&r->hands, e) || !sql_value(r->hands.admin, sql, count, sizeof count, e))
+        return false;
+    *is = strcmp(count, want) == 0;
+    return true;
+}
+
+// Start-up is not what the load measures. A collector that does not come in
+// time is not waited for longer: what it loses then, the verdict will say.
+static bool wait_for_collector(struct run *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + collector_ready_ns;
+    bool none = true;
+
+    while (none && clock_now_ns() < deadline && !subject_gave_up(r->subject, NULL)) {
+        if (!interrupt_sleep_until(clock_now_ns() + tick_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!count_is(r,
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_COLLECTOR "'"
+                " AND state IS NOT NULL",
+                "0", &none, e))
+            return false;
+    }
+    return true;
+}
+
+static bool start_collector(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+              command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
+    buf_fini(&conninfo);
+    if (!ok)
+        return false;
+    struct subject_config config = {
+        .command = r->command.argv,
+        .env = (const char *const *)r->command.env,
+        .key = r->command.key,
+        .instances = r->scenario->collector.instances,
+        .restart = r->scenario->collector.restart,
+        .token_count = r->plan.token_count,
+        .log_dir = r->folder.logs,
+    };
+    r->subject = subject_start(&config, e);
+    r->hands.subject = r->subject;
+    return r->subject && wait_for_collector(r, e);
+}
+
+static void *load_thread(void *arg)
+{
+    struct run *r = arg;
+
+    r->load_ok = load_run(&r->load_config, &r->load_progress, &r->load, &r->load_err);
+    atomic_store(&r->load_done, true);
+    return NULL;
+}
+
+static bool start_load(struct run *r, struct err *e)
+{
+    buf_init(&r->load_conninfo, 4096);
+    if (!server_epoch(r, e) || !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+        return false;
+    int64_t start_ns = clock_now_ns() + lead_ns;
+    r->ledger.start_ns = start_ns;
+    r->load_config = (struct load_config){
+        .conninfo = r->load_conninfo.data,
+        .plan = &r->plan,
+        .scenario = r->scenario,
+        .start_ns = start_ns,
+        .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
+    };
+    r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
+    if (!r->faults)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < r->plan.fault_count; i++) {
+        r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
+        r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
+    }
+    r->load_started = pthread_create(&r->load_thread, NULL, load_thread, r) == 0;
+    return r->load_started || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}
+
+// --- load and faults ------------------------------------------------------------
+
+// The fault that is to be undone next; faults that last may overlap.
+static struct fault_record *next_end(struct run *r, size_t begun, int64_t *at_ns)
+{
+    struct fault_record *next = NULL;
+
+    *at_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < begun; i++) {
+        int64_t end_ns = r->ledger.start_ns + r->plan.faults[i].end_ns;
+        if (r->faults[i].undone || end_ns >= *at_ns)
+            continue;
+        *at_ns = end_ns;
+        next = &r->faults[i];
+    }
+    return next;
+}
+
+static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
+{
+    return begun == r->plan.fault_count && !to_end && atomic_load(&r->load_done);
+}
+
+static void show(struct run *r, size_t begun, const char *what)
+{
+    struct progress *p = &r->progress;
+
+    p->what = what;
+    p->scenario = r->scenario->name;
+    p->at_ns = clock_now_ns() - r->ledger.start_ns;
+    p->whole_ns = r->plan.end_ns;
+    p->committed = atomic_load(&r->load_progress.tokens);
+    p->planned = r->plan.token_count;
+    p->delivered = subject_tokens(r->subject);
+    p->faults = begun;
+    p->faults_planned = r->plan.fault_count;
+    if (!r->options->quiet)
+        progress_show(p);
+}
+
+static bool carry_out_plan(struct run *r, struct err *e)
+{
+    size_t begun = 0;
+
+    for (;;) {
+        int64_t begin_ns = begun < r->plan.fault_count ? r->faults[begun].planned_ns : CLOCK_NEVER;
+        int64_t end_ns, now = clock_now_ns();
+        struct fault_record *to_end = next_end(r, begun, &end_ns);
+        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
+            break;
+        if (end_ns <= now && end_ns <= begin_ns) {
+            fault_end(&r->hands, to_end);
+            continue;
+        }
+        if (begin_ns <= now) {
+            fault_begin(&r->hands, &r->faults[begun++]);
+            continue;
+        }
+        show(r, begun, "load");
+        int64_t next_ns = clock_min(begin_ns, end_ns);
+        if (!interrupt_sleep_until(clock_min(next_ns, now + tick_ns)))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    // Nothing stays broken, whatever ended the loop.
+    int64_t ignored;
+    for (struct fault_record *f; (f = next_end(r, begun, &ignored)) != NULL;)
+        fault_end(&r->hands, f);
+    return true;
+}
+
+// --- after the load -------------------------------------------------------------
+
+static bool join_load(struct run *r, struct err *e)
+{
+    bool none = false;
+    int64_t deadline = clock_now_ns() + load_gone_ns;
+
+    pthread_join(r->load_thread, NULL);
+    r->load_started = false;
+    if (!r->load_ok) {
+        *e = r->load_err;
+        return false;
+    }
+    r->ledger.txns = r->load.records;
+    r->ledger.faults = r->faults;
+    r->ledger.fault_count = r->plan.fault_count;
+    // A backend whose client is gone may still commit: only when all have ended
+    // does the database know the outcome of what was in flight.
+    while (!none) {
+        if (!count_is(r, "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'",
+                "0", &none, e))
+            return false;
+        if (!none && clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "backends of the load were still there after 10 s");
+        if (!none && !interrupt_sleep_until(clock_now_ns() + tick_ns / 10))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return ledger_settle_unknown(&r->ledger, r->hands.admin, e);
+}
+
+static bool must_be_seen(const struct run *r, uint32_t token)
+{
+    enum token_kind kind = r->plan.kinds[token];
+
+    return ledger_committed(&r->ledger, token) && !token_kind_ineligible(kind) &&
+           !token_kind_unsendable(kind);
+}
+
+// Waits until every token that must be delivered was read, or `drain` is over.
+static bool wait_for_deliveries(struct run *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + r->scenario->drain_ns;
+    uint32_t token = 0; // everything before it was seen, or need not be
+    uint64_t tokens = 0;
+    int64_t last_change_ns = clock_now_ns();
+
+    for (;;) {
+        int64_t now = clock_now_ns();
+        while (token < r->plan.token_count &&
+               (!must_be_seen(r, token) || subject_seen(r->subject, token)))
+            token++;
+        if (tokens != subject_tokens(r->subject)) {
+            tokens = subject_tokens(r->subject);
+            last_change_ns = now;
+        }
+        bool complete = token == r->plan.token_count;
+        if ((complete && now - last_change_ns >= linger_ns) || now >= deadline ||
+            subject_gave_up(r->subject, &r->gave_up))
+            break;
+        show(r, r->plan.fault_count, "drain");
+        if (!interrupt_sleep_until(now + tick_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    r->input.still_draining =
+        token < r->plan.token_count &&
+        clock_now_ns() - last_change_ns < 2 * r->scenario->collector.batch_timeout_ns + NS_PER_S;
+    return true;
+}
+
+static bool drain(struct run *r, struct err *e)
+{
+    r->ledger.load_end_ns = clock_now_ns();
+    if (r->gave_up.kind != ERR_NONE)
+        atomic_store(&r->load_progress.stop, 1);
+    if (!join_load(r, e) || !wait_for_deliveries(r, e))
+        return false;
+    r->ledger.drain_end_ns = clock_now_ns();
+    subject_stop(r->subject, collector_end_ns);
+    if (!r->options->quiet)
+        progress_end();
+    return true;
+}
+
+static bool settle_and_judge(struct run *r, struct err *e)
+{
+    struct err unreachable;
+    bool reachable = fault_admin(&r->hands, &unreachable);
+
+    r->ledger.log = subject_log(r->subject);
+    r->input.load = &r->load;
+    r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
+    r->input.reconnects =
+        folder_count_sessions(r->server.log_path, MIGRATE_COLLECTOR, r->ledger.log->process_count);
+    return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&
+           check_ledger(&r->result, &r->ledger, &r->input, e);
+}
+
+static bool write_reports(struct run *r, struct err *e)
+{
+    struct report report = {
+        .scenario = r->scenario,
+        .ledger = &r->ledger,
+        .result = &r->result,
+        .input = &r->input,
+        .proof = &r->proof,
+        .server_version = r->server.version,
+        .folder = &r->folder,
+    };
+
+    return folder_copy_log(&r->folder, r->server.log_path, e) && report_write(&report, e) &&
+           report_print(&report, stdout, e);
+}
+
+static bool keep_server(struct run *r, struct err *e)
+{
+    struct buf text;
+
+    if (!r->options->keep)
+        return true;
+    buf_init(&text, 8192);
+    PQfinish(r->hands.admin);
+    r->hands.admin = NULL;
+    bool ok = r->server.provider->keep(&r->server, &text, e);
+    if (ok && buf_str(&text))
+        printf("%s", text.data);
+    buf_fini(&text);
+    return ok;
+}
+
+// Accepts whatever stage the run has reached.
+static void close_down(struct run *r)
+{
+    atomic_store(&r->load_progress.stop, 1);
+    subject_free(r->subject);
+    if (r->load_started)
+        pthread_join(r->load_thread, NULL);
+    PQfinish(r->hands.admin);
+    if (r->server.provider)
+        r->server.provider->close(&r->server);
+    result_fini(&r->result);
+    ledger_fini(&r->ledger);
+    load_result_fini(&r->load);
+    free(r->faults);
+    buf_fini(&r->load_conninfo);
+    command_fini(&r->command);
+    plan_fini(&r->plan);
+    folder_fini(&r->folder);
+}

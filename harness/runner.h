@@ -1,0 +1,29 @@
+// One scenario from its first to its last step. This is the only place that
+// knows every folder.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "check/check.h"
+#include "scenario/scenario.h"
+
+struct run_options {
+    const char *collector; // --collector: a command line of one program; NULL: the scenario's
+    const char *out;       // --out: where result folders are made
+    bool keep;             // --keep: leave server and data
+    bool quiet;            // --quiet: no progress
+};
+
+// What is left of a run.
+struct run_outcome {
+    enum verdict verdict;
+    char folder[PATH_MAX]; // the result folder
+};
+
+// True when there is a verdict, whatever it is. False: ERR_SKIP (what the
+// scenario needs is not here), ERR_INTERRUPTED, or the harness's own failure.
+// Nothing is left running either way, except with keep.
+MUST_USE bool run_scenario(const struct scenario *s, const struct run_options *o,
+    struct run_outcome *outcome, struct err *e);
