@@ -79,7 +79,9 @@ crash_server()
     # Stopped first, so that no child appears or is noticed to be gone while
     # the others are being killed.
     kill -STOP "$server_pid"
-    server_children=$(ps -o pid= --ppid "$server_pid")
+    # From /proc, since a small container has no ps.
+    server_children=$(sed 's/(.*)/-/' /proc/[0-9]*/stat 2>/dev/null |
+        awk -v parent="$server_pid" '$4 == parent {print $1}')
     # shellcheck disable=SC2086
     kill -KILL "$server_pid" $server_children
     wait "$server_pid" 2>/dev/null || true

@@ -1,0 +1,40 @@
+// What was read from the queue and becomes one line.
+//
+// A batch knows from where to where the cursor moves when the line is out. It
+// may have walked over rows that do not get into the line: the ineligible, and
+// those for dead_letters.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+// A cursor, in the server's own spelling: it is only ever handed back.
+struct position {
+    char xid[24];
+    char id[24];
+};
+
+struct batch {
+    struct buf line; // fields of all tokens, without the newline
+    int tokens;      // in the line
+    int walked;      // rows from `from` to `to`
+    int passed;      // of these: not eligible
+    struct position from;
+    struct position to;
+    struct buf dead;         // ids for dead_letters, comma-joined
+    struct buf dead_reasons; // and their reasons
+};
+
+void batch_init(struct batch *b);
+void batch_fini(struct batch *b);
+void batch_clear(struct batch *b);
+
+// Forgets the rows but not the line: the cursor has passed them.
+void batch_moved(struct batch *b);
+
+// Takes one row of sql/read.sql, signing the token with the key.
+bool batch_add(
+    struct batch *b, const PGresult *rows, int row, const uint8_t *key, struct err *e) MUST_USE;

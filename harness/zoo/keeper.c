@@ -1,0 +1,257 @@
+#include "keeper.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "batch.h"
+#include "output.h"
+#include "session.h"
+#include "sql.h"
+#include "stop.h"
+
+#define PATIENCE_NS (5 * NS_PER_S)
+#define FIRST_BACKOFF_NS (10 * NS_PER_MS)
+#define LAST_BACKOFF_NS (500 * NS_PER_MS)
+// How often to look while a transaction holds the horizon: its end may go
+// without any announcement.
+#define HORIZON_POLL_NS (20 * NS_PER_MS)
+#define LARGEST_WINDOW 100000
+
+struct keeper {
+    const struct settings *settings;
+    enum defect defect;
+    struct session session;
+    struct batch batch;
+    bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
+    bool draining;     // after a connect, what waits goes out at once
+    bool behind;       // committed tokens wait for an open transaction
+    int announced;     // tokens since the last look, and those that it left
+    int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
+    int64_t looked_ns; // the last look at the queue
+    int64_t backoff_ns;
+};
+
+static bool has(const struct keeper *k, enum defect defect)
+{
+    return k->defect == defect;
+}
+
+static bool serve(struct keeper *k, struct err *e) MUST_USE;
+static bool look(struct keeper *k, struct err *e) MUST_USE;
+static bool wait_for_work(struct keeper *k, struct err *e) MUST_USE;
+static bool read_batch(struct keeper *k, struct err *e) MUST_USE;
+static bool hoard(struct keeper *k, struct err *e) MUST_USE;
+static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e) MUST_USE;
+static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
+static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
+
+int keeper_run(const struct settings *settings, enum defect defect)
+{
+    struct keeper k = {.settings = settings,
+        .defect = defect,
+        .first_ns = CLOCK_NEVER,
+        .backoff_ns = FIRST_BACKOFF_NS};
+    int code = 0;
+
+    batch_init(&k.batch);
+    output_init();
+    while (code == 0 && !stop_requested()) {
+        struct err e = {0};
+        if (serve(&k, &e))
+            break;
+        log_line("PG", "%s", e.text);
+        session_close(&k.session);
+        if (e.kind == ERR_SCHEMA)
+            code = EX_CONFIG;
+        else if (e.kind == ERR_OUTPUT)
+            code = EX_IOERR;
+        else if (e.kind == ERR_INTERNAL)
+            code = EX_SOFTWARE;
+        else
+            stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
+        k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
+    }
+    if (code == 0 && k.unconfirmed)
+        code = KEEPER_UNCONFIRMED;
+    session_close(&k.session);
+    batch_fini(&k.batch);
+    return code;
+}
+
+// One session, from the connection to its failure (false) or to TERM (true).
+static bool serve(struct keeper *k, struct err *e)
+{
+    const struct settings *s = k->settings;
+
+    if (!session_open(&k->session, s->database_url, s->channel, PATIENCE_NS, e))
+        return false;
+    log_line("PG", "connected");
+    if (k->unconfirmed && !move_cursor(k, e))
+        return false;
+    k->draining = true;
+    while (!stop_requested()) {
+        if (!look(k, e))
+            return false;
+        k->backoff_ns = FIRST_BACKOFF_NS;
+        if (!wait_for_work(k, e))
+            return false;
+    }
+    return true;
+}
+
+// Reads what waits, and sends it when the batch is full or its time has come.
+static bool look(struct keeper *k, struct err *e)
+{
+    bool full = true;
+
+    while (full && !stop_requested()) {
+        k->looked_ns = clock_now_ns();
+        bool due = k->draining || (k->first_ns != CLOCK_NEVER &&
+                                      k->looked_ns - k->first_ns >= k->settings->timeout_ns);
+        if (!read_batch(k, e))
+            return false;
+        full = k->batch.tokens >= k->settings->limit;
+        bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
+        if (waits && (full || due)) {
+            if (!send_batch(k, e))
+                return false;
+            waits = false;
+        }
+        // A token that is still there, or that an announcement has just told
+        // of, opens the window; without one it is closed.
+        if (!waits)
+            k->first_ns = CLOCK_NEVER;
+        else if (k->first_ns == CLOCK_NEVER)
+            k->first_ns = k->looked_ns;
+    }
+    k->draining = false;
+    return true;
+}
+
+// Returns when there is a reason to look.
+static bool wait_for_work(struct keeper *k, struct err *e)
+{
+    const struct settings *s = k->settings;
+    int64_t until_ns = k->looked_ns + s->healthcheck_ns;
+
+    if (k->first_ns != CLOCK_NEVER)
+        until_ns = clock_min(until_ns, k->first_ns + s->timeout_ns);
+    if (k->behind)
+        until_ns = clock_min(until_ns, k->looked_ns + HORIZON_POLL_NS);
+    while (!stop_requested() && clock_now_ns() < until_ns) {
+        struct pollfd fd = {.fd = PQsocket(k->session.conn), .events = POLLIN};
+        if (!session_listen(&k->session, &k->announced, e))
+            return false;
+        if (k->announced >= s->limit || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
+            return true;
+        stop_poll(&fd, 1, until_ns);
+    }
+    return true;
+}
+
+// Reads up to the limit, from the cursor on, and leaves the cursor there.
+static bool read_batch(struct keeper *k, struct err *e)
+{
+    int limit = k->settings->limit;
+    int window = 4 * limit + 100;
+    bool full_window;
+    int rows;
+
+    if (has(k, DEFECT_CURSOR_FIRST))
+        return hoard(k, e);
+    // A batch is short only when nothing else waits, so a window full of rows
+    // that do not go out is widened.
+    do {
+        batch_clear(&k->batch);
+        if (!read_rows(k, window, limit, &rows, e))
+            return false;
+        full_window = rows == window;
+        window *= 2;
+    } while (full_window && k->batch.tokens < limit && window <= LARGEST_WINDOW);
+    k->announced = k->batch.tokens;
+    return true;
+}
+
+// Defect cursor-first: what is announced is dequeued at once and kept in memory
+// until the line is full or its time has come.
+static bool hoard(struct keeper *k, struct err *e)
+{
+    int limit = k->settings->limit;
+    int rows;
+
+    if (!read_rows(k, limit, limit - k->batch.tokens, &rows, e))
+        return false;
+    k->announced = limit - 1;
+    return k->batch.walked == 0 || move_cursor(k, e);
+}
+
+// Adds rows to the batch until it has gained the tokens that are wanted.
+static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e)
+{
+    char window_text[16];
+    const char *params[] = {k->settings->queue, window_text};
+    const char *sql = sql_read;
+    int goal = k->batch.tokens + wanted;
+    PGresult *result;
+    bool ok = true;
+
+    if (has(k, DEFECT_ID_ONLY))
+        sql = sql_read_id_only;
+    snprintf(window_text, sizeof window_text, "%d", window);
+    if (!session_query(&k->session, sql, 2, params, &result, e))
+        return false;
+    *rows = PQntuples(result);
+    if (*rows == 0) {
+        ok = err_set(e, ERR_SCHEMA, "jobs has no queue '%s'", k->settings->queue);
+    } else {
+        k->behind = *PQgetvalue(result, 0, 0) == 't';
+        if (PQgetisnull(result, 0, 4))
+            *rows = 0;
+    }
+    for (int i = 0; ok && i < *rows && k->batch.tokens < goal; i++)
+        ok = batch_add(&k->batch, result, i, k->settings->key, e);
+    PQclear(result);
+    return ok;
+}
+
+// The line first, the cursor after it: what is lost in between is written
+// again, and nothing is lost.
+static bool send_batch(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+
+    if (b->passed > 0)
+        log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
+    k->announced = 0; // what is announced from here on is for the next batch
+    if (b->tokens > 0) {
+        k->unconfirmed = true;
+        if (!buf_append_char(&b->line, '\n'))
+            return err_set(e, ERR_INTERNAL, "no memory for a line");
+        if (!output_write(&b->line, &k->session, &k->announced, e))
+            return false;
+        // Written is written: from here on only the cursor is owed.
+        buf_clear(&b->line);
+        b->tokens = 0;
+    }
+    return move_cursor(k, e);
+}
+
+// After this the rows are the past. Should the connection die here, the same
+// move is tried in the next session; it finds the cursor at its start, or it
+// was done, and in both cases the rows are not written again.
+static bool move_cursor(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+    PGresult *result;
+
+    if (b->walked > 0) {
+        const char *params[] = {k->settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id,
+            buf_str(&b->dead), buf_str(&b->dead_reasons)};
+        k->unconfirmed = true;
+        if (!session_query(&k->session, sql_move, 7, params, &result, e))
+            return false;
+        PQclear(result);
+        batch_moved(b);
+    }
+    k->unconfirmed = false;
+    return true;
+}

@@ -1,0 +1,14 @@
+// The collector itself: one queue, one connection at a time, one line at a time.
+//
+// It is a good one as long as the defect is DEFECT_NONE.
+#pragma once
+
+#include <sysexits.h>
+
+#include "defect.h"
+#include "settings.h"
+
+#define KEEPER_UNCONFIRMED 75
+
+// Runs until TERM or INT, or until going on is no use. Returns the exit code.
+int keeper_run(const struct settings *settings, enum defect defect);

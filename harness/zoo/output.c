@@ -1,0 +1,50 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "stop.h"
+
+void output_init(void)
+{
+    struct stat st;
+
+    // Not a terminal: that is often stderr's and the shell's too.
+    if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+        fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
+}
+
+static bool wait_for_reader(struct session *s, int *announced, bool *alive, struct err *e)
+{
+    struct pollfd fds[] = {
+        {.fd = STDOUT_FILENO, .events = POLLOUT},
+        {.fd = *alive ? PQsocket(s->conn) : -1, .events = POLLIN},
+    };
+    struct err ignored;
+
+    if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
+        return err_set(e, ERR_INTERRUPTED, "stopped before the reader took the whole line");
+    // A connection that dies now is found dead when the cursor is to be moved.
+    if (*alive && fds[1].revents != 0)
+        *alive = session_listen(s, announced, &ignored);
+    return true;
+}
+
+bool output_write(const struct buf *line, struct session *s, int *announced, struct err *e)
+{
+    bool alive = true;
+
+    for (size_t sent = 0; sent < line->len;) {
+        ssize_t n = write(STDOUT_FILENO, line->data + sent, line->len - sent);
+        if (n >= 0)
+            sent += (size_t)n;
+        else if (errno != EAGAIN && errno != EINTR)
+            return err_sys(e, ERR_OUTPUT, "cannot write to standard output");
+        else if (!wait_for_reader(s, announced, &alive, e))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,16 @@
+// Whole lines to a reader that may be slow, stopped or gone.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "session.h"
+
+// Call once, before the first line.
+void output_init(void);
+
+// Returns when the kernel has taken everything. Meanwhile announcements are
+// taken off the connection and counted: a backend whose client does not read
+// would hold up everybody's notifications. ERR_INTERRUPTED: TERM came, and the
+// reader did not take the rest of the line in time.
+bool output_write(
+    const struct buf *line, struct session *s, int *announced, struct err *e) MUST_USE;

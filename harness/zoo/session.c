@@ -1,0 +1,129 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "stop.h"
+
+static bool connect_within(struct session *s, const char *url, struct err *e) MUST_USE;
+static bool next_result(
+    struct session *s, int64_t deadline_ns, PGresult **result, struct err *e) MUST_USE;
+static bool wait_for(struct session *s, short events, int64_t deadline_ns, struct err *e) MUST_USE;
+static bool failed(struct session *s, const PGresult *result, struct err *e);
+
+bool session_open(
+    struct session *s, const char *url, const char *channel, int64_t patience_ns, struct err *e)
+{
+    char listen[256];
+    PGresult *result;
+
+    s->patience_ns = patience_ns;
+    if (!connect_within(s, url, e))
+        return false;
+    char *name = PQescapeIdentifier(s->conn, channel, strlen(channel));
+    if (!name)
+        return failed(s, NULL, e);
+    snprintf(listen, sizeof listen, "LISTEN %s", name);
+    PQfreemem(name);
+    if (!session_query(s, listen, 0, NULL, &result, e))
+        return false;
+    PQclear(result);
+    return true;
+}
+
+static bool connect_within(struct session *s, const char *url, struct err *e)
+{
+    const char *keys[] = {"dbname", "fallback_application_name", NULL};
+    const char *values[] = {url, "mailroom-zoo", NULL};
+    int64_t deadline_ns = clock_now_ns() + s->patience_ns;
+
+    s->conn = PQconnectStartParams(keys, values, 1);
+    if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
+        return failed(s, NULL, e);
+    PostgresPollingStatusType step = PGRES_POLLING_WRITING;
+    while (step != PGRES_POLLING_OK) {
+        if (step == PGRES_POLLING_FAILED)
+            return failed(s, NULL, e);
+        if (!wait_for(s, step == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_ns, e))
+            return false;
+        step = PQconnectPoll(s->conn);
+    }
+    return true;
+}
+
+void session_close(struct session *s)
+{
+    PQfinish(s->conn);
+    s->conn = NULL;
+}
+
+bool session_query(struct session *s, const char *sql, int count, const char *const *params,
+    PGresult **result, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + s->patience_ns;
+    PGresult *rest = NULL;
+
+    *result = NULL;
+    if (!PQsendQueryParams(s->conn, sql, count, NULL, params, NULL, NULL, 0))
+        return failed(s, NULL, e);
+    bool ok = next_result(s, deadline_ns, result, e);
+    ExecStatusType status = PQresultStatus(*result);
+    if (ok && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        ok = failed(s, *result, e);
+    // A null closes the statement; until it is here the commit is not certain.
+    while (ok && (ok = next_result(s, deadline_ns, &rest, e)) && rest)
+        PQclear(rest);
+    if (!ok)
+        PQclear(*result);
+    return ok;
+}
+
+static bool next_result(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
+{
+    while (PQisBusy(s->conn)) {
+        if (!wait_for(s, POLLIN, deadline_ns, e))
+            return false;
+        if (!PQconsumeInput(s->conn))
+            return failed(s, NULL, e);
+    }
+    *result = PQgetResult(s->conn);
+    return true;
+}
+
+bool session_listen(struct session *s, int *count, struct err *e)
+{
+    PGnotify *announcement;
+
+    if (!PQconsumeInput(s->conn))
+        return failed(s, NULL, e);
+    while ((announcement = PQnotifies(s->conn))) {
+        PQfreemem(announcement);
+        ++*count;
+    }
+    return true;
+}
+
+static bool wait_for(struct session *s, short events, int64_t deadline_ns, struct err *e)
+{
+    struct pollfd fd = {.fd = PQsocket(s->conn), .events = events};
+
+    while (!stop_poll(&fd, 1, deadline_ns))
+        if (stop_expired(deadline_ns))
+            return err_set(e, ERR_CONNECTION, "the server does not answer");
+    return true;
+}
+
+static bool failed(struct session *s, const PGresult *result, struct err *e)
+{
+    const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+
+    const char *text = s->conn ? PQerrorMessage(s->conn) : "no memory";
+
+    err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(text, "\n"), text);
+    snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state ? state : "");
+    // A table, column, function or type is missing; a new connection is no help.
+    if (*e->sqlstate && strstr("42P01 42703 42883 42704", e->sqlstate))
+        e->kind = ERR_SCHEMA;
+    return false;
+}

@@ -1,0 +1,27 @@
+// One connection. Every call ends by its deadline, or soon after TERM.
+//
+// After any failure the owner closes the session and opens another; what the
+// failed statement did is then unknown.
+#pragma once
+
+#include <libpq-fe.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct session {
+    PGconn *conn; // NULL when closed
+    int64_t patience_ns;
+};
+
+// Connects and listens. No answer for patience_ns is a failure, here and later.
+bool session_open(struct session *s, const char *url, const char *channel, int64_t patience_ns,
+    struct err *e) MUST_USE;
+void session_close(struct session *s);
+
+// The result is the caller's, to be cleared with PQclear.
+bool session_query(struct session *s, const char *sql, int count, const char *const *params,
+    PGresult **result, struct err *e) MUST_USE;
+
+// Adds the announcements that have come in to *count.
+bool session_listen(struct session *s, int *count, struct err *e) MUST_USE;

@@ -1,0 +1,74 @@
+#include "settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static bool number(const char *name, int64_t fallback, int64_t min, int64_t max, int64_t *out,
+    struct err *e) MUST_USE;
+static bool secret_key(uint8_t *key, struct err *e) MUST_USE;
+
+static const char *text(const char *name, const char *fallback)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : fallback;
+}
+
+bool settings_load(struct settings *s, struct err *e)
+{
+    int64_t healthcheck, timeout, limit;
+
+    s->database_url = text("MAILROOM_DATABASE_URL", NULL);
+    s->channel = text("MAILROOM_CHANNEL_NAME", "token_insert");
+    s->queue = text("MAILROOM_QUEUE_NAME", "mailroom");
+    if (!s->database_url)
+        return err_set(e, ERR_USAGE, "MAILROOM_DATABASE_URL is not set");
+    if (!number("MAILROOM_BATCH_TIMEOUT", 5000, 0, 86400000, &timeout, e) ||
+        !number("MAILROOM_HEALTHCHECK_INTERVAL", 270000, 1, 86400000, &healthcheck, e) ||
+        !number("MAILROOM_BATCH_LIMIT", 10, 1, 100000, &limit, e) || !secret_key(s->key, e))
+        return false;
+    if (healthcheck < timeout)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_HEALTHCHECK_INTERVAL is %lld, below MAILROOM_BATCH_TIMEOUT, %lld",
+            (long long)healthcheck, (long long)timeout);
+    s->healthcheck_ns = healthcheck * NS_PER_MS;
+    s->timeout_ns = timeout * NS_PER_MS;
+    s->limit = (int)limit;
+    return true;
+}
+
+static bool number(
+    const char *name, int64_t fallback, int64_t min, int64_t max, int64_t *out, struct err *e)
+{
+    const char *value = text(name, NULL);
+    char *end;
+
+    *out = fallback;
+    if (!value)
+        return true;
+    errno = 0;
+    *out = strtoll(value, &end, 10);
+    if (errno || *end || *out < min || *out > max)
+        return err_set(e, ERR_USAGE, "%s is '%s', not a whole number from %lld to %lld", name,
+            value, (long long)min, (long long)max);
+    return true;
+}
+
+static bool secret_key(uint8_t *key, struct err *e)
+{
+    const char *hex = text("MAILROOM_SECRET_KEY", "");
+
+    // Never the value itself: this ends up in a log.
+    if (strlen(hex) != 2 * SETTINGS_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
+        return err_set(
+            e, ERR_USAGE, "MAILROOM_SECRET_KEY is not %d hex digits", 2 * SETTINGS_KEY_LEN);
+    for (size_t i = 0; i < SETTINGS_KEY_LEN; i++) {
+        char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        key[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    return true;
+}

@@ -1,0 +1,21 @@
+// The collector's environment, as far as the zoo needs it.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SETTINGS_KEY_LEN 32
+
+struct settings {
+    const char *database_url;
+    const char *channel;
+    const char *queue;
+    int64_t healthcheck_ns;
+    int64_t timeout_ns;
+    int limit;
+    uint8_t key[SETTINGS_KEY_LEN];
+};
+
+// The strings are the environment's own. A bad value is an ERR_USAGE.
+bool settings_load(struct settings *s, struct err *e) MUST_USE;
