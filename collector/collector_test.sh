@@ -35,7 +35,7 @@ fail() {
 sql() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -h "$work" -U postgres -d "${db:-mail}" "$@"; }
 server() { "${user[@]}" "$bin/pg_ctl" -D "$work/data" -l "$work/server.log" -w "$@" >/dev/null; }
 
-export MAILROOM_DATABASE_URL="host=$work user=postgres dbname=mail"
+export MAILROOM_DATABASE_URL="host=$work user=collector dbname=mail"
 export MAILROOM_SECRET_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
 export MAILROOM_BATCH_LIMIT=10 MAILROOM_BATCH_TIMEOUT=50 MAILROOM_HEALTHCHECK_INTERVAL=1000
 
@@ -95,6 +95,13 @@ inserted() {
     inserters=()
 }
 
+# logged TEXT [FILE]: waits until the running collector has said so.
+logged() {
+    until grep -q "$1" "${2:-$work/log}"; do
+        kill -0 "$pid" || fail "it ended and did not say: $1"
+    done
+}
+
 # Waits until the cursor has passed every token.
 drained() {
     local deadline=$((SECONDS + 60))
@@ -122,7 +129,7 @@ nothing_lost() {
 "${user[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --no-locale >/dev/null
 printf "listen_addresses = ''\nunix_socket_directories = '%s'\n" "$work" >>"$work/data/postgresql.conf"
 server start
-db=postgres sql -c "CREATE DATABASE mail"
+db=postgres sql -c "CREATE DATABASE mail" -c "CREATE ROLE collector LOGIN"
 
 # A schema that does not fit, and settings that do not.
 code=0
@@ -133,6 +140,7 @@ MAILROOM_BATCH_LIMIT=ten "$collector" >/dev/null 2>"$work/log" || code=$?
 [ "$code" = 78 ] && grep -q "MAILROOM_BATCH_LIMIT is 'ten'" "$work/log" || fail "a bad limit: exit code $code"
 
 for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/null; done
+sql -c "GRANT mailroom_collector TO collector" # what it can do, it does with this role alone
 
 start_collector
 insert plain 200
@@ -178,14 +186,57 @@ drained "dead letters"
 [ "$(sql -c "SELECT string_agg(reason, ';') FROM dead_letters")" = "secret is not 32 bytes" ] || fail "dead letters"
 nothing_lost "dead letters" $((10 * MAILROOM_BATCH_LIMIT))
 
-began=$(date +%s%N)
 stop_collector TERM 0
-echo "TERM took $((($(date +%s%N) - began) / 1000000)) ms"
+
+# A second collector stands by, and takes over when the first is gone.
+: >"$work/log"
+start_collector
+first=$pid
+logged collecting
+: >"$work/log.second"
+"$collector" >"$work/out.second" 2>"$work/log.second" &
+pid=$!
+logged "standing by" "$work/log.second"
+kill -KILL "$first"
+logged collecting "$work/log.second"
+insert second 5
+inserted
+drained "taken over"
+nothing_lost "taken over" $((10 * MAILROOM_BATCH_LIMIT))
+kill -TERM "$pid"
+wait "$pid" || fail "the second collector: exit code $?"
+
+# A reader that stopped reading: nothing of the next line is written, so TERM
+# owes nothing and the cursor has not moved. A pipe holds 64 KiB.
+: >"$work/log"
+mkfifo "$work/stuck"
+exec 9<>"$work/stuck"
+"$collector" >"$work/stuck" 2>"$work/log" &
+pid=$!
+logged collecting
+insert stuck 300
+inserted
+behind=$(sql -c "SELECT count(*) FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)")
+[ "$behind" -gt 500 ] || fail "a reader that does not read was given all but $behind tokens"
+[ "$(sql -c "SELECT count(*) FROM pg_stat_activity WHERE usename = 'collector' AND (backend_xmin IS NOT NULL OR state <> 'idle')")" = 0 ] ||
+    fail "something is open while the reader does not read"
+code=0
+kill -TERM "$pid"
+wait "$pid" || code=$?
+# 75 when the pipe took the beginning of a line, which nobody will finish.
+[ "$code" = 0 ] || [ "$code" = 75 ] || fail "exit code $code with a stopped reader"
+# What the pipe holds is the reader's, but for the line that was not finished.
+dd if="$work/stuck" of="$work/out.stuck" bs=64k iflag=nonblock 2>/dev/null || true
+exec 9>&-
+start_collector
+drained "after the stopped reader"
+nothing_lost "after the stopped reader" $((10 * MAILROOM_BATCH_LIMIT))
+stop_collector TERM 0
 
 # A reader that goes away ends the collector.
 : >"$work/log"
 start_collector
-until grep -q collecting "$work/log"; do kill -0 "$pid" || fail "it did not start"; done
+logged collecting
 kill "$reader"
 code=0
 wait "$pid" || code=$?
