@@ -117,7 +117,6 @@ static bool wait_for(struct session *s, short events, int64_t deadline_ns, struc
 static bool failed(struct session *s, const PGresult *result, struct err *e)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-
     const char *text = s->conn ? PQerrorMessage(s->conn) : "no memory";
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(text, "\n"), text);
