@@ -102,26 +102,23 @@ static const char *lookup(char *const environ[], const char *name)
     return NULL;
 }
 
-static int hex_digit(char c)
+static uint8_t hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    if (c <= '9')
+        return (uint8_t)(c - '0');
+    return (uint8_t)((c | 0x20) - 'a' + 10);
 }
 
 static bool decode_key(struct config *c, const char *hex, const char *where, struct err *e)
 {
+    const size_t digits = sizeof c->key * 2;
     size_t len = strspn(hex, "0123456789abcdefABCDEF");
 
-    if (len != 2 * SIGN_KEY_LEN || hex[len] != '\0')
+    if (len != digits || hex[len] != '\0')
         return err_set(e, ERR_USAGE,
-            "%s holds a value that is not shown here; allowed are exactly %d hex digits", where,
-            2 * SIGN_KEY_LEN);
-    for (size_t i = 0; i < SIGN_KEY_LEN; i++)
+            "%s holds a value that is not shown here; allowed are exactly %zu hex digits", where,
+            digits);
+    for (size_t i = 0; i < sizeof c->key; i++)
         c->key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
     return true;
 }

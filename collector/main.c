@@ -15,8 +15,6 @@
 #include "collector.h"
 #include "config.h"
 
-extern char **environ;
-
 static int signal_pipe[2];
 
 static void on_signal(int number)

@@ -31,10 +31,10 @@ enum advance_reason {
 
 struct collector {
     const struct config *config;
-    int signal_fd;
     int64_t now_ns;  // of this round of the loop
     int64_t wake_ns; // the next round comes at this time, if nothing happens
     enum state state;
+    int signal_fd;
 
     struct session session;
     struct queue queue;
@@ -46,15 +46,16 @@ struct collector {
 
     // BACK_OFF, and the second try of a statement.
     int64_t retry_ns;
-    bool complained; // the last session ended with something a person has to mend
 
     // STAND_BY
+    int64_t free_ns;    // since when nobody has the queue; CLOCK_NEVER: somebody does
+    int64_t lock_at_ns; // when to look again
     bool locking;       // an answer is awaited
     bool claimed;       // the queue is ours
     bool owner;         // and was so at any time in this process
     bool standing_by;   // somebody else had it when we came
-    int64_t free_ns;    // since when nobody has; CLOCK_NEVER: somebody does
-    int64_t lock_at_ns; // when to look again
+
+    bool complained; // the last session ended with something a person has to mend
 
     // WAIT
     int64_t horizon_ns; // how often to look while something waits behind it; 0: nothing does
@@ -62,29 +63,30 @@ struct collector {
 
     // FETCH
     struct batch next;
-    bool reading;     // an answer is awaited
-    bool stale_read;  // and will be dropped
-    bool ready;       // it is in `next`
-    int64_t ready_ns; // since when
-    bool at_once;     // what waits after a connect is not held back
+    int64_t ready_ns; // since when an answer is in `next`
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
+    bool ready;       // an answer is in `next`
+    bool reading;     // an answer is awaited
+    bool stale_read;  // and will be dropped
+    bool at_once;     // what waits after a connect is not held back
 
     // ADVANCE
-    struct batch written; // its line is out; kept until the move is confirmed,
-    bool unconfirmed;     // across sessions, so that nothing is written twice
-    enum advance_reason reason;
-    int advance_rows;     // of `written` or, for other reasons, of `next`
-    bool advancing;       // an answer is awaited
-    bool advanced;        // it was yes
+    bool unconfirmed;     // across sessions, so that nothing is written twice:
+    struct batch written; // its line is out, its passing is not confirmed
     struct passed passed; // since the last line of the log about it
     int64_t dead_letters;
     int64_t passed_log_ns; // when to write that line
+    enum advance_reason reason;
+    int advance_rows; // of `written` or, for other reasons, of `next`
+    bool advancing;   // an answer is awaited
+    bool advanced;    // it was yes
 
-    bool stopping; // TERM or INT came
-    int64_t stop_ns;
+    // TERM or INT came.
+    bool stopping;
     bool done;
     enum collector_exit exit;
+    int64_t stop_ns;
 };
 
 // An answer that takes longer is as good as none.
