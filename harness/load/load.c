@@ -204,7 +204,7 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
             return;
         ExecStatusType status = PQresultStatus(result);
-        if (result && status == PGRES_FATAL_ERROR && c->state == CONN_RUNNING) {
+        if (result && status == PGRES_FATAL_ERROR) {
             if (PQstatus(c->pg) == CONNECTION_OK)
                 note_refusal(l, PQresultErrorMessage(result));
             c->failed = true;

@@ -1,2 +1,2 @@
-UPDATE tokens SET expires_at = created_at - 60
+UPDATE tokens SET expires_at = tokens.created_at - 60
 FROM accounts WHERE accounts.id = tokens.account AND accounts.login = ANY ($1::text[])

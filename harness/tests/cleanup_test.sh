@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Nothing is left running or lying about: after Ctrl-C, after TERM, after the
+# harness itself was killed, and when the server cannot start.
+. "$(dirname "$0")/lib.sh"
+
+# wait_for SECONDS COMMAND…: until it succeeds.
+wait_for() {
+    local left=$(($1 * 20))
+    shift
+    until "$@"; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "waited in vain for: $*"
+        sleep 0.05
+    done
+}
+
+collector_runs() {
+    pgrep -f "postgres: mailproof_collector .*" >/dev/null &&
+        [ -n "$(find "$place/results" -name 'collector-0.log' -size +0 2>/dev/null)" ]
+}
+
+# interrupted SIGNAL CODE: in the middle of the load.
+interrupted() {
+    local pid got=0
+    rm -rf "$place/results"
+    "$mailproof" run --out "$place/results" steady >"$place/out" 2>"$place/err" &
+    pid=$!
+    wait_for 60 collector_runs
+    kill "-$1" "$pid"
+    wait "$pid" || got=$?
+    [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
+}
+
+expect_gone() {
+    ! pgrep -f "$place" >/dev/null
+}
+
+interrupted INT 130
+expect_nothing_left
+interrupted TERM 143
+expect_nothing_left
+
+# SIGKILL cannot be handled: the kernel ends the processes, the next run
+# removes the folder, and leaves alone what is not ours.
+interrupted KILL 137
+[ -n "$(find "$place/tmp" -mindepth 1 -maxdepth 1)" ] || fail "the killed run had no folder"
+mkdir "$place/tmp/somebody.else"
+expect_exit 0 run steady --set load.0.for=1s
+rmdir "$place/tmp/somebody.else" || fail "a stranger's folder was touched"
+wait_for 30 expect_gone
+expect_nothing_left
+
+# A server that does not start says why, in its own words.
+expect_exit 70 run steady --set 'postgres.settings.shared_buffers=lots'
+grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
+expect_nothing_left
+
+# --keep leaves a server that can be reached and removed as it says.
+expect_exit 0 run steady --set load.0.for=1s --keep
+reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")
+remove=$(sed -n 's/^  remove it: //p' "$place/out")
+[ "$(psql "$reach" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the kept server has no tokens"
+expect_exit 0 run steady --set load.0.for=1s
+[ "$(psql "$reach" -Atc 'SELECT 1')" = 1 ] || fail "the next run took the kept server away"
+bash -c "$remove"
+wait_for 30 expect_gone
+expect_nothing_left

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Wrong input: one clear line that says where, exit code 64, nothing started.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$place/mine.yaml" <<'YAML'
+name: mine
+summary: A scenario of somebody's own.
+load:
+  - for: 1s
+    rate: 20/s
+YAML
+
+# refused TEXT ARGUMENT…: the one line must hold the text.
+refused() {
+    local text=$1
+    shift
+    expect_exit 64 "$mailproof" "$@"
+    [ "$(wc -l <"$place/err")" = 1 ] || fail "not one line: $(cat "$place/err")"
+    grep -qF -- "$text" "$place/err" || fail "'$text' is not in: $(cat "$place/err")"
+}
+
+# edited SED: the path of a copy of mine.yaml, edited.
+edited() {
+    mkdir -p "$place/edited"
+    sed "$1" "$place/mine.yaml" >"$place/edited/mine.yaml"
+    echo "$place/edited/mine.yaml"
+}
+
+refused 'mine.yaml:3:1: ' run "$(edited 's/^load/lod/')"
+refused 'mine.yaml:4:10: ' run "$(edited 's/1s/1/')"
+refused 'mine.yaml:5:11: ' run "$(edited 's,20/s,fast,')"
+refused "'--colector'" run --colector x steady
+refused "'--seed'" run steady --seed
+refused '--seed' run steady --seed -3
+refused '--set load.0.for=3' run steady --set load.0.for=3
+refused "'stedy'" run stedy
+refused 'name a scenario' run
+refused 'name one scenario' plan
+# All are validated before the first runs.
+refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"
+expect_exit 64 "$mailproof" runn
+expect_exit 64 "$mailproof"
+
+expect_exit 0 "$mailproof" --help
+expect_exit 0 "$mailproof" run --help
+grep -q -- '--collector CMD' "$place/out" || fail "run --help does not show --collector"
+expect_exit 0 "$mailproof" list
+for word in backend-kill-storm terminate-backend latency.p99; do
+    grep -q "^  $word " "$place/out" || fail "list does not show $word"
+done
+
+# The same seed gives the same plan, byte for byte; another one another.
+"$mailproof" plan --json steady >"$place/a"
+"$mailproof" plan --json steady >"$place/b"
+"$mailproof" plan --json --seed 2 steady >"$place/c"
+cmp "$place/a" "$place/b" || fail "the same seed gave two plans"
+! cmp -s "$place/a" "$place/c" || fail "two seeds gave one plan"
+
+expect_exit 0 run "$place/mine.yaml"
+expect_nothing_left
