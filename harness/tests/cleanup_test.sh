@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Nothing is left running or lying about: after Ctrl-C, after TERM, after the
 # harness itself was killed, and when the server cannot start.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # wait_for SECONDS COMMAND…: until it succeeds.

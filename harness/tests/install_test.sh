@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The installed programs find their scenarios and migrations.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cmake --install "$BUILD_DIR" --prefix "$place/usr" >"$place/out"

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 mailproof=$BUILD_DIR/bin/mailproof
+# shellcheck disable=SC2034 # used by those that source this
 zoo=$BUILD_DIR/tests/mailroom-zoo
 
 # On a real disk, and open to the user that a root's server runs as.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The oracle is tested too: the same two scenarios pass with good collectors and
 # convict those that are broken in just the respect the scenario is for.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # Shorter than the originals; the faults and the shares stay.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The main job from one command to a verdict, and what it leaves.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 expect_exit 0 run backend-kill-storm --set load.0.for=6s --set faults.0.until=5.5s

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Wrong input: one clear line that says where, exit code 64, nothing started.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cat >"$place/mine.yaml" <<'YAML'
