@@ -12,7 +12,7 @@ static const struct command {
     int (*run)(const struct options *o);
     const char *help;
 } commands[] = {
-    {"run", "run SCENARIO…", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
+    {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
 };
@@ -27,7 +27,7 @@ int cli_fail(const struct err *e)
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: mailproof COMMAND [OPTION]… [SCENARIO]…\n"
+    fputs("Usage: mailproof COMMAND [OPTION]... [SCENARIO]...\n"
           "Proves, by running it, that a PostgreSQL-backed mail collector loses nothing.\n\n"
           "Commands:\n",
         out);

@@ -48,24 +48,30 @@ static bool list_scenarios(const char *tag, struct err *e)
     return ok;
 }
 
-static void list_verbs(void)
+static void print_params(const struct verb *v)
 {
     static const struct {
         unsigned flag;
         const char *name;
-    } params[] = {{PARAM_TARGET, "target"}, {PARAM_INSTANCE, "instance"}, {PARAM_FOR, "for"},
-        {PARAM_NEEDS_FOR, "for (must be given)"}};
+    } params[] = {{PARAM_TARGET, "target"}, {PARAM_INSTANCE, "instance"}, {PARAM_FOR, "for"}};
+    const char *separator = "; takes ";
 
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        if (!(v->params & params[i].flag))
+            continue;
+        printf("%s%s", separator, params[i].name);
+        separator = ", ";
+    }
+    if (v->params & PARAM_NEEDS_FOR)
+        fputs(" (must be given)", stdout);
+}
+
+static void list_verbs(void)
+{
     puts("\nFault verbs (all take at, every and until):");
     for (size_t i = 0; i < verb_count; i++) {
         printf("  %-20s %s", verbs[i].name, verbs[i].help);
-        const char *sep = "; takes ";
-        for (size_t p = 0; p < sizeof params / sizeof *params; p++) {
-            if (verbs[i].params & params[p].flag) {
-                printf("%s%s", sep, params[p].name);
-                sep = ", ";
-            }
-        }
+        print_params(&verbs[i]);
         fputc('\n', stdout);
     }
 }

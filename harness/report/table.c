@@ -70,15 +70,20 @@ static void print_collector(const struct report *r, FILE *out)
 
 static void print_invariants(const struct report *r, FILE *out)
 {
-    fprintf(out, "  invariants ");
+    enum { PER_ROW = 6 };
+    int shown = 0;
+
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (metrics[id].invariant && !isnan(value(r, id)))
-            fprintf(out, " %s %.0f%s", metrics[id].name, value(r, id),
-                r->result->broken[id] ? " BROKEN" : "");
+        if (!metrics[id].invariant || isnan(value(r, id)))
+            continue;
+        if (shown++ % PER_ROW == 0)
+            fprintf(out, "%s  %-11s", shown > 1 ? "\n" : "", shown > 1 ? "" : "invariants");
+        fprintf(out, " %s %.0f%s ", metrics[id].name, value(r, id),
+            r->result->broken[id] ? " BROKEN" : "");
     }
     if (r->result->duplicate_bound > 0)
         fprintf(
-            out, " (of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
+            out, "(of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
     fputc('\n', out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
@@ -92,8 +97,10 @@ static void print_expectations(const struct report *r, FILE *out)
     for (size_t i = 0; i < r->scenario->expect_count; i++) {
         const struct expectation *x = &r->scenario->expect[i];
         const struct metric *m = metric_find(x->metric);
-        fprintf(out, "  expect      %s %s: %.6g %s, %s\n", x->metric, x->want, value(r, m->id),
-            metric_unit_name(m->unit), r->result->holds[i] ? "holds" : "DOES NOT HOLD");
+        const char *unit = metric_unit_name(m->unit);
+        fprintf(out, "  %-11s %s %s: %.6g%s%s, %s\n", i ? "" : "expect", x->metric, x->want,
+            value(r, m->id), *unit ? " " : "", unit,
+            r->result->holds[i] ? "holds" : "DOES NOT HOLD");
     }
     for (size_t i = 0; i < r->result->reason_count; i++)
         fprintf(out, "  because     %s\n", r->result->reasons[i]);
