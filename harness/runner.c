@@ -292,6 +292,9 @@ static bool join_load(struct run *r, struct err *e)
     r->ledger.txns = r->load.records;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
+    // A server that could not be started again has no backends and no answers.
+    if (!r->server.running)
+        return true;
     // A backend whose client is gone may still commit: only when all have ended
     // does the database know the outcome of what was in flight.
     while (!none) {

@@ -1,9 +1,13 @@
 #include "cli/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// What JSON's numbers carry without loss, as in a scenario file.
+#define SEED_MAX ((1ull << 53) - 1)
 
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN,
@@ -61,15 +65,16 @@ static const char *name_of(int id)
     return "?";
 }
 
-static bool parse_number(const char *name, const char *text, unsigned long long max,
-    unsigned long long *value, struct err *e)
+static bool parse_number(const char *name, const char *text, unsigned long long min,
+    unsigned long long max, unsigned long long *value, struct err *e)
 {
     char *end;
 
+    errno = 0;
     *value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || *value > max)
-        return err_set(
-            e, ERR_USAGE, "--%s takes a whole number from 0 to %llu, not '%s'", name, max, text);
+    if (*text < '0' || *text > '9' || *end || errno || *value < min || *value > max)
+        return err_set(e, ERR_USAGE, "--%s takes a whole number from %llu to %llu, not '%.40s'",
+            name, min, max, text);
     return true;
 }
 
@@ -87,7 +92,7 @@ static bool take(struct options *o, int id, const char *value, struct err *e)
                    "--postgres: this version starts its own server only: local, not '%.20s'",
                    value);
     case OPT_SEED:
-        if (!parse_number("seed", value, UINT64_MAX >> 1, &number, e))
+        if (!parse_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
         snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
         return true;
@@ -101,7 +106,7 @@ static bool take(struct options *o, int id, const char *value, struct err *e)
         o->tag = value;
         return true;
     case OPT_REPEAT:
-        if (!parse_number("repeat", value, 10000, &number, e))
+        if (!parse_number("repeat", value, 1, 10000, &number, e))
             return false;
         o->repeat = (int)number;
         return true;

@@ -7,6 +7,7 @@
 
 #include "cli/locate.h"
 #include "os/interrupt.h"
+#include "plan/plan.h"
 #include "runner.h"
 
 // What all runs together have come to.
@@ -24,6 +25,16 @@ static bool has_tag(const struct scenario *s, const char *tag)
     return tag == NULL;
 }
 
+// Some limits only show in the plan: how many tokens, faults that overlap.
+static bool plan_is_possible(const struct scenario *s, const char *path, struct err *e)
+{
+    struct plan plan = {0};
+    bool ok = plan_make(&plan, s, e) || err_prefix(e, "%s", path);
+
+    plan_fini(&plan);
+    return ok;
+}
+
 // All are validated before the first runs; those without the tag are left out.
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
     const struct options *o, struct err *e)
@@ -34,10 +45,14 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], &sets, e))
             return false;
-        if (has_tag(s, o->tag))
+        bool wanted = has_tag(s, o->tag);
+        bool ok = !wanted || plan_is_possible(s, paths->items[i], e);
+        if (ok && wanted)
             (*count)++;
         else
             scenario_fini(s);
+        if (!ok)
+            return false;
     }
     return *count > 0 || err_set(e, ERR_USAGE, "no scenario carries the tag '%s'", o->tag);
 }
