@@ -21,6 +21,7 @@ enum option_id {
     OPT_SEED,
     OPT_SET,
     OPT_OUT,
+    OPT_JUNIT,
     OPT_TAG,
     OPT_REPEAT,
     OPT_FAIL_FAST,
@@ -44,6 +45,7 @@ static const struct {
     {"set", "KEY.PATH=VALUE", OPT_SET, SCOPE_SCENARIO,
         "change the scenario; list items by number: load.0.for=1s"},
     {"out", "DIR", OPT_OUT, SCOPE_RUN, "where result folders go (default: results)"},
+    {"junit", "FILE", OPT_JUNIT, SCOPE_RUN, "write the results of all runs as JUnit XML"},
     {"tag", "TAG", OPT_TAG, SCOPE_RUN | SCOPE_LIST, "only scenarios that carry this tag"},
     {"repeat", "N", OPT_REPEAT, SCOPE_RUN, "run each scenario N times"},
     {"fail-fast", NULL, OPT_FAIL_FAST, SCOPE_RUN, "stop at the first scenario that does not pass"},
@@ -101,6 +103,9 @@ static bool take(struct options *o, int id, const char *value, struct err *e)
         return true;
     case OPT_OUT:
         o->out = value;
+        return true;
+    case OPT_JUNIT:
+        o->junit = value;
         return true;
     case OPT_TAG:
         o->tag = value;

@@ -10,6 +10,7 @@
 struct options {
     const char *collector; // a program and its arguments, split at blanks
     const char *out;
+    const char *junit;
     const char *tag;
     const char **sets; // owned array; the strings are argv's
     size_t set_count;

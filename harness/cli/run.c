@@ -8,12 +8,16 @@
 #include "cli/locate.h"
 #include "os/interrupt.h"
 #include "plan/plan.h"
+#include "report/report.h"
 #include "runner.h"
+
+#define SUITES_MAX (256u << 20)
 
 // What all runs together have come to.
 struct tally {
     int exit_code; // of the worst so far
     size_t runs, passed, skipped;
+    struct buf suites; // JUnit, of all runs
 };
 
 static bool has_tag(const struct scenario *s, const char *tag)
@@ -73,7 +77,12 @@ static int worse(int a, int b)
 static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
 {
     struct run_options how = {
-        .collector = o->collector, .out = o->out, .keep = o->keep, .quiet = o->quiet};
+        .collector = o->collector,
+        .out = o->out,
+        .keep = o->keep,
+        .quiet = o->quiet,
+        .suites = o->junit ? &t->suites : NULL,
+    };
     struct run_outcome outcome;
     struct err e = {0};
 
@@ -88,6 +97,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     }
     if (e.kind == ERR_SKIP) {
         t->skipped++;
+        report_junit_skipped(s->name, e.text, &t->suites);
         printf("%s: skipped: %s\n", s->name, e.text);
         return EXIT_OK;
     }
@@ -95,25 +105,54 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     return e.kind == ERR_INTERRUPTED ? EXIT_OK : e.kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
+static int run_each(
+    const struct scenario *scenarios, size_t count, const struct options *o, struct tally *t)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (int n = 0; n < o->repeat; n++) {
+            int code = run_one(&scenarios[i], o, t);
+            if (code == EXIT_USAGE)
+                return EXIT_USAGE;
+            t->exit_code = worse(t->exit_code, code);
+            if (interrupt_signal())
+                return EXIT_SIGNAL + interrupt_signal();
+            if (o->fail_fast && code != EXIT_OK)
+                return t->exit_code;
+        }
+    }
+    return t->skipped == t->runs ? EXIT_SKIPPED : t->exit_code;
+}
+
+static bool write_junit(const char *path, const struct buf *suites, struct err *e)
+{
+    struct buf document;
+
+    buf_init(&document, SUITES_MAX + 1000);
+    FILE *file = fopen(path, "we");
+    bool ok = (file || err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path)) &&
+              (report_junit_document(suites, &document) ||
+                  err_set(e, ERR_INTERNAL, "--junit: too many runs for one file"));
+    if (ok && fwrite(document.data, document.len, 1, file) != 1)
+        ok = err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path);
+    if (file && fclose(file) != 0 && ok)
+        ok = err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path);
+    buf_fini(&document);
+    return ok;
+}
+
 static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
 {
     struct tally t = {0};
-    bool go_on = true;
+    struct err e;
 
-    for (size_t i = 0; i < count && go_on; i++) {
-        for (int n = 0; n < o->repeat && go_on; n++) {
-            int code = run_one(&scenarios[i], o, &t);
-            if (code == EXIT_USAGE)
-                return EXIT_USAGE;
-            t.exit_code = worse(t.exit_code, code);
-            if (interrupt_signal())
-                return EXIT_SIGNAL + interrupt_signal();
-            go_on = !(o->fail_fast && code != EXIT_OK);
-        }
-    }
+    buf_init(&t.suites, SUITES_MAX);
+    int code = run_each(scenarios, count, o, &t);
     if (t.runs > 1)
         printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
-    return t.skipped == t.runs ? EXIT_SKIPPED : t.exit_code;
+    if (o->junit && !write_junit(o->junit, &t.suites, &e))
+        code = cli_fail(&e);
+    buf_fini(&t.suites);
+    return code;
 }
 
 int cli_run(const struct options *o)

@@ -51,6 +51,8 @@ static const struct {
     {"latency.hlog", latency_log},
     {"latency.from_intended.hgrm", hgrm_intended},
     {"latency.from_commit.hgrm", hgrm_commit},
+    {"junit.xml", report_junit},
+    {"summary.md", report_summary},
     {"result.json", report_result_json},
 };
 

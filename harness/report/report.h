@@ -27,3 +27,13 @@ MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 
 MUST_USE bool report_result_json(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_env_json(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_junit(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
+
+// --- several runs in one junit.xml ---------------------------------------------------
+
+// Appends the <testsuite> of a run, or of a scenario that was skipped; a document
+// is made of them at the end.
+MUST_USE bool report_junit_suite(const struct report *r, struct buf *out, struct err *e);
+bool report_junit_skipped(const char *scenario, const char *why, struct buf *out);
+MUST_USE bool report_junit_document(const struct buf *suites, struct buf *out);

@@ -10,7 +10,7 @@ grep -q '^backend-kill-storm: pass' "$place/out" || fail "no verdict"
 [ "$(number duplicated "$result")" = 0 ] || fail "duplicated"
 [ "$(number delivered "$result")" -gt 500 ] || fail "delivered too little"
 [ "$(number reconnects "$result")" -ge 10 ] || fail "the backend was not killed"
-for file in scenario.yaml env.json latency.hlog latency.from_intended.hgrm \
+for file in scenario.yaml env.json junit.xml summary.md latency.hlog latency.from_intended.hgrm \
     latency.from_commit.hgrm logs/server.log logs/collector-0.log; do
     [ -s "$(dirname "$result")/$file" ] || fail "no $file"
 done
@@ -22,6 +22,13 @@ expect_exit 0 run steady --set load.0.for=3s --set load.0.recovery=0.3 \
 result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"
 [ "$(number rolled_back "$result")" -gt 0 ] || fail "nothing was rolled back"
+
+# Several runs, one junit.xml for all of them.
+expect_exit 1 run steady bulk-insert --set load.0.for=1s --set 'expect.lost=> 5' \
+    --junit "$place/junit.xml"
+[ "$(grep -c '<testsuite ' "$place/junit.xml")" = 2 ] || fail "not two suites"
+[ "$(grep -c '<failure ' "$place/junit.xml")" = 2 ] || fail "not two failures"
+grep -q '^0 of 2 runs passed' "$place/out" || fail "no count of runs"
 
 # What cannot be true is missed or violated, and says so with its exit code.
 expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'

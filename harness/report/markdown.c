@@ -1,0 +1,92 @@
+// summary.md: the verdict as a CI shows it on the page of a job.
+#include "report/report.h"
+
+#include <math.h>
+
+static void number(struct buf *out, double value, const char *unit)
+{
+    if (isnan(value))
+        buf_append_str(out, "–");
+    else
+        buf_printf(out, "%.6g%s%s", value, *unit ? " " : "", unit);
+}
+
+static void latencies(const struct report *r, struct buf *out)
+{
+    static const struct {
+        const char *name;
+        enum metric_id first;
+    } rows[] = {
+        {"from the intended insert", METRIC_LATENCY_P50},
+        {"from the commit", METRIC_COMMIT_LATENCY_P50},
+    };
+
+    buf_append_str(out, "\n| latency, ms | p50 | p90 | p99 | p99.9 | max | mean |\n"
+                        "|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buf_printf(out, "| %s |", rows[i].name);
+        for (int k = 0; k < 6; k++) {
+            double value = r->result->values[(int)rows[i].first + k];
+            if (isnan(value))
+                buf_append_str(out, " – |");
+            else
+                buf_printf(out, " %.2f |", value);
+        }
+        buf_append_char(out, '\n');
+    }
+}
+
+static void invariants(const struct report *r, struct buf *out)
+{
+    buf_append_str(out, "\n| invariant | count | |\n|---|---|---|\n");
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!metrics[id].invariant || isnan(r->result->values[id]))
+            continue;
+        buf_printf(out, "| %s | %.0f | %s |\n", metrics[id].name, r->result->values[id],
+            r->result->broken[id] ? "**broken**" : "holds");
+    }
+}
+
+static void expectations(const struct report *r, struct buf *out)
+{
+    if (r->scenario->expect_count == 0)
+        return;
+    buf_append_str(out, "\n| expected | got | |\n|---|---|---|\n");
+    for (size_t i = 0; i < r->scenario->expect_count; i++) {
+        const struct expectation *x = &r->scenario->expect[i];
+        const struct metric *m = metric_find(x->metric);
+        buf_printf(out, "| `%s %s` | ", x->metric, x->want);
+        number(out, r->result->values[m->id], metric_unit_name(m->unit));
+        buf_printf(out, " | %s |\n", r->result->holds[i] ? "holds" : "**does not hold**");
+    }
+}
+
+static void examples(const struct report *r, struct buf *out)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct finding *f = &r->result->findings[id];
+        for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)
+            buf_printf(out, "%s- %s: %s\n", i ? "" : "\n", metrics[id].name, f->examples[i]);
+    }
+}
+
+bool report_summary(const struct report *r, struct buf *out, struct err *e)
+{
+    const double *v = r->result->values;
+
+    buf_printf(out, "## %s: %s\n\n%s\n", r->scenario->name, verdict_name(r->result->verdict),
+        r->scenario->summary);
+    for (size_t i = 0; i < r->result->reason_count; i++)
+        buf_printf(out, "\n- because %s\n", r->result->reasons[i]);
+    if (r->input->gave_up)
+        buf_printf(out, "\n- because %s\n", r->input->gave_up);
+    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered; %zu faults; %s.\n",
+        v[METRIC_COMMITTED], v[METRIC_EXPECTED], v[METRIC_DELIVERED], r->ledger->fault_count,
+        r->proof->verdict);
+    invariants(r, out);
+    examples(r, out);
+    expectations(r, out);
+    latencies(r, out);
+    return buf_printf(out, "\nRepeat: `mailproof run %s`\n", r->folder->path) ||
+           err_set(e, ERR_INTERNAL, "summary.md would be too long");
+}
