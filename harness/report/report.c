@@ -53,6 +53,7 @@ static const struct {
     {"latency.from_commit.hgrm", hgrm_commit},
     {"junit.xml", report_junit},
     {"summary.md", report_summary},
+    {"report.html", report_html},
     {"result.json", report_result_json},
 };
 

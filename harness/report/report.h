@@ -28,6 +28,7 @@ MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 MUST_USE bool report_result_json(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_env_json(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_junit(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_html(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
 
 // --- several runs in one junit.xml ---------------------------------------------------

@@ -1,0 +1,27 @@
+// The run as it went: figures per interval of time, for charts and tables.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ledger/ledger.h"
+
+struct series_point {
+    int64_t at_ns;                 // the interval's start, since the start of the load
+    uint32_t offered;              // tokens that the plan intended in it
+    uint32_t achieved;             // acknowledged in it
+    uint32_t delivered;            // read in it, first deliveries
+    int64_t backlog;               // acknowledged and not yet read, at its end
+    double p50_ms, p99_ms, max_ms; // from the intended insert, by the time of reading; NAN: none
+};
+
+struct series {
+    struct series_point *points; // owned
+    size_t count;
+    int64_t step_ns;
+};
+
+// About 250 intervals, none shorter than 100 ms.
+MUST_USE bool series_make(struct series *s, const struct ledger *l, struct err *e);
+void series_fini(struct series *s);
