@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The report, opened in a real browser, shows the figures of result.json.
+# shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)

@@ -1,0 +1,205 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/workdir.h"
+
+static const uid_t ourselves = (uid_t)-1;
+
+static void a_run_collects_output(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"printf", "one\\ntwo\\n\\n", NULL};
+    char text[64];
+    struct err e;
+
+    assert_true(process_run(argv, ourselves, 0, text, sizeof text, &e));
+    assert_string_equal(text, "one\ntwo");
+}
+
+static void output_that_does_not_fit_is_cut(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"seq", "100000", NULL};
+    char text[8];
+    struct err e;
+
+    assert_true(process_run(argv, ourselves, 0, text, sizeof text, &e));
+    assert_string_equal(text, "1\n2\n3\n4");
+}
+
+static void a_failing_run_says_why(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"ls", "/no/such/folder", NULL};
+    char text[200];
+    struct err e;
+
+    assert_false(process_run(argv, ourselves, 0, text, sizeof text, &e));
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    assert_non_null(strstr(e.text, "/no/such/folder"));
+}
+
+static void a_missing_program_is_an_error_of_start(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"/no/such/program", NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err e;
+
+    spec.argv = argv;
+    assert_int_equal(process_start(&spec, &e), -1);
+    assert_non_null(strstr(e.text, "No such file or directory"));
+}
+
+static void a_stubborn_process_is_killed(void **state)
+{
+    (void)state;
+    const char *const argv[] = {
+        "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 9; done", NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err e;
+    int out[2];
+    char c;
+
+    assert_int_equal(pipe(out), 0);
+    spec.argv = argv;
+    spec.out = out[1];
+    pid_t pid = process_start(&spec, &e);
+    assert_true(pid > 0);
+    assert_int_equal(read(out[0], &c, 1), 1);
+    assert_true(process_alive(pid));
+    assert_int_equal(getpgid(pid), pid);
+    process_end(pid, SIGTERM, 10 * NS_PER_MS);
+    assert_false(process_alive(pid));
+    close(out[0]);
+    close(out[1]);
+}
+
+static void children_are_listed(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"sleep", "60", NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err e;
+    pid_t pids[64];
+    bool found = false;
+
+    spec.argv = argv;
+    pid_t pid = process_start(&spec, &e);
+    size_t count = process_children(getpid(), pids, 64);
+    for (size_t i = 0; i < count; i++)
+        found = found || pids[i] == pid;
+    process_end(pid, SIGKILL, CLOCK_NEVER / 2);
+    assert_true(found);
+}
+
+// --- workdir --------------------------------------------------------------------
+
+static char place[] = "/var/tmp/mp-os-test.XXXXXX";
+
+static int make_place(void **state)
+{
+    (void)state;
+    return mkdtemp(place) && setenv("MAILPROOF_TMPDIR", place, 1) == 0 ? 0 : -1;
+}
+
+static int remove_place(void **state)
+{
+    (void)state;
+    return workdir_remove_tree(place) ? 0 : -1;
+}
+
+static void a_locked_folder_stays_and_a_left_one_goes(void **state)
+{
+    (void)state;
+    struct workdir alive = WORKDIR_INIT, left = WORKDIR_INIT, next = WORKDIR_INIT;
+    char file[PATH_MAX];
+    struct err e;
+
+    assert_true(workdir_make(&alive, geteuid(), getegid(), &e));
+    assert_true(workdir_make(&left, geteuid(), getegid(), &e));
+    assert_true(path_join(file, left.path, "something", &e));
+    close(open(file, O_WRONLY | O_CREAT, 0600));
+    // What the kernel does for a mailproof that is killed.
+    close(left.lock);
+    assert_true(workdir_make(&next, geteuid(), getegid(), &e));
+    assert_true(path_exists(alive.path));
+    assert_false(path_exists(left.path));
+    workdir_remove(&alive);
+    workdir_remove(&next);
+    assert_false(path_exists(alive.path));
+    workdir_remove(&alive);
+}
+
+static void a_kept_folder_stays(void **state)
+{
+    (void)state;
+    struct workdir kept = WORKDIR_INIT, next = WORKDIR_INIT;
+    struct err e;
+
+    assert_true(workdir_make(&kept, geteuid(), getegid(), &e));
+    workdir_keep(&kept);
+    assert_true(workdir_make(&next, geteuid(), getegid(), &e));
+    assert_true(path_exists(kept.path));
+    workdir_remove(&next);
+}
+
+static void removing_does_not_follow_links(void **state)
+{
+    (void)state;
+    struct workdir w = WORKDIR_INIT;
+    char outside[PATH_MAX], link[PATH_MAX];
+    struct err e;
+
+    assert_true(path_join(outside, place, "outside/inner", &e));
+    assert_true(path_make(outside, &e));
+    assert_true(workdir_make(&w, geteuid(), getegid(), &e));
+    assert_true(path_join(link, w.path, "link", &e));
+    assert_int_equal(symlink(outside, link), 0);
+    workdir_remove(&w);
+    assert_true(path_exists(outside));
+}
+
+static void long_paths_are_refused(void **state)
+{
+    (void)state;
+    char longer[PATH_MAX], out[PATH_MAX];
+    struct err e;
+
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_false(path_join(out, longer, "b", &e));
+    assert_false(path_make(longer, &e));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_collects_output),
+        cmocka_unit_test(output_that_does_not_fit_is_cut),
+        cmocka_unit_test(a_failing_run_says_why),
+        cmocka_unit_test(a_missing_program_is_an_error_of_start),
+        cmocka_unit_test(a_stubborn_process_is_killed),
+        cmocka_unit_test(children_are_listed),
+        cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
+        cmocka_unit_test(a_kept_folder_stays),
+        cmocka_unit_test(removing_does_not_follow_links),
+        cmocka_unit_test(long_paths_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, make_place, remove_place);
+}
