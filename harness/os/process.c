@@ -73,10 +73,9 @@ static _Noreturn void child(const struct process_spec *spec, int report, pid_t p
             _exit(127);
     }
     if (spec->env)
-        execvpe(spec->argv[0], (char *const *)(uintptr_t)spec->argv,
-            (char *const *)(uintptr_t)spec->env);
+        execvpe(spec->argv[0], (char *const *)spec->argv, (char *const *)spec->env);
     else
-        execvp(spec->argv[0], (char *const *)(uintptr_t)spec->argv);
+        execvp(spec->argv[0], (char *const *)spec->argv);
 failed:;
     int reason = errno;
     ssize_t ignored = write(report, &reason, sizeof reason);

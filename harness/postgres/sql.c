@@ -10,7 +10,7 @@ static void trimmed(char *out, size_t size, const char *text)
     size_t used = 0;
 
     for (; *text && used + 1 < size; text++)
-        out[used++] = *text == '\n' ? ' ' : *text;
+        out[used++] = (char)(*text == '\n' ? ' ' : *text);
     while (used > 0 && isspace((unsigned char)out[used - 1]))
         used--;
     out[used] = '\0';

@@ -67,18 +67,21 @@ static json_t *series_of(const struct series *s)
 // the run would lie.
 static json_t *percentiles_of(const struct result *r)
 {
+    enum { STEPS_PER_NINE = 20 };
     json_t *list = json_array();
     const struct histogram *h = &r->from_intended;
+    int steps = h->total > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)h->total)) : -1;
 
-    for (double nines = 0; h->total > 0 && nines <= log10((double)h->total) + 0.05; nines += 0.05) {
+    for (int i = 0; i <= steps; i++) {
+        double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));
-        json_t *commit =
-            r->from_commit.total > 0
-                ? number((double)histogram_percentile(&r->from_commit, percentile) / 1e6)
-                : json_null();
-        json_array_append_new(list,
-            json_pack("{s:o, s:o, s:o}", "nines", number(nines), "from_intended",
-                number((double)histogram_percentile(h, percentile) / 1e6), "from_commit", commit));
+        bool acknowledged = r->from_commit.total > 0;
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o}", "nines", number(nines), "from_intended",
+                      number((double)histogram_percentile(h, percentile) / 1e6), "from_commit",
+                      number(acknowledged
+                                 ? (double)histogram_percentile(&r->from_commit, percentile) / 1e6
+                                 : NAN)));
     }
     return list;
 }

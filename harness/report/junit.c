@@ -23,7 +23,8 @@ static void append_escaped(struct buf *out, const char *text)
             break;
         default:
             // XML 1.0 knows no other control characters, not even escaped.
-            buf_append_char(out, (unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text);
+            buf_append_char(
+                out, (char)((unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text));
         }
     }
 }

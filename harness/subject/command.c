@@ -89,7 +89,7 @@ static bool make_env(struct command *c, const struct scenario *s, const char *co
     char hex[2 * COMMAND_KEY_LEN + 1];
     size_t count = 0;
 
-    for (int i = 0; i < COMMAND_KEY_LEN; i++)
+    for (size_t i = 0; i < COMMAND_KEY_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
     bool ok = copy_environment(c, &count) &&
               append(&c->env, &count, "MAILROOM_DATABASE_URL=%s", conninfo) &&
