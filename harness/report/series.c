@@ -76,6 +76,9 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     int64_t length_ns = l->drain_end_ns - l->start_ns;
     struct histogram h = {0};
 
+    // A collector that never came up ends the run before its load began.
+    if (length_ns < 0)
+        length_ns = 0;
     *s = (struct series){.step_ns = length_ns / POINTS};
     if (s->step_ns < step_min_ns)
         s->step_ns = step_min_ns;

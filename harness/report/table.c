@@ -78,8 +78,8 @@ static void print_invariants(const struct report *r, FILE *out)
             continue;
         if (shown++ % PER_ROW == 0)
             fprintf(out, "%s  %-11s", shown > 1 ? "\n" : "", shown > 1 ? "" : "invariants");
-        fprintf(out, " %s %.0f%s ", metrics[id].name, value(r, id),
-            r->result->broken[id] ? " BROKEN" : "");
+        fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
+            value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
     if (r->result->duplicate_bound > 0)
         fprintf(

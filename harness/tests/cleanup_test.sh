@@ -8,7 +8,7 @@
 wait_for() {
     local left=$(($1 * 20))
     shift
-    until "$@"; do
+    until "$@" 2>/dev/null; do
         left=$((left - 1))
         [ "$left" -gt 0 ] || fail "waited in vain for: $*"
         sleep 0.05

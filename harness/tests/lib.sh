@@ -21,15 +21,22 @@ fail() {
     exit 1
 }
 
-# expect_exit CODE COMMAND…: runs it, keeps its output in $place/out and err.
+# expect_exit CODE COMMAND…: runs it, keeps its output in $place/out and err. A
+# run that is inconclusive because this machine is too busy to keep the plan
+# says so, and is tried again: it proves nothing either way.
 expect_exit() {
-    local want=$1 got=0
+    local want=$1 got tries=5
     shift
-    "$@" >"$place/out" 2>"$place/err" || got=$?
-    if [ "$got" != "$want" ]; then
-        cat "$place/out" "$place/err" >&2
-        fail "exit code $got instead of $want: $*"
-    fi
+    while :; do
+        got=0
+        "$@" >"$place/out" 2>"$place/err" || got=$?
+        [ "$got" != "$want" ] || return 0
+        tries=$((tries - 1))
+        [ "$got" = 2 ] && [ "$tries" -gt 0 ] && grep -q 'the generator fell behind' "$place/out" ||
+            break
+    done
+    cat "$place/out" "$place/err" >&2
+    fail "exit code $got instead of $want: $*"
 }
 
 # number KEY FILE: an integer of a JSON file, by its (unique) key.
@@ -48,7 +55,8 @@ expect_nothing_left() {
     fi
 }
 
-# run SCENARIO OPTION…: with results in our place.
+# run SCENARIO OPTION…: with results in our place, and nothing expected of the
+# machine's speed unless a test says so.
 run() {
-    "$mailproof" run --quiet --out "$place/results" "$@"
+    "$mailproof" run --quiet --out "$place/results" --set 'expect={}' --set recovery_limit=30s "$@"
 }
