@@ -13,6 +13,8 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
         return "never sent";
     case TXN_COMMITTED:
         return "committed";
+    case TXN_NOT_NEEDED:
+        return "not needed";
     case TXN_ROLLED_BACK:
         return "rolled back";
     case TXN_UNKNOWN:
@@ -76,6 +78,8 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     switch (ledger_txn(l, token)->outcome) {
     case TXN_NOT_SENT:
         r->values[METRIC_GENERATOR_DROPPED]++;
+        return;
+    case TXN_NOT_NEEDED:
         return;
     case TXN_COMMITTED:
         r->values[METRIC_COMMITTED]++;

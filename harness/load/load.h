@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/stalls.h"
 #include "plan/plan.h"
 
 enum txn_outcome {
@@ -20,6 +21,7 @@ enum txn_outcome {
     TXN_ROLLED_BACK, // as planned, refused by the server, or died before its COMMIT was sent
     TXN_UNKNOWN,     // the connection died after the COMMIT was sent, or it was
                      // answered with a warning: the database must say
+    TXN_NOT_NEEDED,  // of a closed loop that was over before its turn
 };
 
 struct txn_record {
@@ -49,6 +51,7 @@ struct load_result {
     size_t refused;             // transactions the server answered with an error
     char refusal[256];          // the first such error
     double cpu_s;               // of the generator's thread
+    struct stalls stalls;       // of its loop
 };
 
 // Prepares what the plan needs to find in the database: active accounts for its

@@ -6,12 +6,15 @@
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng)
 {
+    double rows = (phase->rows_from + phase->rows_to) / 2.0;
+
     *a = (struct arrivals_source){
         .rng = rng,
         .kind = phase->arrivals,
-        .from = phase->rate_from / phase->rows_per_transaction,
-        .to = phase->rate_to / phase->rows_per_transaction,
+        .from = (phase->closed ? ARRIVALS_CLOSED_PER_S : phase->rate_from) / rows,
+        .to = (phase->closed ? ARRIVALS_CLOSED_PER_S : phase->rate_to) / rows,
         .seconds = (double)phase->for_ns / (double)NS_PER_S,
+        .phase = phase,
     };
     a->expected = (a->from + a->to) / 2 * a->seconds;
     a->position = a->kind == ARRIVALS_CONSTANT ? -0.5 : 0;
@@ -29,6 +32,16 @@ static double time_of(const struct arrivals_source *a, double y)
 
 bool arrivals_next(struct arrivals_source *a, int64_t *at_ns)
 {
+    if (a->kind == ARRIVALS_TRACE) {
+        if (a->taken == a->phase->trace_count)
+            return false;
+        *at_ns = a->phase->trace_ns[a->taken++];
+        return true;
+    }
+    if (a->phase->closed) {
+        *at_ns = 0;
+        return (double)a->taken++ < a->expected;
+    }
     a->position += a->kind == ARRIVALS_CONSTANT ? 1 : rng_exponential(&a->rng);
     if (a->position >= a->expected)
         return false;

@@ -5,7 +5,8 @@
 // cumulative rate; so a ramp is no special case. Constant arrivals stand at
 // 0.5, 1.5, 2.5 …: the first comes half a gap after the phase begins, and two
 // phases of one rate join without a seam. Poisson arrivals are the sums of
-// exponential gaps.
+// exponential gaps. A trace's times are taken as they are; a closed loop's
+// arrivals all stand at its phase's start, more of them than it can need.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,10 @@
 #include "plan/rng.h"
 #include "scenario/scenario.h"
 
+// What a closed loop is planned with, in tokens per second: beyond what one
+// server commits.
+#define ARRIVALS_CLOSED_PER_S 50000
+
 struct arrivals_source {
     struct rng rng;
     enum arrivals kind;
@@ -21,6 +26,8 @@ struct arrivals_source {
     double seconds;  // the phase's length
     double expected; // how many come in the phase, on average
     double position; // in rate time, of the one that came last
+    const struct load_phase *phase;
+    size_t taken; // of a trace's times
 };
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);

@@ -16,8 +16,12 @@ enum stream {
     STREAM_INELIGIBLE,
     STREAM_RECOVERY,
     STREAM_VARIANT,
+    STREAM_ROWS,
     STREAM_COUNT,
 };
+
+// Room for choices to come, so that they do not change the plans of old seeds.
+#define STREAMS_PER_PHASE 32
 
 struct maker {
     struct plan *plan;
@@ -44,7 +48,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
         m.phase = &s->load[i];
         m.phase_index = (uint8_t)i;
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
-            rng_init(&m.streams[stream], s->seed, i * STREAM_COUNT + stream);
+            rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
         ok = add_phase(&m, e);
         m.phase_start_ns += s->load[i].for_ns;
     }
@@ -84,14 +88,22 @@ static bool too_many_tokens(struct err *e)
         PLAN_TOKENS_MAX);
 }
 
+static double planned_tokens(const struct load_phase *phase)
+{
+    double rate = phase->closed ? ARRIVALS_CLOSED_PER_S : (phase->rate_from + phase->rate_to) / 2;
+
+    if (phase->arrivals == ARRIVALS_TRACE)
+        return (double)phase->trace_count * phase->rows_to;
+    return rate * ((double)phase->for_ns / 1e9);
+}
+
 // Refuses before any memory is taken; what chance adds is caught on the way.
 static bool check_size(const struct scenario *s, struct err *e)
 {
     double tokens = 0;
 
     for (size_t i = 0; i < s->load_count; i++)
-        tokens +=
-            (s->load[i].rate_from + s->load[i].rate_to) / 2 * ((double)s->load[i].for_ns / 1e9);
+        tokens += planned_tokens(&s->load[i]);
     return tokens <= PLAN_TOKENS_MAX || too_many_tokens(e);
 }
 
@@ -142,10 +154,17 @@ static enum token_kind draw_kind(struct maker *m)
     return recovery ? TOKEN_RECOVERY : TOKEN_ACTIVATION;
 }
 
+static size_t draw_rows(struct maker *m)
+{
+    uint64_t choice = (uint64_t)(m->phase->rows_to - m->phase->rows_from) + 1;
+
+    return (size_t)m->phase->rows_from + rng_below(&m->streams[STREAM_ROWS], choice);
+}
+
 static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
 {
     struct plan *p = m->plan;
-    size_t rows = (size_t)m->phase->rows_per_transaction;
+    size_t rows = draw_rows(m);
 
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);

@@ -33,7 +33,8 @@ static struct fixture *new_fixture(double rate, int64_t for_ns, enum arrivals ar
         .rate_to = rate,
         .arrivals = arrivals,
         .connections = 8,
-        .rows_per_transaction = 1};
+        .rows_from = 1,
+        .rows_to = 1};
     f->s = (struct scenario){
         .name = "x", .seed = 1, .load = f->load, .load_count = 1, .faults = f->faults};
     return f;
@@ -106,7 +107,7 @@ static void rows_share_the_rate(void **state)
     struct fixture *f = new_fixture(1000, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
     (void)state;
-    f->load[0].rows_per_transaction = 100;
+    f->load[0].rows_from = f->load[0].rows_to = 100;
     make(f);
     assert_int_equal(f->p.txn_count, 100);
     assert_int_equal(f->p.token_count, 10000);
@@ -320,7 +321,7 @@ static void prints_text(void **state)
     f->load[0].rollback = 1;
     f->load[1] = f->load[0];
     f->load[1].name = "two";
-    f->load[1].rows_per_transaction = 2;
+    f->load[1].rows_from = f->load[1].rows_to = 2;
     f->load[1].rollback = 0;
     f->load[1].hold_share = 1;
     f->load[1].hold_for_ns = 50 * NS_PER_MS;
@@ -406,6 +407,63 @@ static void small_numbers_are_even(void **state)
         within(counts[i], 1.0 / 3, 30000);
 }
 
+static void takes_recorded_times_as_they_are(void **state)
+{
+    static int64_t times[] = {0, 5, 5, 999999999};
+    struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_TRACE);
+
+    (void)state;
+    f->load[0].trace_ns = times;
+    f->load[0].trace_count = 4;
+    make(f);
+    assert_int_equal(f->p.txn_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(f->p.txns[i].at_ns, times[i]);
+    drop(f);
+}
+
+static void draws_rows_from_the_whole_range(void **state)
+{
+    struct fixture *f = new_fixture(5000, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+    size_t counts[8] = {0};
+
+    (void)state;
+    f->load[0].rows_from = 2;
+    f->load[0].rows_to = 6;
+    make(f);
+    // The rate counts tokens: 50,000 of them, in transactions of four on average.
+    assert_int_equal(f->p.txn_count, 12500);
+    for (size_t i = 0; i < f->p.txn_count; i++) {
+        assert_in_range(f->p.txns[i].rows, 2, 6);
+        counts[f->p.txns[i].rows]++;
+    }
+    for (size_t rows = 2; rows <= 6; rows++)
+        assert_in_range(counts[rows], 2300, 2700);
+    drop(f);
+}
+
+static void plans_more_than_a_closed_loop_can_need(void **state)
+{
+    struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_POISSON);
+    struct buf out;
+
+    (void)state;
+    f->load[0].closed = true;
+    f->load[1] = f->load[0];
+    f->s.load_count = 2;
+    print(f, &out, false);
+    assert_int_equal(f->p.txn_count, 100000);
+    assert_int_equal(f->p.txns[49999].at_ns, 0);
+    assert_int_equal(f->p.txns[50000].at_ns, NS_PER_S);
+    // A head and one line for each phase.
+    size_t lines = 0;
+    for (const char *c = buf_str(&out); *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    buf_fini(&out);
+    drop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +481,9 @@ int main(void)
         cmocka_unit_test(a_full_buffer_is_noticed),
         cmocka_unit_test(the_generator_is_the_published_one),
         cmocka_unit_test(small_numbers_are_even),
+        cmocka_unit_test(takes_recorded_times_as_they_are),
+        cmocka_unit_test(draws_rows_from_the_whole_range),
+        cmocka_unit_test(plans_more_than_a_closed_loop_can_need),
     };
     return cmocka_run_group_tests_name("harness.plan", tests, NULL, NULL);
 }

@@ -16,6 +16,18 @@ struct printer {
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
+// The transaction to print after this one. Of a closed loop only the first is
+// printed: what the others are is planned, but not when, nor how many.
+static size_t after(const struct printer *pr, size_t txn)
+{
+    const struct plan *p = pr->plan;
+    uint8_t phase = p->txns[txn++].phase;
+
+    while (pr->scenario->load[phase].closed && txn < p->txn_count && p->txns[txn].phase == phase)
+        txn++;
+    return txn;
+}
+
 // A fault that falls on the moment of an insert is printed first, as it is run.
 static bool print_merged(struct printer *pr)
 {
@@ -29,7 +41,7 @@ static bool print_merged(struct printer *pr)
             pr->fault(pr, &p->faults[f++]);
         } else {
             pr->txn(pr, &p->txns[t], t);
-            t++;
+            t = after(pr, t);
         }
         pr->first = false;
     }
@@ -71,6 +83,9 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
     print_kinds(pr, t);
+    if (phase->closed)
+        buf_printf(pr->out, "  and on, as fast as %d connections can, for %g s", phase->connections,
+            (double)phase->for_ns / 1e9);
     if (t->flags & TXN_HOLD)
         buf_printf(pr->out, "  held %g s", (double)phase->hold_for_ns / 1e9);
     if (t->flags & TXN_ROLLBACK)
@@ -121,16 +136,20 @@ static void put_json(struct printer *pr, json_t *value)
 static void put_json_txn(struct printer *pr, const struct plan_txn *t, size_t index)
 {
     const uint8_t *kinds = pr->plan->kinds + t->first_token;
+    const struct load_phase *phase = &pr->scenario->load[t->phase];
     json_t *names = json_array();
 
     for (size_t i = 0; i < t->rows; i++)
         json_array_append_new(names, json_string(token_kind_name(kinds[i])));
-    put_json(pr,
-        json_pack("{s:I, s:s, s:I, s:s, s:I, s:o, s:I, s:b}", "at_ns", (json_int_t)t->at_ns, "what",
-            "insert", "txn", (json_int_t)index, "phase", pr->scenario->load[t->phase].name,
-            "first_token", (json_int_t)t->first_token, "tokens", names, "held_ns",
-            (json_int_t)(t->flags & TXN_HOLD ? pr->scenario->load[t->phase].hold_for_ns : 0),
-            "rollback", (t->flags & TXN_ROLLBACK) != 0));
+    json_t *txn = json_pack("{s:I, s:s, s:I, s:s, s:I, s:o, s:I, s:b}", "at_ns",
+        (json_int_t)t->at_ns, "what", "insert", "txn", (json_int_t)index, "phase", phase->name,
+        "first_token", (json_int_t)t->first_token, "tokens", names, "held_ns",
+        (json_int_t)(t->flags & TXN_HOLD ? phase->hold_for_ns : 0), "rollback",
+        (t->flags & TXN_ROLLBACK) != 0);
+
+    if (txn && phase->closed)
+        json_object_set_new(txn, "closed_loop", json_true());
+    put_json(pr, txn);
 }
 
 static void put_json_fault(struct printer *pr, const struct plan_fault *f)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/paths.h"
+#include "scenario/trace.h"
 
 #define FILE_MAX (256u << 20)
 
@@ -39,6 +40,21 @@ static bool write_scenario(const struct folder *f, const struct scenario *s, str
     bool ok = (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long")) &&
               folder_write(f, "scenario.yaml", &yaml, e);
     buf_fini(&yaml);
+    return ok;
+}
+
+// Recorded arrivals go along, so that the folder alone repeats the run.
+static bool write_traces(const struct folder *f, const struct scenario *s, struct err *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < s->load_count; i++) {
+        struct buf times;
+        buf_init(&times, FILE_MAX * 2);
+        ok = !s->load[i].file ||
+             (trace_write(&s->load[i], &times) && folder_write(f, s->load[i].file, &times, e));
+        buf_fini(&times);
+    }
     return ok;
 }
 
@@ -75,7 +91,7 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
     *f = (struct folder){0};
     return path_join(parent, out, s->name, e) && path_make(parent, e) &&
            make_unique(f, parent, s, e) && path_join(f->logs, f->path, "logs", e) &&
-           path_make(f->logs, e) && write_scenario(f, s, e);
+           path_make(f->logs, e) && write_scenario(f, s, e) && write_traces(f, s, e);
 }
 
 bool folder_link_latest(const struct folder *f, struct err *e)

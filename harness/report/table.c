@@ -18,14 +18,20 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_DELIVERED));
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
-    fprintf(out, "\n  rate        %.1f/s offered, %.1f/s achieved, %.1f/s delivered\n",
-        value(r, METRIC_RATE_OFFERED), value(r, METRIC_RATE_ACHIEVED),
+    fprintf(out, "\n  rate        ");
+    if (isnan(value(r, METRIC_RATE_OFFERED)))
+        fprintf(out, "closed loop (as fast as the connections can), ");
+    else
+        fprintf(out, "%.1f/s offered, ", value(r, METRIC_RATE_OFFERED));
+    fprintf(out, "%.1f/s achieved, %.1f/s delivered\n", value(r, METRIC_RATE_ACHIEVED),
         value(r, METRIC_RATE_DELIVERED));
 }
 
 static void print_latency_row(
     const struct report *r, FILE *out, const char *name, enum metric_id first)
 {
+    if (isnan(value(r, first)))
+        return;
     fprintf(out, "  %-28s", name);
     for (int i = 0; i < 6; i++)
         fprintf(out, " %9.2f", value(r, (enum metric_id)((int)first + i)));
@@ -34,7 +40,7 @@ static void print_latency_row(
 
 static void print_latencies(const struct report *r, FILE *out)
 {
-    if (isnan(value(r, METRIC_LATENCY_P50)))
+    if (isnan(value(r, METRIC_LATENCY_P50)) && isnan(value(r, METRIC_COMMIT_LATENCY_P50)))
         return;
     fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s\n", "latency in ms", "p50", "p90", "p99", "p99.9",
         "max", "mean");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scenario/trace.h"
 #include "scenario/units.h"
 
 #define PHASES_MAX 100 // a phase's number fits a byte in the plan
@@ -14,7 +15,8 @@ static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
-static bool check_load(struct scenario *s, const struct node *load, struct err *e);
+static bool check_load(
+    struct scenario *s, const struct node *load, const char *path, struct err *e);
 static bool check_fault(
     const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e);
 
@@ -23,7 +25,7 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
     const struct node *faults = node_child(root, "faults");
 
     if (!check_name(s, root, path, e) || !check_postgres(s, root, e) ||
-        !check_collector(s, root, e) || !check_load(s, node_child(root, "load"), e))
+        !check_collector(s, root, e) || !check_load(s, node_child(root, "load"), path, e))
         return false;
     for (size_t i = 0; i < s->fault_count; i++)
         if (!check_fault(s, &s->faults[i], node_item(faults, i), e))
@@ -158,7 +160,30 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
     return true;
 }
 
-static bool check_load(struct scenario *s, const struct node *load, struct err *e)
+// A rate, or recorded times; a closed loop has neither.
+static bool check_arrivals(
+    struct load_phase *phase, const struct node *n, const char *path, struct err *e)
+{
+    const struct node *rate = node_child(n, "rate"), *file = node_child(n, "file");
+    const struct node *arrivals = node_child(n, "arrivals");
+
+    if (phase->arrivals != ARRIVALS_TRACE && file)
+        return node_key_err(file, e, "'file' belongs to arrivals: trace");
+    if (phase->arrivals != ARRIVALS_TRACE && !rate)
+        return node_err(n, e, "'rate' is missing: intended tokens per second, such as 200/s");
+    if (phase->closed && arrivals)
+        return node_key_err(arrivals, e, "'arrivals' says nothing at rate: max, a closed loop");
+    if (phase->arrivals != ARRIVALS_TRACE)
+        return true;
+    if (rate)
+        return node_key_err(rate, e, "'rate' says nothing at arrivals: trace; the file has it");
+    if (!file)
+        return node_err(n, e, "'file' is missing: the recorded times, one per line");
+    struct err why;
+    return trace_read(phase, path, &why) || node_err(file, e, "%s", why.text);
+}
+
+static bool check_load(struct scenario *s, const struct node *load, const char *path, struct err *e)
 {
     if (s->load_count == 0)
         return node_err(load, e, "there should be at least one phase");
@@ -166,7 +191,8 @@ static bool check_load(struct scenario *s, const struct node *load, struct err *
         return node_err(load, e, "there should be at most %d phases", PHASES_MAX);
     for (size_t i = 0; i < s->load_count; i++) {
         const struct node *n = node_item(load, i);
-        if (!name_phase(&s->load[i], i, e) || !check_phase(&s->load[i], n, e))
+        if (!name_phase(&s->load[i], i, e) || !check_phase(&s->load[i], n, e) ||
+            !check_arrivals(&s->load[i], n, path, e))
             return false;
         const struct node *name = node_child(n, "name");
         if (!want_name(name ? name : n, s->load[i].name, e))

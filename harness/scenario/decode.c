@@ -178,9 +178,6 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
         *value = word->value;
         return true;
     }
-    if (strstr(n->text, ".."))
-        return node_err(
-            n, e, "'%s': ranges cannot be used in this version; write one number", n->text);
     if (!units_count(n->text, value, e))
         return node_err_here(n, e);
     if (*value < f->min || *value > f->max)
@@ -221,6 +218,23 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     return *share <= 1 || node_err(n, e, "'%s' should be a share between 0 and 1", n->text);
 }
 
+static bool decode_range(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    int64_t from, to;
+    int *range = slot;
+
+    if (!decode_want_scalar(n, e))
+        return false;
+    if (!units_range(n->text, &from, &to, e))
+        return node_err_here(n, e);
+    if (from < f->min || to > f->max || from > to)
+        return node_err(n, e, "'%s' should lie between %lld and %lld%s", n->text, (long long)f->min,
+            (long long)f->max, from > to ? ", the smaller number first" : "");
+    range[0] = (int)from;
+    range[1] = (int)to;
+    return true;
+}
+
 static bool decode_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     const struct word *word;
@@ -228,6 +242,8 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
 
     if (!decode_want_scalar(n, e) || !find_word(f, n, &word, e))
         return false;
+    if (word)
+        return *(bool *)(rate + 2) = true;
     if (!units_rate(n->text, &rate[0], &rate[1], e))
         return node_err_here(n, e);
     if (rate[0] > (double)f->max || rate[1] > (double)f->max)
@@ -344,6 +360,7 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_SEED] = decode_seed,
         [FIELD_SHARE] = decode_share,
         [FIELD_RATE] = decode_rate,
+        [FIELD_RANGE] = decode_range,
         [FIELD_DURATION] = decode_duration,
         [FIELD_VERB] = decode_verb,
         [FIELD_SETTINGS] = decode_settings,

@@ -21,6 +21,8 @@
 #define NEIGHBOURS(type, a, b, a_type)                                                             \
     static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(a_type), #b)
 NEIGHBOURS(struct load_phase, rate_from, rate_to, double);
+NEIGHBOURS(struct load_phase, rate_to, closed, double);
+NEIGHBOURS(struct load_phase, rows_from, rows_to, int);
 NEIGHBOURS(struct scenario, load, load_count, void *);
 NEIGHBOURS(struct scenario, faults, fault_count, void *);
 NEIGHBOURS(struct scenario, allow, allow_count, void *);
@@ -63,14 +65,11 @@ static const struct word layouts[] = {
 static const struct word arrivals[] = {
     {"constant", ARRIVALS_CONSTANT, NULL},
     {"poisson", ARRIVALS_POISSON, NULL},
-    {"trace", 2, "arrivals cannot be read from a file in this version; use constant or poisson"},
+    {"trace", ARRIVALS_TRACE, NULL},
     {0},
 };
 
-static const struct word rates[] = {
-    {"max", 0, "a closed loop cannot be run in this version; write a rate such as 200/s"},
-    {0},
-};
+static const struct word rates[] = {{"max", 1, NULL}, {0}};
 
 static const struct word targets[] = {
     {"collector", TARGET_COLLECTOR, NULL},
@@ -128,18 +127,36 @@ static const struct field hold_fields[] = {
 
 static const struct table hold_table = TABLE(hold_fields, struct load_phase);
 
+static bool has_rate(const void *phase)
+{
+    return ((const struct load_phase *)phase)->arrivals != ARRIVALS_TRACE;
+}
+
+static bool has_file(const void *phase)
+{
+    return !has_rate(phase);
+}
+
+static bool has_arrivals(const void *phase)
+{
+    return !((const struct load_phase *)phase)->closed;
+}
+
 static const struct field load_fields[] = {
     {"name", FIELD_STRING, PHASE(name), .optional = true, .help = "the phase's name"},
     {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = 24 * HOUR,
         .help = "how long it lasts"},
-    {"rate", FIELD_RATE, PHASE(rate_from), .min = 0, .max = 1000000, .words = rates,
-        .help = "intended tokens per second: 200/s, or a ramp 100/s..2000/s"},
+    {"rate", FIELD_RATE, PHASE(rate_from), .optional = true, .min = 0, .max = 1000000,
+        .words = rates, .written = has_rate,
+        .help = "intended tokens per second: 200/s, a ramp 100/s..2000/s, or max (closed loop)"},
     {"arrivals", FIELD_WORD, PHASE(arrivals), .fallback = "poisson", .words = arrivals,
-        .help = "how transactions are spaced: constant or poisson"},
+        .written = has_arrivals, .help = "how transactions are spaced: constant, poisson or trace"},
+    {"file", FIELD_STRING, PHASE(file), .optional = true, .written = has_file,
+        .help = "a trace: seconds from the phase's start, one per line"},
     {"connections", FIELD_INT, PHASE(connections), .fallback = "8", .min = 1, .max = 500,
         .help = "how many connections insert"},
-    {"rows_per_transaction", FIELD_INT, PHASE(rows_per_transaction), .fallback = "1", .min = 1,
-        .max = 1000, .help = "tokens in one transaction"},
+    {"rows_per_transaction", FIELD_RANGE, PHASE(rows_from), .fallback = "1", .min = 1, .max = 1000,
+        .help = "tokens in one transaction: 10, or anything between 1..100"},
     {"recovery", FIELD_SHARE, PHASE(recovery), .fallback = "0",
         .help = "share of tokens that are password_recovery"},
     {"rollback", FIELD_SHARE, PHASE(rollback), .fallback = "0",

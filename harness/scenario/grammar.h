@@ -14,7 +14,8 @@ enum field_type {
     FIELD_INT,      // int, or one of `words`
     FIELD_SEED,     // uint64_t
     FIELD_SHARE,    // double, 0 to 1
-    FIELD_RATE,     // two doubles, from and to
+    FIELD_RATE,     // two doubles, from and to; or one of `words`: a bool behind them
+    FIELD_RANGE,    // two ints, from and to
     FIELD_DURATION, // int64_t ns, or one of `words`
     FIELD_VERB,     // const struct verb *
     FIELD_SETTINGS, // struct settings
@@ -43,8 +44,9 @@ struct field {
     int64_t min, max;         // of a number or a duration
     const struct word *words; // ends with a NULL name
     const struct table *table;
-    unsigned param; // of enum verb_param: only for verbs that take it
-    bool optional;  // no default either: absent leaves zero
+    unsigned param;                    // of enum verb_param: only for verbs that take it
+    bool (*written)(const void *item); // whether it has a value to write; NULL: always
+    bool optional;                     // no default either: absent leaves zero
     const char *help;
 };
 

@@ -84,6 +84,13 @@ static void free_settings(struct settings *settings)
     free(settings->items);
 }
 
+static void free_phase(struct load_phase *phase)
+{
+    free(phase->name);
+    free(phase->file);
+    free(phase->trace_ns);
+}
+
 void scenario_fini(struct scenario *s)
 {
     free(s->name);
@@ -94,7 +101,7 @@ void scenario_fini(struct scenario *s)
     free_strings(s->collector.command);
     free_settings(&s->collector.env);
     for (size_t i = 0; i < s->load_count; i++)
-        free(s->load[i].name);
+        free_phase(&s->load[i]);
     free(s->load);
     free(s->faults);
     for (size_t i = 0; i < s->allow_count; i++)

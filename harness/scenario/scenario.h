@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "scenario/verbs.h"
 
-enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON };
+enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
@@ -53,12 +53,16 @@ struct load_phase {
     int64_t for_ns;
     double rate_from; // intended tokens per second at the phase's start …
     double rate_to;   // … and at its end: a linear ramp between them
+    bool closed;      // rate: max: each connection inserts as soon as it can
     enum arrivals arrivals;
+    char *file;        // a trace's recorded times, as written; NULL
+    int64_t *trace_ns; // owned; read from it, counted from the phase's start
+    size_t trace_count;
     int connections;
-    int rows_per_transaction;
-    double recovery;   // share of tokens that are password_recovery
-    double rollback;   // share of transactions rolled back
-    double hold_share; // share of transactions kept open for hold_for_ns …
+    int rows_from, rows_to; // tokens in one transaction, any number between them
+    double recovery;        // share of tokens that are password_recovery
+    double rollback;        // share of transactions rolled back
+    double hold_share;      // share of transactions kept open for hold_for_ns …
     int64_t hold_for_ns;
     double ineligible; // share of tokens made expired, consumed or suspended
     double unsendable; // share of tokens that the wire cannot carry

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
+#include "scenario/trace.h"
 
 // The test works in a folder of its own, so that the place in an error is just
 // "x.yaml:LINE:COLUMN".
@@ -123,7 +124,7 @@ static void refuses_wrong_keys_and_values(void **state)
         {HEAD "load:\n  - fro: 20s\n    rate: 200/s\n",
             "x.yaml:4:5: load.0: 'fro' is not a key that is known here; did you mean 'for'?"},
         {HEAD "load:\n  - for: 20s\n", "x.yaml:4:5: load.0: 'rate' is missing: intended tokens per "
-                                       "second: 200/s, or a ramp 100/s..2000/s"},
+                                       "second, such as 200/s"},
         {HEAD "load: []\n", "x.yaml:3:7: load: there should be at least one phase"},
         {HEAD "load: 20s\n", "x.yaml:3:7: load: this should be a list: lines that begin with '- '"},
         {HEAD "load: [20s]\n", "x.yaml:3:8: load.0: this should be a map of keys and values"},
@@ -201,15 +202,6 @@ static void says_what_this_version_cannot_do(void **state)
         {HEAD LOAD "postgres: {standby: sync}\n",
             "x.yaml:6:21: postgres.standby: 'sync': standbys cannot be used in this version; use "
             "none"},
-        {HEAD "load:\n  - {for: 1s, rate: max}\n",
-            "x.yaml:4:21: load.0.rate: 'max': a closed loop cannot be run in this version; write a "
-            "rate such as 200/s"},
-        {HEAD "load:\n  - {for: 1s, rate: 1/s, arrivals: trace}\n",
-            "x.yaml:4:36: load.0.arrivals: 'trace': arrivals cannot be read from a file in this "
-            "version; use constant or poisson"},
-        {HEAD "load:\n  - {for: 1s, rate: 1/s, rows_per_transaction: 1..100}\n",
-            "x.yaml:4:48: load.0.rows_per_transaction: '1..100': ranges cannot be used in this "
-            "version; write one number"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: x, n: 1}\n",
             "x.yaml:7:18: faults.0.do: 'cut-at' cannot be done in this version"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: kill-server, through: kernel}\n",
@@ -247,6 +239,19 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:4:37: load.0.hold_open: 'for' should be longer than 0s"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, name: a}\n  - {for: 1s, rate: 1/s, name: a}\n",
             "x.yaml:5:32: load.1.name: phase 0 is called 'a' too"},
+        {HEAD "load:\n  - {for: 1s}\n",
+            "x.yaml:4:5: load.0: 'rate' is missing: intended tokens per second, such as 200/s"},
+        {HEAD "load:\n  - {for: 1s, rate: max, arrivals: constant}\n",
+            "x.yaml:4:26: load.0: 'arrivals' says nothing at rate: max, a closed loop"},
+        {HEAD "load:\n  - {for: 1s, arrivals: trace, rate: 1/s, file: a.csv}\n",
+            "x.yaml:4:32: load.0: 'rate' says nothing at arrivals: trace; the file has it"},
+        {HEAD "load:\n  - {for: 1s, arrivals: trace}\n",
+            "x.yaml:4:5: load.0: 'file' is missing: the recorded times, one per line"},
+        {HEAD "load:\n  - {for: 1s, arrivals: trace, file: none.csv}\n",
+            "x.yaml:4:38: load.0.file: none.csv: No such file or directory"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, rows_per_transaction: 9..2}\n",
+            "x.yaml:4:48: load.0.rows_per_transaction: '9..2' should lie between 1 and 1000, the "
+            "smaller number first"},
         {HEAD LOAD "faults:\n  - {at: 21s, do: kill-server}\n",
             "x.yaml:7:10: faults.0.at: '21s' lies after the end of the load, which lasts 20s"},
         {HEAD LOAD "faults:\n  - {at: 1s, every: 1s, until: 30s, do: kill-server}\n",
@@ -366,7 +371,7 @@ static void fills_in_defaults(void **state)
     assert_string_equal(s.load[0].name, "phase-1");
     assert_int_equal(s.load[0].arrivals, ARRIVALS_POISSON);
     assert_int_equal(s.load[0].connections, 8);
-    assert_int_equal(s.load[0].rows_per_transaction, 1);
+    assert_int_equal(s.load[0].rows_to, 1);
     assert_int_equal(s.drain_ns, 10 * NS_PER_S);
     assert_int_equal(s.recovery_limit_ns, 5 * NS_PER_S);
     assert_int_equal(s.slack_ns, SLACK_AUTO);
@@ -401,13 +406,15 @@ static const char full[] =
     "    rate: 100/s..2000.5/s\n"
     "    arrivals: constant\n"
     "    connections: 3\n"
-    "    rows_per_transaction: 100\n"
+    "    rows_per_transaction: 1..100\n"
     "    recovery: 0.2\n"
     "    rollback: 0.02\n"
     "    hold_open: {share: 0.05, for: 50ms}\n"
     "    ineligible: 0.03\n"
     "    unsendable: 0.01\n"
     "  - {for: 10s, rate: 0/s}\n"
+    "  - {for: 10s, rate: max}\n"
+    "  - {name: again, for: 10s, arrivals: trace, file: recorded.csv}\n"
     "faults:\n"
     "  - {at: 1s, every: 300ms, until: 9s, do: terminate-backend, target: all}\n"
     "  - {at: 2s, every: 2s, do: pause-collector, instance: 1, for: 100ms}\n"
@@ -419,13 +426,21 @@ static const char full[] =
     "expect: {duplicated: \"= 0\", latency.p99: \"< 1s\", collector.cpu_s: \"<= 500ms\",\n"
     "  rate.delivered: \">= 100/s\"}\n";
 
+static const char recorded[] = "# seconds, what came\n0\n1.25,order\n\n9.999999999\r\n";
+
 static void reads_a_full_one(void **state)
 {
     struct scenario s;
 
     (void)state;
+    write_file("recorded.csv", recorded, strlen(recorded));
     write_file(FILE_NAME, full, strlen(full));
     load_good(&s, FILE_NAME, (struct overrides){0});
+    assert_true(s.load[0].rows_from == 1 && s.load[0].rows_to == 100);
+    assert_true(s.load[2].closed && !s.load[1].closed);
+    assert_int_equal(s.load[3].trace_count, 3);
+    assert_int_equal(s.load[3].trace_ns[1], 1250 * NS_PER_MS);
+    assert_string_equal(s.load[3].file, "arrivals-again.csv");
     assert_string_equal(s.summary, "Quotes \" and \\ and \xc3\xa4 survive.");
     assert_string_equal(s.tags[1], "quick");
     assert_int_equal(s.postgres.schema, 1);
@@ -442,7 +457,7 @@ static void reads_a_full_one(void **state)
     assert_string_equal(s.load[1].name, "phase-2");
     assert_int_equal(s.faults[0].target, TARGET_ALL);
     assert_int_equal(s.faults[0].until_ns, 9 * NS_PER_S);
-    assert_int_equal(s.faults[1].until_ns, 11500 * NS_PER_MS);
+    assert_int_equal(s.faults[1].until_ns, 31500 * NS_PER_MS);
     assert_int_equal(s.faults[1].instance, 1);
     assert_int_equal(s.faults[2].every_ns, 0);
     assert_int_equal(s.slack_ns, 70 * NS_PER_MS);
@@ -463,6 +478,14 @@ static void check_round_trip(const char *path)
     buf_init(&two, 100000);
     load_good(&first, path, (struct overrides){0});
     assert_true(scenario_write(&first, &one));
+    for (size_t i = 0; i < first.load_count; i++) {
+        struct buf times;
+        buf_init(&times, 1000);
+        assert_true(trace_write(&first.load[i], &times));
+        if (first.load[i].file)
+            write_file(first.load[i].file, times.data, times.len);
+        buf_fini(&times);
+    }
     write_file("scenario.yaml", one.data, one.len);
     load_good(&second, "scenario.yaml", (struct overrides){0});
     assert_true(scenario_write(&second, &two));
@@ -529,6 +552,8 @@ static int leave_folder(void **state)
     (void)state;
     unlink(FILE_NAME);
     unlink("scenario.yaml");
+    unlink("recorded.csv");
+    unlink("arrivals-again.csv");
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 

@@ -96,6 +96,22 @@ bool units_count(const char *text, int64_t *count, struct err *e)
     return true;
 }
 
+bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e)
+{
+    const char *dots = strstr(text, "..");
+    char first[20];
+
+    if (!dots) {
+        bool ok = units_count(text, from, e);
+        *to = *from;
+        return ok;
+    }
+    snprintf(first, sizeof first, "%.*s", (int)(dots - text), text);
+    if (units_count(first, from, e) && units_count(dots + 2, to, e))
+        return true;
+    return err_set(e, ERR_USAGE, "'%s' is no number such as 10 and no range such as 1..100", text);
+}
+
 bool units_number(const char *text, double *number, struct err *e)
 {
     struct decimal d;

@@ -17,6 +17,9 @@ MUST_USE bool units_duration(const char *text, int64_t *ns, struct err *e);
 // "42": digits only.
 MUST_USE bool units_count(const char *text, int64_t *count, struct err *e);
 
+// "10", or "1..100" for anything between the two.
+MUST_USE bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e);
+
 MUST_USE bool units_number(const char *text, double *number, struct err *e);
 
 // "200/s".

@@ -26,6 +26,8 @@ static bool is_written(const struct field *f, const void *base)
 
     if (f->type == FIELD_REFUSED)
         return false;
+    if (f->written && !f->written(base))
+        return false;
     if (f->param) {
         const struct fault_spec *fault = base;
         if (!(fault->verb->params & f->param))
@@ -158,8 +160,17 @@ static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
     return false;
 }
 
-static void write_rate(const double rate[2], struct buf *out)
+static void write_range(const int range[2], struct buf *out)
 {
+    buf_printf(out, " %d", range[0]);
+    if (range[1] != range[0])
+        buf_printf(out, "..%d", range[1]);
+}
+
+static void write_rate(const struct field *f, const double rate[2], struct buf *out)
+{
+    if (*(const bool *)(rate + 2) && write_as_word(f, 1, out))
+        return;
     buf_append_char(out, ' ');
     units_print_number(out, rate[0]);
     buf_append_str(out, "/s");
@@ -205,7 +216,10 @@ static void write_value(const struct field *f, const void *slot, struct buf *out
         units_print_number(out, *(const double *)slot);
         break;
     case FIELD_RATE:
-        write_rate(slot, out);
+        write_rate(f, slot, out);
+        break;
+    case FIELD_RANGE:
+        write_range(slot, out);
         break;
     case FIELD_VERB:
         buf_printf(out, " %s", (*(const struct verb *const *)slot)->name);

@@ -1,0 +1,217 @@
+#include "load/conn.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "load/txn.h"
+
+static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
+static const int64_t connect_limit_ns = 10 * NS_PER_S;
+
+static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
+{
+    return &l->config->plan->txns[c->txn];
+}
+
+// --- outcomes ----------------------------------------------------------------
+
+static void finish(struct load *l, struct conn *c, enum txn_outcome outcome, int64_t now)
+{
+    struct txn_record *r = &l->result->records[c->txn];
+
+    r->outcome = outcome;
+    r->ended_ns = now;
+    l->ended++;
+    if (outcome == TXN_COMMITTED) {
+        atomic_fetch_add(&l->progress->committed, 1);
+        atomic_fetch_add(&l->progress->tokens, txn_of(l, c)->rows);
+    } else if (!(txn_of(l, c)->flags & TXN_ROLLBACK)) {
+        atomic_fetch_add(&l->progress->failed, 1);
+    }
+    c->state = CONN_IDLE;
+}
+
+// Class 57 is an operator's intervention (terminated, cancelled, shutting
+// down): a fault's doing. Anything else says that the statements do not fit.
+static bool is_intervention(const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return !state || strncmp(state, "57", 2) == 0;
+}
+
+static void note_refusal(struct load *l, const PGresult *result)
+{
+    const char *text = PQresultErrorMessage(result);
+
+    if (l->result->refused++ == 0)
+        snprintf(
+            l->result->refusal, sizeof l->result->refusal, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+// The connection is gone: what it was doing is unknown if its COMMIT had left,
+// and otherwise has ended with it.
+void conn_close(struct load *l, struct conn *c, int64_t now)
+{
+    bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING;
+    bool unready = c->state == CONN_CONNECTING || c->state == CONN_PREPARING;
+    bool unknown = had_txn && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
+
+    if (had_txn)
+        finish(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
+    PQfinish(c->pg);
+    c->pg = NULL;
+    // At once after a death; a server that refuses is asked again a little later.
+    c->until_ns = unready ? now + reconnect_pause_ns : now;
+    c->state = CONN_DOWN;
+}
+
+// The answer to everything up to the Sync is in.
+static void answered(struct load *l, struct conn *c, int64_t now)
+{
+    const struct plan_txn *txn = txn_of(l, c);
+
+    if (c->failed) {
+        // A transaction block that failed ends with our COMMIT or not at all.
+        if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
+            finish(l, c, TXN_ROLLED_BACK, now);
+        else if (!txn_send_end(c->pg, txn))
+            conn_close(l, c, now);
+    } else if (!c->end_sent) {
+        c->state = CONN_HOLDING;
+        c->until_ns = now + l->config->scenario->load[txn->phase].hold_for_ns;
+    } else if (txn->flags & TXN_ROLLBACK) {
+        finish(l, c, TXN_ROLLED_BACK, now);
+    } else {
+        finish(l, c, c->warned ? TXN_UNKNOWN : TXN_COMMITTED, now);
+    }
+}
+
+// --- connecting --------------------------------------------------------------
+
+static void on_notice(void *arg, const PGresult *notice)
+{
+    struct conn *c = arg;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (severity && strcmp(severity, "WARNING") == 0)
+        c->warned = true;
+}
+
+void conn_open(struct load *l, struct conn *c, int64_t now)
+{
+    static const char *const keys[] = {"dbname", "application_name", NULL};
+    const char *values[] = {l->config->conninfo, "mailproof load", NULL};
+
+    c->state = CONN_CONNECTING;
+    c->until_ns = now + connect_limit_ns;
+    c->polling = PGRES_POLLING_WRITING;
+    c->pg = PQconnectStartParams(keys, values, 1);
+    if (!c->pg || PQstatus(c->pg) == CONNECTION_BAD)
+        conn_close(l, c, now);
+    else
+        PQsetNoticeReceiver(c->pg, on_notice, c);
+}
+
+static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
+{
+    c->polling = PQconnectPoll(c->pg);
+    if (c->polling == PGRES_POLLING_FAILED) {
+        conn_close(l, c, now);
+        return;
+    }
+    if (c->polling != PGRES_POLLING_OK)
+        return;
+    atomic_fetch_add(&l->progress->connects, 1);
+    c->state = CONN_PREPARING;
+    c->failed = false;
+    if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) || !txn_prepare_all(c->pg))
+        conn_close(l, c, now);
+}
+
+// --- answers -----------------------------------------------------------------
+
+static void take_error(struct load *l, struct conn *c, const PGresult *result)
+{
+    if (!is_intervention(result))
+        note_refusal(l, result);
+    c->failed = true;
+}
+
+static void take_results(struct load *l, struct conn *c, int64_t now)
+{
+    while (c->state == CONN_PREPARING || c->state == CONN_RUNNING) {
+        if (PQisBusy(c->pg))
+            return;
+        PGresult *result = PQgetResult(c->pg);
+        if (!result && PQstatus(c->pg) != CONNECTION_OK)
+            return;
+        ExecStatusType status = PQresultStatus(result);
+        if (result && status == PGRES_FATAL_ERROR)
+            take_error(l, c, result);
+        PQclear(result);
+        if (status != PGRES_PIPELINE_SYNC)
+            continue;
+        if (c->state == CONN_PREPARING)
+            c->state = CONN_IDLE;
+        else
+            answered(l, c, now);
+    }
+}
+
+void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
+{
+    if (c->state == CONN_CONNECTING) {
+        if (revents)
+            go_on_connecting(l, c, now);
+        else if (now >= c->until_ns)
+            conn_close(l, c, now);
+        return;
+    }
+    if (!c->pg || !revents)
+        return;
+    bool alive = !(revents & (POLLIN | POLLHUP | POLLERR)) || PQconsumeInput(c->pg);
+    alive = alive && PQflush(c->pg) >= 0;
+    // What arrived before the end is still an answer.
+    take_results(l, c, now);
+    if (c->pg && (!alive || PQstatus(c->pg) != CONNECTION_OK))
+        conn_close(l, c, now);
+}
+
+short conn_events(const struct conn *c)
+{
+    if (c->state == CONN_CONNECTING)
+        return c->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    // Costs no system call when nothing is left to send.
+    return PQflush(c->pg) == 1 ? POLLIN | POLLOUT : POLLIN;
+}
+
+// --- the plan's transactions -------------------------------------------------
+
+void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
+{
+    struct txn_record *r = &l->result->records[txn];
+
+    c->txn = txn;
+    c->state = CONN_RUNNING;
+    c->failed = c->warned = false;
+    c->end_sent = txn_ends_at_once(txn_of(l, c));
+    r->sent_ns = now;
+    r->commit_ns = c->end_sent ? now : 0;
+    atomic_fetch_add(&l->progress->sent, 1);
+    // The Sync at its end flushes; what the socket does not take now goes out
+    // when poll says so.
+    if (!txn_send(c->pg, l->config->plan, txn_of(l, c), &l->scratch))
+        conn_close(l, c, clock_now_ns());
+}
+
+void conn_end_hold(struct load *l, struct conn *c, int64_t now)
+{
+    c->end_sent = true;
+    c->state = CONN_RUNNING;
+    l->result->records[c->txn].commit_ns = now;
+    if (!txn_send_end(c->pg, txn_of(l, c)))
+        conn_close(l, c, clock_now_ns());
+}

@@ -1,0 +1,57 @@
+// One connection of the generator: a small state machine over non-blocking libpq
+// in pipeline mode. load.c decides what it does and when; here it is done, and
+// its outcome recorded.
+#pragma once
+
+#include "base/buf.h"
+#include "load/load.h"
+
+enum conn_state {
+    CONN_DOWN,       // to be opened at until_ns
+    CONN_CONNECTING, // until the handshake is over
+    CONN_PREPARING,
+    CONN_IDLE,
+    CONN_RUNNING, // waits for the answer to a Sync
+    CONN_HOLDING, // its transaction stays open until until_ns
+};
+
+struct conn {
+    PGconn *pg;
+    enum conn_state state;
+    int64_t until_ns; // DOWN: when to try again; CONNECTING: when to give up; HOLDING: its end
+    PostgresPollingStatusType polling;
+    size_t txn;
+    bool end_sent; // COMMIT or ROLLBACK has left
+    bool failed;   // the server refused a statement of it
+    bool warned;   // an answer came with a warning
+};
+
+struct load {
+    const struct load_config *config;
+    struct load_progress *progress;
+    struct load_result *result;
+    struct conn *conns;
+    size_t conn_count;
+    int64_t *phase_end_ns; // per phase, on the run's clock
+    size_t next;           // the first transaction that was not begun
+    size_t ended;          // how many have an outcome
+    struct buf scratch;
+};
+
+// DOWN, or dead: starts to connect.
+void conn_open(struct load *l, struct conn *c, int64_t now);
+
+// IDLE: sends a transaction.
+void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now);
+
+// HOLDING: sends its end.
+void conn_end_hold(struct load *l, struct conn *c, int64_t now);
+
+// Takes what poll(2) reported; now is when it did.
+void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
+
+// What poll(2) is to wait for on an open connection.
+short conn_events(const struct conn *c);
+
+// Gives it up; its transaction, if any, gets the outcome that is certain.
+void conn_close(struct load *l, struct conn *c, int64_t now);

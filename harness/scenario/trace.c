@@ -1,0 +1,87 @@
+#include "scenario/trace.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "scenario/units.h"
+
+static const size_t most = 20000000; // as many as a plan holds
+
+static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
+{
+    char path[PATH_MAX];
+    const char *slash = strrchr(scenario_path, '/');
+    int folder = slash && name[0] != '/' ? (int)(slash - scenario_path) + 1 : 0;
+
+    if (snprintf(path, sizeof path, "%.*s%s", folder, scenario_path, name) >= (int)sizeof path)
+        return err_set(e, ERR_USAGE, "the path is too long");
+    *file = fopen(path, "re");
+    return *file || err_sys(e, ERR_USAGE, "%s", path);
+}
+
+static bool add_time(struct load_phase *phase, size_t *cap, int64_t at_ns, struct err *e)
+{
+    if (phase->trace_count == *cap) {
+        size_t wanted = *cap ? *cap * 2 : 1024;
+        int64_t *more = realloc(phase->trace_ns, wanted * sizeof *more);
+        if (!more || phase->trace_count == most)
+            return err_set(e, ERR_USAGE, "the trace is too long");
+        phase->trace_ns = more;
+        *cap = wanted;
+    }
+    phase->trace_ns[phase->trace_count++] = at_ns;
+    return true;
+}
+
+static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t line, struct err *e)
+{
+    int64_t last_ns = phase->trace_count ? phase->trace_ns[phase->trace_count - 1] : 0;
+    int64_t at_ns;
+    char time[32];
+
+    text[strcspn(text, ",\r\n")] = '\0';
+    if (text[0] == '\0' || text[0] == '#')
+        return true;
+    // One reader for every number with a fraction: "1.25" is the duration 1.25s.
+    snprintf(time, sizeof time, "%.20ss", text);
+    if (!units_duration(time, &at_ns, e))
+        return err_set(e, ERR_USAGE, "line %zu: '%.40s' is no time in seconds", line, text);
+    if (at_ns < last_ns)
+        return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies before the time above it", line, text);
+    if (at_ns >= phase->for_ns)
+        return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies after the phase's end", line, text);
+    return add_time(phase, cap, at_ns, e);
+}
+
+bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
+{
+    FILE *file = NULL;
+    char *text = NULL, kept[96];
+    size_t size = 0, cap = 0, line = 0;
+
+    if (!open_file(&file, phase->file, scenario_path, e))
+        return false;
+    bool ok = true;
+    while (ok && getline(&text, &size, file) > 0)
+        ok = read_line(phase, &cap, text, ++line, e);
+    free(text);
+    fclose(file);
+    if (!ok)
+        return false;
+    snprintf(kept, sizeof kept, "arrivals-%.64s.csv", phase->name);
+    free(phase->file);
+    phase->file = strdup(kept);
+    return phase->file || err_set(e, ERR_SYSTEM, "out of memory");
+}
+
+bool trace_write(const struct load_phase *phase, struct buf *out)
+{
+    for (size_t i = 0; i < phase->trace_count; i++)
+        buf_printf(out, "%" PRId64 ".%09" PRId64 "\n", phase->trace_ns[i] / NS_PER_S,
+            phase->trace_ns[i] % NS_PER_S);
+    return !out->failed;
+}
