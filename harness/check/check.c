@@ -7,10 +7,6 @@
 
 #include "base/clock.h"
 
-// Beyond this the generator did not do what the plan says: the run then tells
-// nothing about the collector's speed.
-static const double lag_limit_ms = 100;
-
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
 {
     struct finding *f = &r->findings[id];
@@ -134,14 +130,7 @@ static void find_reasons(struct result *r, const struct ledger *l, const struct 
             bad->began_ns ? bad->evidence : "never begun");
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
         result_reason(r, "the history is empty: no committed token had to be delivered");
-    if (r->values[METRIC_GENERATOR_DROPPED] > 0 && !in->stopped_early && !in->gave_up)
-        result_reason(r, "the generator could not send %.0f tokens before the drain was over",
-            r->values[METRIC_GENERATOR_DROPPED]);
-    if (r->values[METRIC_GENERATOR_LAG_P99_MS] > lag_limit_ms)
-        result_reason(r,
-            "the generator fell behind: lag p99 %.0f ms (server or machine too slow "
-            "for this rate on these connections)",
-            r->values[METRIC_GENERATOR_LAG_P99_MS]);
+    check_gates(r, l, in);
     if (in->load->refused > 0)
         result_reason(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
@@ -177,7 +166,7 @@ bool check_ledger(
     r->recovery_ms = calloc(l->fault_count + 1, sizeof *r->recovery_ms);
     if (!r->holds || !r->recovery_ms || !histogram_init(&r->from_intended, highest_ns, e) ||
         !histogram_init(&r->from_commit, highest_ns, e) ||
-        !histogram_init(&r->lag, highest_ns, e)) {
+        !histogram_init(&r->lag, highest_ns, e) || !stages_make(&r->stages, l, e)) {
         result_fini(r);
         return err_set(e, ERR_INTERNAL, "out of memory for the result");
     }
@@ -197,6 +186,7 @@ void result_fini(struct result *r)
     histogram_fini(&r->from_intended);
     histogram_fini(&r->from_commit);
     histogram_fini(&r->lag);
+    stages_fini(&r->stages);
     *r = (struct result){0};
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "check/stages.h"
 #include "ledger/ledger.h"
 #include "measure/histogram.h"
 #include "scenario/metrics.h"
@@ -35,6 +36,7 @@ struct result {
     char reasons[REASONS_MAX][256];        // why it is inconclusive
     size_t reason_count;
     struct histogram from_intended, from_commit, lag; // ns
+    struct stages stages;
 };
 
 // What the ledger does not hold.
@@ -43,7 +45,9 @@ struct check_input {
     uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
     bool stopped_early;  // a signal ended the run before its plan was carried out
     const char *gave_up; // why the subject ended the run; NULL: it did not
-    bool still_draining; // lines were coming in until the end of the drain
+    const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
+    const char *cpu_users;              // who used the machine, for people; NULL: not sampled
+    bool still_draining;                // lines were coming in until the end of the drain
 };
 
 MUST_USE bool check_ledger(
@@ -65,6 +69,12 @@ void check_tokens(struct result *r, const struct ledger *l);    // tokens.c
 void check_lines(struct result *r, const struct ledger *l);     // lines.c
 void check_processes(struct result *r, const struct ledger *l); // lines.c
 void check_recovery(struct result *r, const struct ledger *l);  // recovery.c
+void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
+
+// An insert meant for a time at which the server was away, or its own connection
+// was cut, is late through no fault of the generator.
+bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
+
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // Fault-free nanoseconds between two times: outside of every fault window, which

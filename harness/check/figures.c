@@ -5,11 +5,9 @@
 
 #include "base/clock.h"
 
-// An insert planned for a time at which the server was away, or its own
-// connection was cut, is late through no fault of the generator.
 static const int64_t catch_up_ns = NS_PER_S;
 
-static bool generator_excused(const struct ledger *l, int64_t intended_ns)
+bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -21,11 +19,17 @@ static bool generator_excused(const struct ledger *l, int64_t intended_ns)
     return false;
 }
 
+static bool is_closed(const struct ledger *l, size_t phase)
+{
+    return l->scenario->load[phase].closed;
+}
+
 static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         int64_t intended_ns = l->start_ns + l->plan->txns[i].at_ns;
-        if (l->txns[i].sent_ns && !generator_excused(l, intended_ns))
+        if (l->txns[i].sent_ns && !is_closed(l, l->plan->txns[i].phase) &&
+            !check_generator_excused(l, intended_ns))
             histogram_record(&r->lag, l->txns[i].sent_ns - intended_ns);
     }
 }
@@ -37,7 +41,9 @@ static void record_latencies(struct result *r, const struct ledger *l)
         int64_t read_ns = ledger_read_ns(l, t);
         if (read_ns == CLOCK_NEVER || txn->sent_ns == 0)
             continue;
-        histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
+        // A closed loop intends no time, so that nothing can be counted from it.
+        if (stages_measurable(l, t))
+            histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
         // Read before the acknowledgement arrived: that took no time at all.
         if (txn->outcome == TXN_COMMITTED)
             histogram_record(
@@ -86,7 +92,12 @@ static void put_rates(struct result *r, const struct ledger *l)
 {
     double planned_s = (double)l->plan->load_ns / 1e9;
 
-    r->values[METRIC_RATE_OFFERED] = per_second((double)l->plan->token_count, planned_s, 0);
+    bool closed = false;
+
+    for (size_t i = 0; i < l->scenario->load_count; i++)
+        closed = closed || is_closed(l, i);
+    if (!closed)
+        r->values[METRIC_RATE_OFFERED] = per_second((double)l->plan->token_count, planned_s, 0);
     r->values[METRIC_RATE_ACHIEVED] =
         per_second(r->values[METRIC_COMMITTED], planned_s, last_commit_s(l));
     r->values[METRIC_RATE_DELIVERED] =

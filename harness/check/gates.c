@@ -1,0 +1,64 @@
+// Did the harness itself do what the plan says? A run whose generator fell
+// behind, or whose loops were not given the processor, is inconclusive: it tells
+// nothing about the collector. Every gate names its figure, its limit, and who
+// used the machine meanwhile.
+#include "check/check.h"
+
+#include "base/clock.h"
+
+static const double lag_limit_ms = 100;    // p99 of the inserts
+static const double sent_least = 0.99;     // share of the inserts sent before the load's end
+static const double stall_limit_ms = 1000; // one turn of a loop
+
+static const char *users(const struct check_input *in)
+{
+    return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "nobody sampled the machine";
+}
+
+// Of the inserts that no fault excuses, how many left before the load was over.
+static double sent_in_time(const struct ledger *l)
+{
+    int64_t end_ns = l->start_ns + l->plan->load_ns + NS_PER_S;
+    size_t planned = 0, sent = 0;
+
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
+        const struct txn_record *txn = &l->txns[i];
+        if (txn->outcome == TXN_NOT_NEEDED ||
+            check_generator_excused(l, l->start_ns + l->plan->txns[i].at_ns))
+            continue;
+        planned++;
+        sent += txn->sent_ns != 0 && txn->sent_ns <= end_ns;
+    }
+    return planned ? (double)sent / (double)planned : 1;
+}
+
+static void check_stalls(
+    struct result *r, const struct check_input *in, const char *whose, const struct stalls *s)
+{
+    double longest_ms = (double)s->longest_ns / 1e6;
+
+    if (longest_ms > stall_limit_ms)
+        result_reason(
+            r, "the harness's %s stood still for %.0f ms (%s)", whose, longest_ms, users(in));
+}
+
+void check_gates(struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    double sent = sent_in_time(l);
+    double lag_ms = r->values[METRIC_GENERATOR_LAG_P99_MS];
+
+    if (in->stopped_early || in->gave_up)
+        return;
+    if (r->values[METRIC_GENERATOR_DROPPED] > 0)
+        result_reason(r, "the generator could not send %.0f tokens before the drain was over (%s)",
+            r->values[METRIC_GENERATOR_DROPPED], users(in));
+    else if (sent < sent_least)
+        result_reason(r, "the generator sent only %.1f%% of its inserts within the load (%s)",
+            sent * 100, users(in));
+    if (lag_ms > lag_limit_ms)
+        result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)", lag_ms,
+            lag_limit_ms, users(in));
+    check_stalls(r, in, "generator", &in->load->stalls);
+    if (in->reader_stalls)
+        check_stalls(r, in, "reader", in->reader_stalls);
+}

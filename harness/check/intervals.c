@@ -1,0 +1,158 @@
+#include "check/intervals.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "check/stages.h"
+
+static const int64_t highest_ns = 60 * NS_PER_S;
+
+struct counts {
+    uint64_t intended, committed;
+    int64_t waiting; // committed that must be delivered, less the first deliveries
+};
+
+static bool must_be_delivered(const struct ledger *l, uint32_t token)
+{
+    enum token_kind kind = l->plan->kinds[token];
+
+    return ledger_committed(l, token) && !token_kind_ineligible(kind) &&
+           !token_kind_unsendable(kind);
+}
+
+static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
+{
+    int64_t second = (ns - l->start_ns) / NS_PER_S;
+
+    return second < 0 ? 0 : (size_t)second >= count ? count - 1 : (size_t)second;
+}
+
+static void count_tokens(const struct ledger *l, struct counts *counts, size_t count)
+{
+    for (uint32_t t = 0; t < l->plan->token_count; t++) {
+        const struct txn_record *txn = ledger_txn(l, t);
+        if (txn->outcome == TXN_NOT_NEEDED)
+            continue;
+        counts[second_of(l, ledger_intended_ns(l, t), count)].intended++;
+        if (txn->outcome == TXN_COMMITTED)
+            counts[second_of(l, txn->ended_ns, count)].committed++;
+        if (must_be_delivered(l, t)) {
+            counts[second_of(l, txn->ended_ns, count)].waiting++;
+            if (l->tokens[t].deliveries > 0)
+                counts[second_of(l, ledger_read_ns(l, t), count)].waiting--;
+        }
+    }
+}
+
+static void record(const struct interval *i, const struct ledger *l, uint32_t token)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t read_ns = ledger_read_ns(l, token);
+
+    if (stages_measurable(l, token))
+        histogram_record(i->from_intended, read_ns - ledger_intended_ns(l, token));
+    if (txn->outcome == TXN_COMMITTED)
+        histogram_record(i->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
+}
+
+static void add_line(struct interval *i, const struct ledger *l, uint32_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+
+    i->lines += line->state == LINE_WHOLE;
+    for (uint32_t d = 0; line->state == LINE_WHOLE && d < line->tokens; d++) {
+        const struct delivery *delivery = &l->log->deliveries[line->first_delivery + d];
+        uint32_t token = delivery->token;
+        if (delivery->flags || token >= l->plan->token_count || l->tokens[token].deliveries == 0 ||
+            l->tokens[token].first_line != index)
+            continue;
+        i->delivered++;
+        record(i, l, token);
+    }
+}
+
+// Lines stand in the order in which they were read.
+static bool walk_seconds(const struct ledger *l, const struct counts *counts, size_t count,
+    struct interval *i, intervals_use *use, void *arg, struct err *e)
+{
+    size_t line = 0;
+    bool ok = true;
+
+    for (size_t second = 0; ok && second < count; second++) {
+        i->from_ns = (int64_t)second * NS_PER_S;
+        i->length_ns = NS_PER_S;
+        i->intended = counts[second].intended;
+        i->committed = counts[second].committed;
+        i->backlog += counts[second].waiting;
+        i->delivered = i->lines = 0;
+        histogram_clear(i->from_intended);
+        histogram_clear(i->from_commit);
+        for (; line < l->log->line_count &&
+               second_of(l, l->log->lines[line].read_ns, count) == second;
+             line++)
+            add_line(i, l, (uint32_t)line);
+        ok = use(arg, i, e);
+    }
+    return ok;
+}
+
+bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
+{
+    struct histogram from_intended = {0}, from_commit = {0};
+    struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
+    int64_t whole_ns = l->drain_end_ns - l->start_ns;
+    size_t count = whole_ns > 0 ? (size_t)((whole_ns - 1) / NS_PER_S) + 1 : 1;
+    struct counts *counts = calloc(count, sizeof *counts);
+
+    bool ok = (counts || err_set(e, ERR_INTERNAL, "out of memory")) &&
+              histogram_init(&from_intended, highest_ns, e) &&
+              histogram_init(&from_commit, highest_ns, e);
+    if (ok) {
+        count_tokens(l, counts, count);
+        ok = walk_seconds(l, counts, count, &i, use, arg, e);
+    }
+    free(counts);
+    histogram_fini(&from_intended);
+    histogram_fini(&from_commit);
+    return ok;
+}
+
+// The plan's transactions, and with them its tokens, stand in phase order.
+static void add_phase(struct interval *i, const struct ledger *l, size_t phase, uint32_t *token)
+{
+    for (; *token < l->plan->token_count && l->plan->txns[l->txn_of[*token]].phase == phase;
+         ++*token) {
+        const struct txn_record *txn = ledger_txn(l, *token);
+        i->intended += txn->outcome != TXN_NOT_NEEDED;
+        i->committed += txn->outcome == TXN_COMMITTED;
+        if (l->tokens[*token].deliveries == 0)
+            continue;
+        i->delivered++;
+        record(i, l, *token);
+    }
+}
+
+bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
+{
+    struct histogram from_intended = {0}, from_commit = {0};
+    bool ok = histogram_init(&from_intended, highest_ns, e) &&
+              histogram_init(&from_commit, highest_ns, e);
+    int64_t from_ns = 0;
+    uint32_t token = 0;
+
+    for (size_t phase = 0; ok && phase < l->scenario->load_count; phase++) {
+        struct interval i = {.from_ns = from_ns,
+            .length_ns = l->scenario->load[phase].for_ns,
+            .phase = l->scenario->load[phase].name,
+            .from_intended = &from_intended,
+            .from_commit = &from_commit};
+        histogram_clear(&from_intended);
+        histogram_clear(&from_commit);
+        add_phase(&i, l, phase, &token);
+        from_ns += i.length_ns;
+        ok = use(arg, &i, e);
+    }
+    histogram_fini(&from_intended);
+    histogram_fini(&from_commit);
+    return ok;
+}

@@ -1,0 +1,121 @@
+#include "check/stages.h"
+
+#include "base/clock.h"
+
+// A timer may fire this much before our own count of it.
+static const int64_t tolerance_ns = 2 * NS_PER_MS;
+
+static bool is_closed(const struct ledger *l, uint32_t token)
+{
+    return l->scenario->load[l->plan->txns[l->txn_of[token]].phase].closed;
+}
+
+bool stages_measurable(const struct ledger *l, uint32_t token)
+{
+    return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->sent_ns != 0 &&
+           !is_closed(l, token);
+}
+
+static bool known_token(const struct ledger *l, const struct delivery *d)
+{
+    return d->flags == 0 && d->token < l->plan->token_count;
+}
+
+int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why)
+{
+    int64_t first_ns = CLOCK_NEVER, last_ns = 0;
+    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
+    bool full = line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (!known_token(l, d))
+            continue;
+        int64_t ack_ns = ledger_txn(l, d->token)->ended_ns;
+        first_ns = clock_min(first_ns, ack_ns);
+        last_ns = ack_ns > last_ns ? ack_ns : last_ns;
+    }
+    *why = FIRED_OTHERWISE;
+    if (first_ns == CLOCK_NEVER)
+        return CLOCK_NEVER;
+    int64_t timeout_at_ns = first_ns + timeout_ns;
+    if (full)
+        *why = FIRED_BY_LIMIT;
+    else if (line->read_ns >= timeout_at_ns - tolerance_ns)
+        *why = FIRED_BY_TIMEOUT;
+    return full ? clock_min(last_ns, timeout_at_ns) : timeout_at_ns;
+}
+
+static int64_t between(int64_t low, int64_t value, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t read_ns = ledger_read_ns(l, token);
+    int64_t acked_ns = between(txn->sent_ns, txn->ended_ns, read_ns);
+    int64_t fired_ns = between(acked_ns, fire_ns, read_ns);
+
+    return (struct stage_times){
+        .lag_ns = txn->sent_ns - ledger_intended_ns(l, token),
+        .insert_ns = acked_ns - txn->sent_ns,
+        .wait_ns = fired_ns - acked_ns,
+        .dequeue_ns = read_ns - fired_ns,
+    };
+}
+
+static void record(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    struct stage_times t = stages_of(l, token, fire_ns);
+
+    histogram_record(&s->lag, t.lag_ns);
+    histogram_record(&s->insert, t.insert_ns);
+    histogram_record(&s->wait, t.wait_ns);
+    histogram_record(&s->dequeue, t.dequeue_ns);
+    s->before_ack += txn->outcome == TXN_COMMITTED && ledger_read_ns(l, token) < txn->ended_ns;
+}
+
+static void add_line(struct stages *s, const struct ledger *l, uint32_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+    enum fired_by why;
+    int64_t fire_ns = stages_fire_ns(l, line, &why);
+
+    s->fired[why]++;
+    histogram_record(&s->sizes, line->tokens);
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (known_token(l, d) && l->tokens[d->token].first_line == index &&
+            stages_measurable(l, d->token))
+            record(s, l, d->token, fire_ns);
+    }
+}
+
+bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
+{
+    const int64_t highest_ns = 60 * NS_PER_S;
+
+    *s = (struct stages){0};
+    if (!histogram_init(&s->lag, highest_ns, e) || !histogram_init(&s->insert, highest_ns, e) ||
+        !histogram_init(&s->wait, highest_ns, e) || !histogram_init(&s->dequeue, highest_ns, e) ||
+        !histogram_init(&s->sizes, 1000, e))
+        return false;
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        if (l->log->lines[i].state == LINE_WHOLE)
+            add_line(s, l, (uint32_t)i);
+    }
+    return true;
+}
+
+void stages_fini(struct stages *s)
+{
+    histogram_fini(&s->lag);
+    histogram_fini(&s->insert);
+    histogram_fini(&s->wait);
+    histogram_fini(&s->dequeue);
+    histogram_fini(&s->sizes);
+    *s = (struct stages){0};
+}
