@@ -34,8 +34,9 @@ void result_reason(struct result *r, const char *fmt, ...)
 
 // What this version judges; the others stay null, they were not measured.
 static const enum metric_id judged[] = {METRIC_LOST, METRIC_PHANTOM, METRIC_PREMATURE,
-    METRIC_INELIGIBLE, METRIC_DUPLICATED, METRIC_VANISHED, METRIC_OVER_LIMIT, METRIC_TORN,
-    METRIC_FORGED, METRIC_UNPLANNED_EXIT, METRIC_UNRECOVERED};
+    METRIC_INELIGIBLE, METRIC_DUPLICATED, METRIC_VANISHED, METRIC_OVER_LIMIT, METRIC_EARLY,
+    METRIC_LATE, METRIC_OUT_OF_ORDER, METRIC_TORN, METRIC_FORGED, METRIC_UNPLANNED_EXIT,
+    METRIC_UNRECOVERED, METRIC_BUSY_IDLE, METRIC_LEAK, METRIC_END_STATE};
 
 static uint64_t duplicate_bound(const struct ledger *l)
 {
@@ -153,6 +154,18 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
                                    : VERDICT_PASS;
 }
 
+bool check_findings(struct result *r, const struct ledger *l, struct err *e)
+{
+    r->slack_ns = check_slack_ns(l);
+    check_tokens(r, l);
+    check_lines(r, l);
+    check_processes(r, l);
+    check_recovery(r, l);
+    check_vitals(r, l);
+    check_end_state(r, l);
+    return check_timing(r, l, e) && check_sequence(r, l, e);
+}
+
 bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
@@ -170,10 +183,10 @@ bool check_ledger(
         result_fini(r);
         return err_set(e, ERR_INTERNAL, "out of memory for the result");
     }
-    check_tokens(r, l);
-    check_lines(r, l);
-    check_processes(r, l);
-    check_recovery(r, l);
+    if (!check_findings(r, l, e)) {
+        result_fini(r);
+        return false;
+    }
     check_figures(r, l, in);
     judge(r, l, in);
     return true;

@@ -35,6 +35,7 @@ struct result {
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive
     size_t reason_count;
+    int64_t slack_ns; // what `late` tolerates, measured or as the scenario says
     struct histogram from_intended, from_commit, lag; // ns
     struct stages stages;
 };
@@ -65,10 +66,14 @@ int verdict_exit_code(enum verdict verdict);
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-void check_tokens(struct result *r, const struct ledger *l);    // tokens.c
-void check_lines(struct result *r, const struct ledger *l);     // lines.c
-void check_processes(struct result *r, const struct ledger *l); // lines.c
-void check_recovery(struct result *r, const struct ledger *l);  // recovery.c
+void check_tokens(struct result *r, const struct ledger *l);                           // tokens.c
+void check_lines(struct result *r, const struct ledger *l);                            // lines.c
+void check_processes(struct result *r, const struct ledger *l);                        // lines.c
+void check_recovery(struct result *r, const struct ledger *l);                         // recovery.c
+MUST_USE bool check_timing(struct result *r, const struct ledger *l, struct err *e);   // timing.c
+MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
+void check_vitals(struct result *r, const struct ledger *l);                           // vitals.c
+void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // An insert meant for a time at which the server was away, or its own connection
@@ -77,6 +82,21 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
+// All invariants and the counts they rest on, without figures and verdict.
+MUST_USE bool check_findings(struct result *r, const struct ledger *l, struct err *e);
+
+// The scenario's slack, or what the probe measured.
+int64_t check_slack_ns(const struct ledger *l);
+
+// Several collectors dequeue side by side, so that none sees the others' order.
+bool check_shares_work(const struct scenario *s);
+
 // Fault-free nanoseconds between two times: outside of every fault window, which
 // lasts from the fault's actual start to its undoing + recovery_limit.
 int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns);
+
+// No fault window touches that time.
+static inline bool check_undisturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    return check_fault_free_ns(l, from_ns, until_ns) == until_ns - from_ns;
+}

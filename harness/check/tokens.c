@@ -45,25 +45,23 @@ static void add(struct result *r, const struct ledger *l, enum metric_id id, uin
 }
 
 // How much fault-free time a token must have had for its absence to be a loss.
-static int64_t enough_ns(const struct ledger *l)
+static int64_t enough_ns(const struct result *r, const struct ledger *l)
 {
     const int64_t least_ns = 2 * NS_PER_S;
-    int64_t slack_ns =
-        l->scenario->slack_ns == SLACK_AUTO ? 500 * NS_PER_MS : l->scenario->slack_ns;
-    int64_t waits_ns = 2 * l->scenario->collector.batch_timeout_ns + slack_ns;
+    int64_t waits_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
 
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
 // Eligible long enough: a token that expired in an outage is no loss of the
 // collector's. Without an expiry before the end of the drain it always was.
-static bool eligible_long_enough(const struct ledger *l, uint32_t token)
+static bool eligible_long_enough(const struct result *r, const struct ledger *l, uint32_t token)
 {
     int64_t expires_ns = ledger_expires_ns(l, token);
 
     if (!(l->tokens[token].flags & TOKEN_PRESENT) || expires_ns >= l->drain_end_ns)
         return true;
-    return check_fault_free_ns(l, ledger_txn(l, token)->ended_ns, expires_ns) >= enough_ns(l);
+    return check_fault_free_ns(l, ledger_txn(l, token)->ended_ns, expires_ns) >= enough_ns(r, l);
 }
 
 static bool is_phantom(const struct ledger *l, uint32_t token)
@@ -108,8 +106,10 @@ static void check_committed(struct result *r, const struct ledger *l, uint32_t t
         bool looked = l->scenario->collector.layout == LAYOUT_REFERENCE;
         if (looked && !(t->flags & TOKEN_DEAD_LETTER) && !(t->flags & TOKEN_NAMED))
             add(r, l, METRIC_LOST, token);
-    } else if (!token_kind_ineligible(kind)) {
-        if (!eligible_long_enough(l, token)) {
+    } else if (token_kind_ineligible(kind)) {
+        r->values[METRIC_PASSED] += t->deliveries == 0;
+    } else {
+        if (!eligible_long_enough(r, l, token)) {
             r->values[METRIC_EXPIRED_UNSENT] += t->deliveries == 0;
             return;
         }
@@ -141,7 +141,7 @@ void check_tokens(struct result *r, const struct ledger *l)
 {
     static const enum metric_id counted[] = {METRIC_ATTEMPTED, METRIC_COMMITTED, METRIC_ROLLED_BACK,
         METRIC_UNKNOWN, METRIC_EXPECTED, METRIC_UNDELIVERABLE, METRIC_DELIVERED, METRIC_RECOVERED,
-        METRIC_EXPIRED_UNSENT, METRIC_GENERATOR_DROPPED};
+        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_GENERATOR_DROPPED};
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;

@@ -23,6 +23,7 @@ enum token_flags {
     TOKEN_PRESENT = 1 << 1,     // in the database at the end
     TOKEN_DEAD_LETTER = 1 << 2, // in dead_letters at the end
     TOKEN_NAMED = 1 << 3,       // in a torn line or a forged delivery
+    TOKEN_WAITING = 1 << 4,     // the collector's tables say at the end: still to be dequeued
 };
 
 struct ledger_token {
@@ -33,6 +34,14 @@ struct ledger_token {
     uint8_t flags;        // of enum token_flags
 };
 
+// A query beside the run, which says how fast the server answers and whether
+// the harness itself gets to run.
+struct probe_sample {
+    int64_t due_ns;
+    int64_t stall_ns; // how much later it was begun
+    int64_t took_ns;  // until its answer; CLOCK_NEVER: there was none
+};
+
 struct ledger {
     const struct scenario *scenario;
     const struct plan *plan;
@@ -40,6 +49,8 @@ struct ledger {
     struct subject_log *log;           // NULL before the collector has ended
     const struct fault_record *faults; // as many as were planned
     size_t fault_count;
+    const struct probe_sample *probes; // in the order of time
+    size_t probe_count;
     struct ledger_token *tokens; // owned; one per plan token
     uint32_t *txn_of;            // owned; the transaction of each token
     int64_t start_ns;            // the plan's time 0 on the run's clock

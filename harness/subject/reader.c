@@ -19,6 +19,7 @@ void reader_fini(struct reader *r)
     free(r->log.processes);
     free(r->log.lines);
     free(r->log.deliveries);
+    free(r->log.samples);
     free(r->seen);
     decoder_free(r->decoder);
     *r = (struct reader){0};
@@ -48,6 +49,17 @@ uint32_t reader_process(struct reader *r, const struct process_record *process)
     log->processes = items;
     log->processes[log->process_count] = *process;
     return (uint32_t)log->process_count++;
+}
+
+void reader_sample(struct reader *r, const struct process_sample *sample)
+{
+    struct subject_log *log = &r->log;
+    void *items = log->samples;
+
+    if (!grow(&items, log->sample_count, &r->sample_cap, sizeof *sample))
+        return;
+    log->samples = items;
+    log->samples[log->sample_count++] = *sample;
 }
 
 static bool add_delivery(struct reader *r, const struct delivery *delivery)

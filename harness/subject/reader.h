@@ -10,7 +10,7 @@
 
 struct reader {
     struct subject_log log;
-    size_t process_cap, line_cap, delivery_cap;
+    size_t process_cap, line_cap, delivery_cap, sample_cap;
     struct decoder *decoder;
     uint64_t tokens;    // in whole lines
     atomic_uchar *seen; // per planned token; read by other threads
@@ -27,6 +27,9 @@ void reader_fini(struct reader *r);
 
 // Appends a process; returns its index, or UINT32_MAX without memory.
 uint32_t reader_process(struct reader *r, const struct process_record *process);
+
+// Appends a sample; without memory there is one less.
+void reader_sample(struct reader *r, const struct process_sample *sample);
 
 // Takes the whole lines out of `pending` and records them as read at now_ns.
 MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);

@@ -19,10 +19,12 @@
 #include "os/paths.h"
 #include "os/process.h"
 #include "subject/reader.h"
+#include "subject/vitals.h"
 
 #define READ_CHUNK (256u << 10)
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int64_t sample_every_ns = 500 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 
 // One place for a collector; its processes follow each other in it.
@@ -350,6 +352,20 @@ static int64_t start_due(struct subject *s, int64_t now)
     return next;
 }
 
+// How the living processes are; returns when to look again.
+static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
+{
+    if (now < due_ns)
+        return due_ns;
+    for (int i = 0; i < s->config.instances; i++) {
+        const struct instance *in = &s->instances[i];
+        struct process_sample sample = {.at_ns = now, .process = in->process};
+        if (in->pid && vitals_read(in->pid, &sample))
+            reader_sample(&s->reader, &sample);
+    }
+    return now + sample_every_ns;
+}
+
 static bool all_done(struct subject *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -386,6 +402,7 @@ static void *read_all(void *arg)
     struct subject *s = arg;
     size_t count = 2 * (size_t)s->config.instances + 1;
     struct pollfd *fds = calloc(count, sizeof *fds);
+    int64_t sample_at_ns = 0;
     char bytes[64];
     struct err e;
 
@@ -397,6 +414,8 @@ static void *read_all(void *arg)
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
         int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
+        sample_at_ns = sample_due(s, now, sample_at_ns);
+        next = clock_min(next, sample_at_ns);
         for (int i = 0; i < s->config.instances; i++) {
             struct instance *in = &s->instances[i];
             // A closed output of a living process would be ready for ever.

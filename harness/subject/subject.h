@@ -55,6 +55,15 @@ struct delivery {
     uint32_t flags;
 };
 
+// What the kernel says of a living process, once in a while.
+struct process_sample {
+    int64_t at_ns;
+    uint32_t process;
+    uint32_t rss_kb;
+    uint64_t cpu_ms;
+    uint64_t wakeups; // times it gave up the processor by itself, of all its threads
+};
+
 struct subject_log {
     struct process_record *processes;
     size_t process_count;
@@ -62,6 +71,8 @@ struct subject_log {
     size_t line_count;
     struct delivery *deliveries;
     size_t delivery_count;
+    struct process_sample *samples; // in the order of time
+    size_t sample_count;
 };
 
 struct subject_config {

@@ -1,0 +1,639 @@
+// Each invariant on a history of its own: what must be found, that nothing else
+// is, and what must not be found though it comes close.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "check/story.h"
+
+struct story_case {
+    const char *name;
+    void (*tell)(struct story *s);
+    const char *broken; // "metric=count …", in the order of the metrics; "" for none
+    enum verdict verdict;
+};
+
+// A committed token that is delivered in time: a history that passes.
+static void one_good_token(struct story *s)
+{
+    story_line(s, 150, story_txn(s, 50, 1), 1);
+}
+
+// --- tokens ---------------------------------------------------------------------
+
+static void tell_good(struct story *s)
+{
+    one_good_token(s);
+}
+
+static void tell_lost(struct story *s)
+{
+    one_good_token(s);
+    story_txn(s, 200, 2);
+}
+
+static void tell_lost_unknown(struct story *s)
+{
+    one_good_token(s);
+    s->token_flags[story_txn(s, 200, 1)] = TOKEN_SETTLED;
+    story_last(s)->outcome = TXN_UNKNOWN;
+}
+
+static void tell_unknown_not_there(struct story *s)
+{
+    one_good_token(s);
+    story_txn(s, 200, 1);
+    story_last(s)->outcome = TXN_UNKNOWN;
+}
+
+static void tell_named_when_torn(struct story *s)
+{
+    one_good_token(s);
+    struct line_record *line = story_line(s, 350, story_txn(s, 250, 1), 1);
+    line->state = LINE_TORN;
+    line->tokens = 0;
+    s->deliveries[1].flags = DELIVERY_NAMED;
+}
+
+static void tell_dead_letter(struct story *s)
+{
+    one_good_token(s);
+    s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
+}
+
+static void tell_no_dead_letter(struct story *s)
+{
+    one_good_token(s);
+    uint32_t t = story_txn(s, 200, 1);
+    s->kinds[t] = TOKEN_SHORT_SECRET;
+    s->token_flags[t] = TOKEN_DEAD_LETTER; // the story then leaves it out
+}
+
+static void tell_phantom(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->outcome = TXN_ROLLED_BACK;
+}
+
+static void tell_never_attempted(struct story *s)
+{
+    one_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 1);
+    s->deliveries[line->first_delivery].token = TOKEN_UNKNOWN;
+}
+
+static void tell_premature(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->commit_ns += 200 * NS_PER_MS;
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+    // Nothing is announced before the line either: but a fault window covers it.
+    story_fault(s, "terminate-backend", 340, 341);
+}
+
+static void tell_before_acknowledgement(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+}
+
+static void tell_ineligible(struct story *s)
+{
+    one_good_token(s);
+    uint32_t t = story_txn(s, 250, 1);
+    s->kinds[t] = TOKEN_SUSPENDED;
+    story_line(s, 350, t, 1);
+}
+
+static void tell_passed(struct story *s)
+{
+    one_good_token(s);
+    s->kinds[story_txn(s, 250, 1)] = TOKEN_EXPIRED;
+}
+
+static void tell_duplicated(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 151, 0, 1);
+    story_line(s, 152, 0, 1);
+}
+
+static void tell_duplicated_after_death(struct story *s)
+{
+    one_good_token(s);
+    story_death(s, 160, true);
+    story_line(s, 270, 0, 1);
+}
+
+static void tell_too_many_after_death(struct story *s)
+{
+    story_line(s, 150, story_txn(s, 150, 3), 3);
+    story_line(s, 151, story_txn(s, 150, 3), 3);
+    story_death(s, 160, true);
+    story_line(s, 270, 0, 3);
+    story_line(s, 271, 3, 1);
+}
+
+static void tell_vanished(struct story *s)
+{
+    one_good_token(s);
+    s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // the story then leaves it out
+}
+
+// --- lines ------------------------------------------------------------------------
+
+static void tell_over_limit(struct story *s)
+{
+    story_line(s, 50, story_txn(s, 50, 4), 4);
+}
+
+static void tell_torn(struct story *s)
+{
+    one_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 0);
+    line->state = LINE_TORN;
+}
+
+static void tell_tail(struct story *s)
+{
+    one_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 0);
+    line->state = LINE_TAIL;
+    story_death(s, 150, true);
+}
+
+static void tell_forged(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    s->deliveries[1].flags = DELIVERY_FORGED;
+}
+
+static void tell_fields_of_another(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    s->deliveries[1].fingerprint = 1000;
+}
+
+static void tell_out_of_order(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 2);
+    uint32_t later = story_txn(s, 60, 1);
+    story_line(s, 60, first + 1, 1);
+    story_line(s, 150, later, 1);
+    story_line(s, 150, first, 1);
+}
+
+static void tell_overtaken_while_open(struct story *s)
+{
+    uint32_t a = story_txn(s, 50, 1);
+    story_last(s)->commit_ns += 20 * NS_PER_MS;
+    story_last(s)->ended_ns += 20 * NS_PER_MS;
+    uint32_t b = story_txn(s, 60, 1);
+    story_line(s, 160, b, 1);
+    story_line(s, 170, a, 1);
+}
+
+// --- time ---------------------------------------------------------------------------
+
+static void tell_early(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 250, story_txn(s, 200, 1), 1);
+}
+
+static void tell_barely_early(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 500, story_txn(s, 402, 1), 1);
+}
+
+// 4 tokens at once: the fourth waits from its own announcement, which lies
+// before the full line.
+static void tell_remainder(struct story *s)
+{
+    one_good_token(s);
+    uint32_t first = story_txn(s, 300, 4);
+    story_line(s, 301, first, 3);
+    story_line(s, 401, first + 3, 1);
+}
+
+// The window was opened by a token that is not eligible.
+static void tell_opened_by_another(struct story *s)
+{
+    one_good_token(s);
+    s->kinds[story_txn(s, 300, 1)] = TOKEN_EXPIRED;
+    story_line(s, 400, story_txn(s, 380, 1), 1);
+}
+
+static void tell_early_in_fault(struct story *s)
+{
+    story_fault(s, "terminate-backend", 180, 181);
+    one_good_token(s);
+    story_line(s, 250, story_txn(s, 200, 1), 1);
+}
+
+static void tell_first_line(struct story *s)
+{
+    story_line(s, 60, story_txn(s, 50, 1), 1);
+}
+
+static void tell_late(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 360, story_txn(s, 200, 1), 1);
+}
+
+static void tell_barely_late(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 351, story_txn(s, 200, 1), 1);
+}
+
+static void tell_behind_horizon(struct story *s)
+{
+    one_good_token(s);
+    uint32_t held = story_txn(s, 190, 1);
+    story_last(s)->commit_ns += 200 * NS_PER_MS;
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+    uint32_t waits = story_txn(s, 200, 1);
+    story_line(s, 490, held, 1);
+    story_line(s, 495, waits, 1);
+}
+
+// Full lines one after the other: the collector does what it can.
+static void tell_busy(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 30);
+    for (int i = 0; i < 10; i++)
+        story_line(s, 80 + 40 * i, first + 3 * (uint32_t)i, 3);
+}
+
+static void tell_slow(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 9);
+    for (int i = 0; i < 3; i++)
+        story_line(s, 120 + 60 * i, first + 3 * (uint32_t)i, 3);
+}
+
+static void tell_late_in_fault(struct story *s)
+{
+    story_fault(s, "terminate-backend", 190, 191);
+    one_good_token(s);
+    story_line(s, 600, story_txn(s, 200, 1), 1);
+}
+
+static void tell_stalled(struct story *s)
+{
+    tell_late(s);
+    s->probes[0] = (struct probe_sample){
+        .due_ns = story_last(s)->ended_ns, .stall_ns = 60 * NS_PER_MS, .took_ns = NS_PER_MS};
+    s->ledger.probe_count = 1;
+}
+
+// --- processes ------------------------------------------------------------------------
+
+static void tell_unplanned_exit(struct story *s)
+{
+    one_good_token(s);
+    story_death(s, 1000, false);
+}
+
+static void tell_killed_at_the_end(struct story *s)
+{
+    one_good_token(s);
+    s->processes[0].status = 9;
+    s->processes[0].asked = false;
+}
+
+static void tell_unrecovered(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "terminate-backend", 200, 210);
+    story_line(s, 1400, story_txn(s, 300, 1), 1);
+}
+
+static void tell_recovered(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "terminate-backend", 200, 210);
+    story_line(s, 900, story_txn(s, 300, 1), 1);
+}
+
+// Half a second apart over all 4 s of the load, with these growing numbers.
+static void add_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups)
+{
+    int64_t start_ns = s->processes[0].started_ns + NS_PER_S;
+
+    for (uint32_t i = 0; i < 8; i++)
+        s->samples[s->log.sample_count++] =
+            (struct process_sample){.at_ns = start_ns + i * 500 * NS_PER_MS,
+                .rss_kb = 5000 + i * rss_kb,
+                .cpu_ms = i * cpu_ms,
+                .wakeups = i * wakeups};
+}
+
+static void make_idle(struct story *s)
+{
+    one_good_token(s);
+    s->phases[0].for_ns = NS_PER_S;
+    s->phases[1].for_ns = 3 * NS_PER_S;
+    s->scenario.load_count = 2;
+}
+
+static void tell_idle(struct story *s)
+{
+    make_idle(s);
+    add_samples(s, 0, 10, 1);
+}
+
+static void tell_spinning(struct story *s)
+{
+    make_idle(s);
+    add_samples(s, 0, 500, 0);
+}
+
+static void tell_waking(struct story *s)
+{
+    make_idle(s);
+    add_samples(s, 0, 0, 25);
+}
+
+static void tell_busy_under_load(struct story *s)
+{
+    one_good_token(s);
+    add_samples(s, 0, 500, 1000);
+}
+
+static void tell_leak(struct story *s)
+{
+    one_good_token(s);
+    add_samples(s, 200, 0, 0);
+}
+
+static void tell_buffer_that_grew(struct story *s)
+{
+    one_good_token(s);
+    add_samples(s, 0, 0, 0);
+    for (int i = 4; i < 8; i++)
+        s->samples[i].rss_kb += 4000;
+}
+
+static void tell_cursor_behind(struct story *s)
+{
+    one_good_token(s);
+    s->token_flags[0] = TOKEN_WAITING;
+}
+
+static void tell_cursor_behind_unconfirmed(struct story *s)
+{
+    one_good_token(s);
+    s->token_flags[0] = TOKEN_WAITING;
+    s->processes[0].status = 75 << 8;
+}
+
+static void tell_buried_alive(struct story *s)
+{
+    one_good_token(s);
+    s->token_flags[0] = TOKEN_DEAD_LETTER;
+}
+
+// --- verdicts ---------------------------------------------------------------------------
+
+static void tell_nothing(struct story *s)
+{
+    (void)s;
+}
+
+static void tell_only_rolled_back(struct story *s)
+{
+    story_txn(s, 50, 1);
+    story_last(s)->outcome = TXN_ROLLED_BACK;
+}
+
+static void tell_fault_without_effect(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "terminate-backend", 2000, 2001)->ok = false;
+}
+
+static void tell_violated_and_inconclusive(struct story *s)
+{
+    tell_lost(s);
+    s->input.still_draining = true;
+}
+
+static void expect_metric(struct story *s, const char *metric, const char *how, double value)
+{
+    s->expect[0] = (struct expectation){.metric = (char *)metric, .value = value, .want = ""};
+    strcpy(s->expect[0].comparison, how);
+    s->scenario.expect_count = 1;
+}
+
+static void tell_missed(struct story *s)
+{
+    one_good_token(s);
+    expect_metric(s, "latency.p99", "<", 1);
+}
+
+static void tell_objective_held(struct story *s)
+{
+    one_good_token(s);
+    expect_metric(s, "latency.p99", "<", 500);
+}
+
+static void tell_count_expectation_broken(struct story *s)
+{
+    one_good_token(s);
+    expect_metric(s, "delivered", "=", 2);
+}
+
+static void tell_unmeasured_expectation(struct story *s)
+{
+    one_good_token(s);
+    expect_metric(s, "recovery.max", "<", 1);
+}
+
+static void tell_missed_and_inconclusive(struct story *s)
+{
+    tell_missed(s);
+    s->input.stopped_early = true;
+}
+
+static void tell_gave_up(struct story *s)
+{
+    one_good_token(s);
+    s->input.gave_up = "three exits";
+}
+
+static void allow(struct story *s, int64_t most)
+{
+    s->allow[0] = (struct allowance){.invariant = (char *)"lost", .most = most};
+    s->scenario.allow_count = 1;
+}
+
+static void tell_allowed(struct story *s)
+{
+    tell_lost(s);
+    allow(s, 2);
+}
+
+static void tell_more_than_allowed(struct story *s)
+{
+    tell_lost(s);
+    allow(s, 1);
+}
+
+static const struct story_case cases[] = {
+    {"good", tell_good, "", VERDICT_PASS},
+    {"lost", tell_lost, "lost=2 ", VERDICT_VIOLATED},
+    {"an unknown one that is there is expected", tell_lost_unknown, "lost=1 ", VERDICT_VIOLATED},
+    {"an unknown one that is not there", tell_unknown_not_there, "", VERDICT_PASS},
+    {"torn, not also lost", tell_named_when_torn, "torn=1 ", VERDICT_VIOLATED},
+    {"dead letter", tell_dead_letter, "", VERDICT_PASS},
+    {"no dead letter", tell_no_dead_letter, "lost=1 ", VERDICT_VIOLATED},
+    {"phantom", tell_phantom, "phantom=1 ", VERDICT_VIOLATED},
+    {"never attempted", tell_never_attempted, "phantom=1 ", VERDICT_VIOLATED},
+    {"premature", tell_premature, "premature=1 ", VERDICT_VIOLATED},
+    {"before the acknowledgement", tell_before_acknowledgement, "", VERDICT_PASS},
+    {"ineligible", tell_ineligible, "ineligible=1 ", VERDICT_VIOLATED},
+    {"passed over", tell_passed, "", VERDICT_PASS},
+    {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
+    {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
+    {"more than a batch again", tell_too_many_after_death, "duplicated=4 ", VERDICT_VIOLATED},
+    {"vanished", tell_vanished, "vanished=1 ", VERDICT_VIOLATED},
+    {"over the limit", tell_over_limit, "over_limit=1 ", VERDICT_VIOLATED},
+    {"torn", tell_torn, "torn=1 ", VERDICT_VIOLATED},
+    {"the tail of a killed process", tell_tail, "", VERDICT_PASS},
+    {"bad signature", tell_forged, "forged=1 ", VERDICT_VIOLATED},
+    {"fields of another", tell_fields_of_another, "forged=1 ", VERDICT_VIOLATED},
+    {"out of order", tell_out_of_order, "out_of_order=1 ", VERDICT_VIOLATED},
+    {"overtaken while open", tell_overtaken_while_open, "", VERDICT_PASS},
+    {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
+    {"barely early", tell_barely_early, "", VERDICT_PASS},
+    {"the rest of a large transaction", tell_remainder, "", VERDICT_PASS},
+    {"a window opened by an ineligible token", tell_opened_by_another, "", VERDICT_PASS},
+    {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
+    {"the first line of a process", tell_first_line, "", VERDICT_PASS},
+    {"late", tell_late, "late=1 ", VERDICT_VIOLATED},
+    {"barely late", tell_barely_late, "", VERDICT_PASS},
+    {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
+    {"full lines all the time", tell_busy, "", VERDICT_PASS},
+    {"full lines, but slowly", tell_slow, "late=3 ", VERDICT_VIOLATED},
+    {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
+    {"late while the harness stood still", tell_stalled, "", VERDICT_INCONCLUSIVE},
+    {"unplanned exit", tell_unplanned_exit, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"does not end at TERM", tell_killed_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
+    {"recovered", tell_recovered, "", VERDICT_PASS},
+    {"idle", tell_idle, "", VERDICT_PASS},
+    {"spinning while idle", tell_spinning, "busy_idle=1 ", VERDICT_VIOLATED},
+    {"waking up while idle", tell_waking, "busy_idle=1 ", VERDICT_VIOLATED},
+    {"busy under load", tell_busy_under_load, "", VERDICT_PASS},
+    {"leak", tell_leak, "leak=1 ", VERDICT_VIOLATED},
+    {"a buffer that grew once", tell_buffer_that_grew, "", VERDICT_PASS},
+    {"cursor behind", tell_cursor_behind, "end_state=1 ", VERDICT_VIOLATED},
+    {"cursor behind, and says so", tell_cursor_behind_unconfirmed, "", VERDICT_PASS},
+    {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
+    {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},
+    {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},
+    {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
+    {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
+    {"missed", tell_missed, "", VERDICT_MISSED},
+    {"objective held", tell_objective_held, "", VERDICT_PASS},
+    {"a count that is not as expected", tell_count_expectation_broken, "", VERDICT_VIOLATED},
+    {"never measured", tell_unmeasured_expectation, "", VERDICT_INCONCLUSIVE},
+    {"inconclusive > missed", tell_missed_and_inconclusive, "", VERDICT_INCONCLUSIVE},
+    {"a collector that cannot be kept running", tell_gave_up, "", VERDICT_VIOLATED},
+    {"allowed", tell_allowed, "", VERDICT_PASS},
+    {"more than allowed", tell_more_than_allowed, "lost=2 ", VERDICT_VIOLATED},
+};
+
+static void list_broken(const struct result *r, char *out, size_t size)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (r->broken[id])
+            len += (size_t)snprintf(out + len, size - len, "%s=%llu ", metrics[id].name,
+                (unsigned long long)r->findings[id].count);
+    }
+}
+
+static void each_case(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct story s;
+        char broken[256];
+        story_init(&s);
+        cases[i].tell(&s);
+        story_judge(&s);
+        list_broken(&s.result, broken, sizeof broken);
+        if (strcmp(broken, cases[i].broken) != 0 || s.result.verdict != cases[i].verdict)
+            fail_msg("%s: '%s' %s instead of '%s' %s; %s", cases[i].name, broken,
+                verdict_name(s.result.verdict), cases[i].broken, verdict_name(cases[i].verdict),
+                s.result.reasons[0]);
+        story_fini(&s);
+    }
+}
+
+static void each_invariant_is_convicted_alone(void **state)
+{
+    (void)state;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        bool alone = !metrics[id].invariant;
+        size_t len = strlen(metrics[id].name);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const char *broken = cases[i].broken;
+            alone = alone || (strncmp(broken, metrics[id].name, len) == 0 && broken[len] == '=' &&
+                                 strchr(broken, ' ')[1] == '\0');
+        }
+        if (!alone)
+            fail_msg("no story breaks %s alone", metrics[id].name);
+    }
+}
+
+static void slack_is_measured(void **state)
+{
+    static struct story s;
+
+    (void)state;
+    story_init(&s);
+    one_good_token(&s);
+    s.scenario.slack_ns = SLACK_AUTO;
+    for (int i = 0; i < 100; i++)
+        s.probes[i] = (struct probe_sample){
+            .due_ns = story_last(&s)->sent_ns + i * NS_PER_MS, .took_ns = (i + 1) * NS_PER_MS / 10};
+    s.ledger.probe_count = 100;
+    story_judge(&s);
+    assert_int_equal(s.result.slack_ns, 50 * NS_PER_MS + 5 * 99 * NS_PER_MS / 10);
+    story_fini(&s);
+
+    story_init(&s);
+    one_good_token(&s);
+    s.scenario.slack_ns = SLACK_AUTO;
+    story_judge(&s);
+    assert_int_equal(s.result.slack_ns, 500 * NS_PER_MS); // nothing was measured
+    story_fini(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_case),
+        cmocka_unit_test(each_invariant_is_convicted_alone),
+        cmocka_unit_test(slack_is_measured),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+// Invariants of order: no token is overtaken by one that came to be after it
+// was committed, and none goes out after its ineligibility was known.
+#include "check/check.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+// What one process has written so far.
+struct past {
+    int64_t line_ns;     // its previous line; 0: none
+    int64_t this_ns;     // the line that is being looked at
+    uint32_t this_line;  // and its index
+    int64_t youngest_ns; // the latest beginning among the transactions it delivered
+    uint32_t youngest;   // the token of that transaction
+};
+
+static void advance(struct past *p, uint32_t line, int64_t read_ns)
+{
+    if (p->this_ns && p->this_line == line)
+        return;
+    p->line_ns = p->this_ns;
+    p->this_ns = read_ns;
+    p->this_line = line;
+}
+
+static void check_order(struct result *r, const struct ledger *l, struct past *p, uint32_t token)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    char login[NAMES_MAX], youngest[NAMES_MAX];
+
+    if (txn->outcome == TXN_COMMITTED && p->youngest_ns > txn->ended_ns) {
+        names_login(login, token);
+        names_login(youngest, p->youngest);
+        finding_add(r, METRIC_OUT_OF_ORDER,
+            "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", login,
+            ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, p->youngest_ns));
+    }
+    if (txn->sent_ns > p->youngest_ns) {
+        p->youngest_ns = txn->sent_ns;
+        p->youngest = token;
+    }
+}
+
+// By the server's clock, which the ledger knows to the second: hence 2 s + 1 s.
+static void check_expiry(
+    struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
+{
+    char login[NAMES_MAX];
+    int64_t expires_ns = ledger_expires_ns(l, token);
+
+    // One that was made expired is counted elsewhere, by its kind.
+    if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
+        p->line_ns == 0 || expires_ns + 3 * NS_PER_S >= p->line_ns)
+        return;
+    names_login(login, token);
+    finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", login,
+        ledger_seconds(l, expires_ns), ledger_seconds(l, p->this_ns));
+}
+
+bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
+{
+    const struct subject_log *log = l->log;
+    struct past *pasts = calloc(log->process_count + 1, sizeof *pasts);
+
+    if (!pasts)
+        return err_set(e, ERR_INTERNAL, "out of memory for the checks of order");
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        const struct line_record *line = &log->lines[d->line];
+        struct past *p = &pasts[line->process];
+        if (d->flags || d->token >= l->plan->token_count)
+            continue;
+        advance(p, d->line, line->read_ns);
+        check_expiry(r, l, p, d->token);
+        if (l->tokens[d->token].first_line == d->line && !check_shares_work(l->scenario))
+            check_order(r, l, p, d->token);
+    }
+    free(pasts);
+    return true;
+}

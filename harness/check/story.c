@@ -1,0 +1,160 @@
+#include "check/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static const int64_t start_ns = 1000 * NS_PER_S;
+static const int64_t load_ms = 4000;
+static const int64_t end_ms = 10000;
+
+static int64_t at(int64_t ms)
+{
+    return start_ns + ms * NS_PER_MS;
+}
+
+void story_init(struct story *s)
+{
+    *s = (struct story){0};
+    s->scenario = (struct scenario){
+        .name = "story",
+        .collector = {.layout = LAYOUT_REFERENCE,
+            .instances = 1,
+            .batch_limit = 3,
+            .batch_timeout_ns = 100 * NS_PER_MS,
+            .restart = true},
+        .load = s->phases,
+        .load_count = 1,
+        .faults = s->specs,
+        .drain_ns = 6 * NS_PER_S,
+        .recovery_limit_ns = NS_PER_S,
+        .slack_ns = 50 * NS_PER_MS,
+        .allow = s->allow,
+        .expect = s->expect,
+    };
+    s->phases[0] = (struct load_phase){.for_ns = load_ms * NS_PER_MS, .rate_from = 1, .rate_to = 1};
+    s->plan =
+        (struct plan){.txns = s->plan_txns, .kinds = s->kinds, .load_ns = load_ms * NS_PER_MS};
+    s->log = (struct subject_log){.processes = s->processes,
+        .process_count = 1,
+        .lines = s->lines,
+        .deliveries = s->deliveries,
+        .samples = s->samples};
+    s->processes[0] = (struct process_record){
+        .pid = 100, .started_ns = at(-1000), .ended_ns = at(end_ms + 10), .asked = true};
+    s->input = (struct check_input){.load = &s->load, .reconnects = UINT64_MAX};
+}
+
+void story_fini(struct story *s)
+{
+    result_fini(&s->result);
+    ledger_fini(&s->ledger);
+}
+
+uint32_t story_txn(struct story *s, int64_t at_ms, int rows)
+{
+    size_t i = s->plan.txn_count++;
+    uint32_t first = (uint32_t)s->plan.token_count;
+
+    s->plan.token_count += (size_t)rows;
+    s->plan_txns[i] =
+        (struct plan_txn){.at_ns = at_ms * NS_PER_MS, .first_token = first, .rows = (uint16_t)rows};
+    s->txns[i] = (struct txn_record){.sent_ns = at(at_ms),
+        .commit_ns = at(at_ms),
+        .ended_ns = at(at_ms + 1),
+        .outcome = TXN_COMMITTED};
+    return first;
+}
+
+struct txn_record *story_last(struct story *s)
+{
+    return &s->txns[s->plan.txn_count - 1];
+}
+
+struct line_record *story_line(struct story *s, int64_t read_ms, uint32_t first, int count)
+{
+    struct line_record *line = &s->lines[s->log.line_count];
+
+    *line = (struct line_record){.read_ns = at(read_ms),
+        .process = (uint32_t)s->log.process_count - 1,
+        .first_delivery = (uint32_t)s->log.delivery_count,
+        .tokens = (uint32_t)count,
+        .state = LINE_WHOLE};
+    for (int i = 0; i < count; i++)
+        s->deliveries[s->log.delivery_count++] = (struct delivery){.token = first + (uint32_t)i,
+            .line = (uint32_t)s->log.line_count,
+            .fingerprint = 1000 + first + (uint32_t)i};
+    s->log.line_count++;
+    s->processes[line->process].lines++;
+    return line;
+}
+
+void story_death(struct story *s, int64_t at_ms, bool planned)
+{
+    struct process_record *dead = &s->processes[s->log.process_count - 1];
+    struct process_record *next = &s->processes[s->log.process_count++];
+
+    *next = *dead;
+    next->pid++;
+    next->lines = 0;
+    next->started_ns = at(at_ms + 100);
+    dead->ended_ns = at(at_ms);
+    dead->asked = planned;
+    dead->status = planned ? 9 : 1 << 8; // SIGKILL, or exit code 1
+}
+
+struct fault_record *story_fault(
+    struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms)
+{
+    size_t i = s->ledger.fault_count++;
+
+    s->specs[i] = (struct fault_spec){.verb = verb_find(verb), .target = TARGET_COLLECTOR};
+    s->faults[i] = (struct fault_record){.spec = &s->specs[i],
+        .planned_ns = at(began_ms),
+        .began_ns = at(began_ms),
+        .ended_ns = at(ended_ms),
+        .ok = true,
+        .undone = true};
+    return &s->faults[i];
+}
+
+void story_settle(struct story *s)
+{
+    struct err e = {0};
+    size_t fault_count = s->ledger.fault_count, probe_count = s->ledger.probe_count;
+
+    if (!ledger_init(&s->ledger, &s->scenario, &s->plan, &e))
+        abort();
+    struct ledger *l = &s->ledger;
+    l->txns = s->txns;
+    l->log = &s->log;
+    l->faults = s->faults;
+    l->fault_count = fault_count;
+    l->probes = s->probes;
+    l->probe_count = probe_count;
+    l->start_ns = start_ns;
+    l->load_end_ns = at(load_ms);
+    l->drain_end_ns = at(end_ms);
+    for (uint32_t t = 0; t < s->plan.token_count; t++) {
+        struct ledger_token *token = &l->tokens[t];
+        token->flags = (uint8_t)s->token_flags[t];
+        token->fingerprint = 1000 + t;
+        token->expires_at_s = 900;
+        if (ledger_committed(l, t))
+            token->flags ^= TOKEN_PRESENT; // a story that sets it means: vanished
+        if (token_kind_unsendable(s->kinds[t]) && ledger_committed(l, t))
+            token->flags ^= TOKEN_DEAD_LETTER;
+    }
+    if (!ledger_settle_end(l, NULL, &e))
+        abort();
+}
+
+void story_judge(struct story *s)
+{
+    struct err e = {0};
+
+    story_settle(s);
+    if (!check_ledger(&s->result, &s->ledger, &s->input, &e))
+        abort();
+}

@@ -1,0 +1,61 @@
+// Hand-made histories for the tests of the checks: a ledger that says exactly
+// what the test wants to have happened. Times are ms since the load began.
+//
+// A story begins with one collector that lives from -1000 ms until the end; the
+// batch limit is 3, the timeout 100 ms, the slack 50 ms.
+#pragma once
+
+#include "check/check.h"
+
+#define STORY_MAX 256
+
+struct story {
+    struct scenario scenario;
+    struct load_phase phases[4];
+    struct fault_spec specs[4];
+    struct allowance allow[2];
+    struct expectation expect[2];
+    struct plan plan;
+    struct plan_txn plan_txns[STORY_MAX];
+    uint8_t kinds[STORY_MAX];
+    struct txn_record txns[STORY_MAX];
+    struct fault_record faults[4];
+    struct subject_log log;
+    struct process_record processes[8];
+    struct line_record lines[STORY_MAX];
+    struct delivery deliveries[STORY_MAX];
+    struct process_sample samples[STORY_MAX];
+    struct probe_sample probes[STORY_MAX];
+    struct load_result load;
+    struct ledger ledger;
+    struct check_input input;
+    uint32_t token_flags[STORY_MAX]; // more of enum token_flags, per token
+    struct result result;
+};
+
+void story_init(struct story *s);
+void story_fini(struct story *s);
+
+// A transaction of `rows` activation tokens: sent and committed at at_ms,
+// acknowledged 1 ms later. Returns its first token; change kinds, txns and
+// token_flags as the test needs it.
+uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
+
+// The last transaction of the story.
+struct txn_record *story_last(struct story *s);
+
+// The latest process writes a line of the tokens first … first + count - 1.
+struct line_record *story_line(struct story *s, int64_t read_ms, uint32_t first, int count);
+
+// The latest process ends, by a planned signal or by itself, and another starts.
+void story_death(struct story *s, int64_t at_ms, bool planned);
+
+struct fault_record *story_fault(
+    struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms);
+
+// Brings the history to its end: what is committed is in the database, dead
+// letters are where they belong.
+void story_settle(struct story *s);
+
+// Settles and judges it; the result lives in the story.
+void story_judge(struct story *s);

@@ -1,0 +1,271 @@
+// Invariants of time: short lines that came too early, tokens that came too late.
+#include "check/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+static const int64_t slack_base_ns = 50 * NS_PER_MS;
+static const int64_t slack_most_ns = 500 * NS_PER_MS;
+static const int64_t early_slack_ns = 2 * NS_PER_MS;
+
+// When something was open: a transaction, or an announcement on its way.
+struct span {
+    int64_t from_ns;
+    int64_t until_ns; // after index_spans: the latest end of this and all before it
+};
+
+struct timing {
+    struct result *r;
+    const struct ledger *l;
+    struct span *txns;      // all that were sent, by their first statement
+    struct span *announced; // those that committed, by the COMMIT
+    size_t txn_count, announced_count;
+    int64_t *busy_since;   // per line: since when full lines have followed each other
+    uint32_t *short_since; // per line: the same process's last line that left nothing behind
+};
+
+// --- slack --------------------------------------------------------------------
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+// 50 ms + 5 × the p99 of the probe query outside of fault windows, at most 500 ms.
+static int64_t measured_slack_ns(const struct ledger *l)
+{
+    int64_t *took = calloc(l->probe_count + 1, sizeof *took);
+    int64_t slack_ns = slack_most_ns;
+    size_t count = 0;
+
+    for (size_t i = 0; took && i < l->probe_count; i++) {
+        const struct probe_sample *p = &l->probes[i];
+        if (p->took_ns != CLOCK_NEVER && check_undisturbed(l, p->due_ns, p->due_ns + p->took_ns))
+            took[count++] = p->took_ns;
+    }
+    if (count > 0) {
+        qsort(took, count, sizeof *took, compare_times);
+        slack_ns = clock_min(slack_base_ns + 5 * took[(count * 99 - 1) / 100], slack_most_ns);
+    }
+    free(took);
+    return slack_ns;
+}
+
+int64_t check_slack_ns(const struct ledger *l)
+{
+    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l) : l->scenario->slack_ns;
+}
+
+// --- what is looked up again and again ------------------------------------------
+
+static int compare_spans(const void *a, const void *b)
+{
+    return compare_times(&((const struct span *)a)->from_ns, &((const struct span *)b)->from_ns);
+}
+
+static void index_spans(struct span *spans, size_t count)
+{
+    qsort(spans, count, sizeof *spans, compare_spans);
+    for (size_t i = 1; i < count; i++) {
+        if (spans[i].until_ns < spans[i - 1].until_ns)
+            spans[i].until_ns = spans[i - 1].until_ns;
+    }
+}
+
+// The latest end of all spans that began at `at_ns` or before; 0 without one.
+static int64_t latest_end(const struct span *spans, size_t count, int64_t at_ns)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (spans[mid].from_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? spans[low - 1].until_ns : 0;
+}
+
+static void index_txns(struct timing *t)
+{
+    for (size_t i = 0; i < t->l->plan->txn_count; i++) {
+        const struct txn_record *txn = &t->l->txns[i];
+        if (txn->sent_ns)
+            t->txns[t->txn_count++] = (struct span){txn->sent_ns, txn->ended_ns};
+        if (txn->commit_ns && (txn->outcome == TXN_COMMITTED || txn->outcome == TXN_UNKNOWN))
+            t->announced[t->announced_count++] = (struct span){txn->commit_ns, txn->ended_ns};
+    }
+    index_spans(t->txns, t->txn_count);
+    index_spans(t->announced, t->announced_count);
+}
+
+static bool is_full(const struct ledger *l, const struct line_record *line)
+{
+    return line->state == LINE_WHOLE &&
+           line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
+}
+
+#define NO_LINE UINT32_MAX
+
+static void index_lines(struct timing *t, uint32_t *emptied, uint32_t *last)
+{
+    const struct subject_log *log = t->l->log;
+
+    for (size_t p = 0; p < log->process_count; p++)
+        emptied[p] = last[p] = NO_LINE;
+    for (uint32_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        const struct line_record *before = i ? &log->lines[i - 1] : NULL;
+        bool follows =
+            before && is_full(t->l, before) && line->read_ns - before->read_ns <= t->r->slack_ns;
+        t->busy_since[i] = follows ? t->busy_since[i - 1] : line->read_ns;
+        t->short_since[i] = emptied[line->process];
+        last[line->process] = i;
+        if (!is_full(t->l, line))
+            emptied[line->process] = i;
+    }
+}
+
+// --- early --------------------------------------------------------------------
+
+bool check_shares_work(const struct scenario *s)
+{
+    for (size_t i = 0; s->collector.instances > 1 && i < s->collector.env.count; i++) {
+        const struct setting *v = &s->collector.env.items[i];
+        if (strcmp(v->name, "MAILROOM_DEQUEUE") == 0 && strcmp(v->value, "skip-locked") == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool holds_token_announced_before(
+    const struct ledger *l, const struct line_record *line, int64_t until_ns)
+{
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token >= l->plan->token_count)
+            return true; // what nobody planned is not judged here
+        if (ledger_txn(l, token)->commit_ns <= until_ns)
+            return true;
+    }
+    return false;
+}
+
+// An announcement may have been on its way when the line before was written:
+// it counts from its COMMIT to its acknowledgement and a little longer.
+static bool announcement_between(const struct timing *t, int64_t from_ns, int64_t until_ns)
+{
+    int64_t travel_ns = clock_min(t->r->slack_ns, t->l->scenario->collector.batch_timeout_ns / 4);
+
+    return latest_end(t->announced, t->announced_count, until_ns) + travel_ns >= from_ns;
+}
+
+static void check_early(struct timing *t, uint32_t index)
+{
+    const struct ledger *l = t->l;
+    const struct line_record *line = &l->log->lines[index];
+    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
+    int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
+
+    // Without an earlier short line it may be what waited at the start.
+    if (line->state != LINE_WHOLE || line->tokens == 0 || is_full(l, line) ||
+        t->short_since[index] == NO_LINE)
+        return;
+    int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;
+    if (!holds_token_announced_before(l, line, latest_ns) &&
+        !announcement_between(t, emptied_ns, latest_ns) &&
+        check_undisturbed(l, line->read_ns - timeout_ns, line->read_ns))
+        finding_add(t->r, METRIC_EARLY,
+            "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
+            (int)l->log->processes[line->process].pid, ledger_seconds(l, line->read_ns),
+            line->tokens, l->scenario->collector.batch_limit, (double)timeout_ns / 1e6);
+}
+
+// --- late ---------------------------------------------------------------------
+
+static bool harness_stalled(const struct timing *t, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < t->l->probe_count; i++) {
+        const struct probe_sample *p = &t->l->probes[i];
+        if (p->stall_ns > t->r->slack_ns / 2 && p->due_ns < until_ns &&
+            p->due_ns + p->stall_ns > from_ns)
+            return true;
+    }
+    return false;
+}
+
+// Returns false for a late token that the harness's own stall may explain.
+static bool check_late(struct timing *t, uint32_t token)
+{
+    const struct ledger *l = t->l;
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t read_ns = ledger_read_ns(l, token);
+    int64_t waits_ns = l->scenario->collector.batch_timeout_ns + t->r->slack_ns;
+    char login[NAMES_MAX];
+
+    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
+        read_ns <= txn->ended_ns + waits_ns)
+        return true;
+    // A transaction that began before this one was over may hold the horizon.
+    int64_t start_ns = latest_end(t->txns, t->txn_count, txn->ended_ns);
+    int64_t due_ns = start_ns + waits_ns;
+    if (read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns ||
+        !check_undisturbed(l, start_ns, read_ns))
+        return true;
+    if (harness_stalled(t, start_ns, read_ns))
+        return false;
+    names_login(login, token);
+    finding_add(t->r, METRIC_LATE,
+        "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
+        "and slack",
+        login, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
+        ledger_seconds(l, read_ns), (double)(read_ns - due_ns) / 1e6);
+    return true;
+}
+
+static void check_all(struct timing *t)
+{
+    size_t stalled = 0;
+
+    if (!check_shares_work(t->l->scenario)) {
+        for (uint32_t i = 0; i < t->l->log->line_count; i++)
+            check_early(t, i);
+    }
+    for (uint32_t token = 0; token < t->l->plan->token_count; token++)
+        stalled += !check_late(t, token);
+    if (stalled > 0)
+        result_reason(t->r,
+            "%zu tokens came late while the harness itself stood still for more than %.0f ms",
+            stalled, (double)t->r->slack_ns / 2e6);
+}
+
+bool check_timing(struct result *r, const struct ledger *l, struct err *e)
+{
+    struct timing t = {.r = r, .l = l};
+    size_t lines = l->log->line_count + 1, processes = l->log->process_count + 1;
+    uint32_t *per_process = calloc(2 * processes, sizeof *per_process);
+
+    t.txns = calloc(l->plan->txn_count + 1, sizeof *t.txns);
+    t.announced = calloc(l->plan->txn_count + 1, sizeof *t.announced);
+    t.busy_since = calloc(lines, sizeof *t.busy_since);
+    t.short_since = calloc(lines, sizeof *t.short_since);
+    bool ok = per_process && t.txns && t.announced && t.busy_since && t.short_since;
+    if (ok) {
+        index_txns(&t);
+        index_lines(&t, per_process, per_process + processes);
+        check_all(&t);
+    }
+    free(per_process);
+    free(t.txns);
+    free(t.announced);
+    free(t.busy_since);
+    free(t.short_since);
+    return ok || err_set(e, ERR_INTERNAL, "out of memory for the checks of time");
+}

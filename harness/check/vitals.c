@@ -1,0 +1,162 @@
+// Invariants of the collector's own life: it rests when there is nothing to do,
+// its memory does not grow, and its tables agree with what it wrote.
+#include "check/check.h"
+
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+
+static const double busy_share = 0.05;       // of one processor
+static const double busy_wakeups_per_s = 10; // a health check a second is less
+static const int64_t idle_least_ns = NS_PER_S;
+static const uint32_t leak_least_kb = 512;
+static const size_t leak_samples_least = 6;
+
+// --- busy_idle ------------------------------------------------------------------
+
+// The last thing that happened before `until_ns`: an answer or a line.
+static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
+        const struct txn_record *txn = &l->txns[i];
+        if (txn->sent_ns && txn->sent_ns < until_ns && txn->ended_ns > last)
+            last = txn->ended_ns;
+    }
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        int64_t read_ns = l->log->lines[i].read_ns;
+        if (read_ns < until_ns && read_ns > last)
+            last = read_ns;
+    }
+    return last;
+}
+
+static void check_idle(
+    struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    const struct process_sample *first = NULL, *last = NULL;
+
+    for (size_t i = 0; i < l->log->sample_count; i++) {
+        const struct process_sample *s = &l->log->samples[i];
+        if (s->process != process || s->at_ns < from_ns || s->at_ns > until_ns)
+            continue;
+        first = first ? first : s;
+        last = s;
+    }
+    if (!first || last->at_ns - first->at_ns < idle_least_ns)
+        return;
+    double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
+    double cpu = (double)(last->cpu_ms - first->cpu_ms) / 1e3 / seconds;
+    double wakeups = (double)(last->wakeups - first->wakeups) / seconds;
+    if (cpu > busy_share || wakeups > busy_wakeups_per_s)
+        finding_add(r, METRIC_BUSY_IDLE,
+            "pid %d, %.1f s from %.3f s on with nothing to do: %.0f%% of a processor, %.0f "
+            "wake-ups per second",
+            (int)l->log->processes[process].pid, seconds, ledger_seconds(l, first->at_ns),
+            100 * cpu, wakeups);
+}
+
+static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
+    int64_t last_ns = last_event_ns(l, until_ns);
+
+    from_ns = (last_ns > from_ns ? last_ns : from_ns) + settle_ns;
+    if (until_ns - from_ns < idle_least_ns || !check_undisturbed(l, from_ns, until_ns))
+        return;
+    for (uint32_t p = 0; p < l->log->process_count; p++)
+        check_idle(r, l, p, from_ns, until_ns);
+}
+
+static bool is_idle(const struct load_phase *phase)
+{
+    return phase->rate_from <= 0 && phase->rate_to <= 0;
+}
+
+static void check_rest(struct result *r, const struct ledger *l)
+{
+    int64_t at_ns = l->start_ns;
+
+    for (size_t i = 0; i < l->scenario->load_count; i++) {
+        const struct load_phase *phase = &l->scenario->load[i];
+        if (is_idle(phase))
+            check_phase(r, l, at_ns, at_ns + phase->for_ns);
+        at_ns += phase->for_ns;
+    }
+}
+
+// --- leak -----------------------------------------------------------------------
+
+// Growth in one step is a buffer that found its size; a leak grows in the first
+// half of the time and in the second.
+static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
+{
+    const struct process_record *p = &l->log->processes[process];
+    int64_t born_ns = p->started_ns > l->start_ns ? p->started_ns : l->start_ns;
+    int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
+    int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
+    int64_t middle_ns = from_ns + (end_ns - from_ns) / 2;
+    uint32_t first = 0, middle = 0, last = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->log->sample_count; i++) {
+        const struct process_sample *s = &l->log->samples[i];
+        if (s->process != process || s->at_ns < from_ns || s->at_ns > end_ns)
+            continue;
+        first = count++ ? first : s->rss_kb;
+        middle = s->at_ns <= middle_ns ? s->rss_kb : middle;
+        last = s->rss_kb;
+    }
+    if (count < leak_samples_least || last < first + leak_least_kb || middle < first ||
+        last < middle)
+        return;
+    uint32_t growth = last - first;
+    if (middle - first >= growth / 4 && last - middle >= growth / 4)
+        finding_add(r, METRIC_LEAK, "pid %d: from %u kB at %.3f s to %u kB at %.3f s, %u lines",
+            (int)p->pid, first, ledger_seconds(l, from_ns), last, ledger_seconds(l, end_ns),
+            p->lines);
+}
+
+void check_vitals(struct result *r, const struct ledger *l)
+{
+    check_rest(r, l);
+    for (uint32_t p = 0; p < l->log->process_count; p++)
+        check_memory(r, l, p);
+}
+
+// --- end_state --------------------------------------------------------------------
+
+// Whoever ended with 0 said that everything written was confirmed.
+static bool all_ended_well(const struct ledger *l)
+{
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->ended_ns >= l->drain_end_ns && p->status != 0)
+            return false;
+    }
+    return true;
+}
+
+void check_end_state(struct result *r, const struct ledger *l)
+{
+    bool confirmed = all_ended_well(l);
+    char login[NAMES_MAX];
+
+    if (l->scenario->collector.layout != LAYOUT_REFERENCE)
+        return;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        const struct ledger_token *t = &l->tokens[token];
+        bool undone = confirmed && t->deliveries > 0 && (t->flags & TOKEN_WAITING);
+        bool buried =
+            (t->flags & TOKEN_DEAD_LETTER) && !token_kind_unsendable(l->plan->kinds[token]);
+        if (!undone && !buried)
+            continue;
+        names_login(login, token);
+        finding_add(r, METRIC_END_STATE, "%s (%s): %s", login,
+            token_kind_name(l->plan->kinds[token]),
+            undone ? "delivered, but the cursor does not say so"
+                   : "in dead_letters, though the wire can carry it");
+    }
+}

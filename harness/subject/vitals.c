@@ -1,0 +1,77 @@
+#include "subject/vitals.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// The text of a small file under /proc/PID; false when it cannot be read.
+static bool slurp(pid_t pid, const char *name, char *out, size_t size)
+{
+    char path[320];
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t got = fread(out, 1, size - 1, file);
+    fclose(file);
+    out[got] = '\0';
+    return got > 0;
+}
+
+// The number behind "key:" of a status file; 0 without it.
+static uint64_t status_value(const char *status, const char *key)
+{
+    const char *line = strstr(status, key);
+    unsigned long long value = 0;
+
+    return line && sscanf(line + strlen(key), " %llu", &value) == 1 ? value : 0;
+}
+
+static bool read_cpu(pid_t pid, struct process_sample *sample)
+{
+    char text[1024];
+    unsigned long long user, system;
+
+    if (!slurp(pid, "stat", text, sizeof text))
+        return false;
+    // The program's name may hold anything; what follows begins at the last ')'.
+    const char *rest = strrchr(text, ')');
+    if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+                     &system) != 2)
+        return false;
+    sample->cpu_ms = (user + system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
+    return true;
+}
+
+// A collector may do its work in threads.
+static uint64_t count_wakeups(pid_t pid)
+{
+    char path[64], name[300], status[4096];
+    uint64_t sum = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *t; tasks && (t = readdir(tasks)) != NULL;) {
+        if (t->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "task/%s/status", t->d_name);
+        if (slurp(pid, name, status, sizeof status))
+            sum += status_value(status, "\nvoluntary_ctxt_switches:");
+    }
+    if (tasks)
+        closedir(tasks);
+    return sum;
+}
+
+bool vitals_read(pid_t pid, struct process_sample *sample)
+{
+    char status[4096];
+
+    if (!slurp(pid, "status", status, sizeof status) || !read_cpu(pid, sample))
+        return false;
+    sample->rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
+    sample->wakeups = count_wakeups(pid);
+    return sample->rss_kb > 0;
+}
