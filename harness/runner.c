@@ -11,6 +11,7 @@
 #include "os/paths.h"
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
+#include "postgres/probe.h"
 #include "report/folder.h"
 #include "report/progress.h"
 #include "report/report.h"
@@ -32,6 +33,7 @@ struct run {
     struct durability_proof proof;
     struct command command; // of the collector, with its environment
     struct subject *subject;
+    struct probe *probe;        // how fast the server answers meanwhile
     struct fault_context hands; // what faults act on; its admin connection is the run's
     struct fault_record *faults;
     struct buf load_conninfo;
@@ -181,10 +183,22 @@ static void *load_thread(void *arg)
     return NULL;
 }
 
+static bool start_probe(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
+    r->probe = ok ? probe_start(conninfo.data, e) : NULL;
+    buf_fini(&conninfo);
+    return r->probe;
+}
+
 static bool start_load(struct run *r, struct err *e)
 {
     buf_init(&r->load_conninfo, 4096);
-    if (!server_epoch(r, e) || !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+    if (!start_probe(r, e) || !server_epoch(r, e) ||
+        !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
         return false;
     int64_t start_ns = clock_now_ns() + lead_ns;
     r->ledger.start_ns = start_ns;
@@ -357,6 +371,8 @@ static bool drain(struct run *r, struct err *e)
         return false;
     r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
+    probe_stop(r->probe);
+    r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
     if (!r->options->quiet)
         progress_end();
     return true;
@@ -416,6 +432,7 @@ static void close_down(struct run *r)
     subject_free(r->subject);
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
+    probe_free(r->probe);
     PQfinish(r->hands.admin);
     if (r->server.provider)
         r->server.provider->close(&r->server);

@@ -88,8 +88,8 @@ MUST_USE bool check_findings(struct result *r, const struct ledger *l, struct er
 // The scenario's slack, or what the probe measured.
 int64_t check_slack_ns(const struct ledger *l);
 
-// Several collectors dequeue side by side, so that none sees the others' order.
-bool check_shares_work(const struct scenario *s);
+// Instead of a cursor: what one transaction holds, others pass by.
+bool check_skips_locked(const struct scenario *s);
 
 // Fault-free nanoseconds between two times: outside of every fault window, which
 // lasts from the fault's actual start to its undoing + recovery_limit.

@@ -74,7 +74,7 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
             continue;
         advance(p, d->line, line->read_ns);
         check_expiry(r, l, p, d->token);
-        if (l->tokens[d->token].first_line == d->line && !check_shares_work(l->scenario))
+        if (l->tokens[d->token].first_line == d->line && !check_skips_locked(l->scenario))
             check_order(r, l, p, d->token);
     }
     free(pasts);

@@ -135,9 +135,9 @@ static void index_lines(struct timing *t, uint32_t *emptied, uint32_t *last)
 
 // --- early --------------------------------------------------------------------
 
-bool check_shares_work(const struct scenario *s)
+bool check_skips_locked(const struct scenario *s)
 {
-    for (size_t i = 0; s->collector.instances > 1 && i < s->collector.env.count; i++) {
+    for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *v = &s->collector.env.items[i];
         if (strcmp(v->name, "MAILROOM_DEQUEUE") == 0 && strcmp(v->value, "skip-locked") == 0)
             return true;
@@ -234,7 +234,7 @@ static void check_all(struct timing *t)
 {
     size_t stalled = 0;
 
-    if (!check_shares_work(t->l->scenario)) {
+    if (t->l->scenario->collector.instances == 1 || !check_skips_locked(t->l->scenario)) {
         for (uint32_t i = 0; i < t->l->log->line_count; i++)
             check_early(t, i);
     }

@@ -141,7 +141,7 @@ static bool all_ended_well(const struct ledger *l)
 
 void check_end_state(struct result *r, const struct ledger *l)
 {
-    bool confirmed = all_ended_well(l);
+    bool confirmed = all_ended_well(l) && !check_skips_locked(l->scenario);
     char login[NAMES_MAX];
 
     if (l->scenario->collector.layout != LAYOUT_REFERENCE)

@@ -15,6 +15,7 @@
 #include "fault/fault.h"
 #include "load/load.h"
 #include "plan/plan.h"
+#include "postgres/probe.h"
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 
@@ -32,14 +33,6 @@ struct ledger_token {
     uint32_t first_line;  // of its first delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
     uint8_t flags;        // of enum token_flags
-};
-
-// A query beside the run, which says how fast the server answers and whether
-// the harness itself gets to run.
-struct probe_sample {
-    int64_t due_ns;
-    int64_t stall_ns; // how much later it was begun
-    int64_t took_ns;  // until its answer; CLOCK_NEVER: there was none
 };
 
 struct ledger {

@@ -108,6 +108,14 @@ static void dead_letter_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_DEAD_LETTER;
 }
 
+static void waiting_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (token_of(l, row, &token))
+        l->tokens[token].flags |= TOKEN_WAITING;
+}
+
 // Valid: signed, whole, and exactly what the database holds. A token that the
 // database does not have cannot be compared; what was delivered of it is a
 // phantom, not a forgery.
@@ -128,26 +136,39 @@ static void count_deliveries(struct ledger *l)
     }
 }
 
-static bool has_dead_letters(PGconn *conn, bool *has, struct err *e)
+static bool has(PGconn *conn, const char *sql, bool *has, struct err *e)
 {
     char found[8];
 
-    if (!sql_value(
-            conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", found, sizeof found, e))
+    if (!sql_value(conn, sql, found, sizeof found, e))
         return false;
     *has = found[0] == '1';
     return true;
 }
 
+// The collector's own tables, of which there may be fewer in an old schema.
+static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
+{
+    bool dead_letters, compound;
+
+    if (!has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) ||
+        (dead_letters && !each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) ||
+        !has(conn,
+            "SELECT count(*) FROM pg_attribute"
+            " WHERE attrelid = to_regclass('jobs') AND attname = 'last_xid'",
+            &compound, e))
+        return false;
+    return each_row(
+        l, conn, compound ? ledger_sql_waiting : ledger_sql_waiting_id_only, NULL, waiting_row, e);
+}
+
 static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
 {
     char epoch[32];
-    bool has;
 
     snprintf(epoch, sizeof epoch, "%lld", (long long)l->server_epoch_s);
     return each_row(l, conn, ledger_sql_tokens, epoch, end_row, e) &&
-           has_dead_letters(conn, &has, e) &&
-           (!has || each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e));
+           (l->scenario->collector.layout != LAYOUT_REFERENCE || read_reference_layout(l, conn, e));
 }
 
 bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e)
