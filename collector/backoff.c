@@ -25,14 +25,12 @@ static int64_t between(struct backoff *b, int64_t low, int64_t high)
     return low + (int64_t)(draw(b) % (uint64_t)(high - low + 1));
 }
 
-int64_t backoff_next_ns(struct backoff *b)
+int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
 {
     if (b->last_ns == 0) {
         b->last_ns = BACKOFF_START_NS;
         return between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
     }
-    b->last_ns = between(b, BACKOFF_START_NS, 3 * b->last_ns);
-    if (b->last_ns > BACKOFF_CAP_NS)
-        b->last_ns = BACKOFF_CAP_NS;
+    b->last_ns = between(b, BACKOFF_START_NS, 3 * b->last_ns < cap_ns ? 3 * b->last_ns : cap_ns);
     return b->last_ns;
 }

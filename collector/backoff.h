@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #define BACKOFF_START_NS INT64_C(50000000)
-#define BACKOFF_CAP_NS INT64_C(5000000000)
+#define BACKOFF_SOON_NS INT64_C(400000000) // the server answers, or refuses at once
+#define BACKOFF_CAP_NS INT64_C(5000000000) // it is silent, or a person has to mend something
 
 struct backoff {
     uint64_t random; // state of the generator; any seed will do
@@ -21,5 +22,5 @@ void backoff_init(struct backoff *b, uint64_t seed);
 // A session worked: begin again with short delays.
 void backoff_reset(struct backoff *b);
 
-// The next delay, at most BACKOFF_CAP_NS.
-int64_t backoff_next_ns(struct backoff *b);
+// The next delay, at most cap_ns.
+int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns);

@@ -36,14 +36,7 @@ static void finish(struct collector *c, enum collector_exit exit)
 // or the end.
 static void handle(struct collector *c, const struct err *e)
 {
-    if (e->kind == ERR_CONNECTION) {
-        connect_lose(c, e);
-        return;
-    }
-    if (e->kind == ERR_SQL) {
-        c->complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
-        log_line("PG", "the server refused (%s)%s", e->sqlstate,
-            c->complained ? "; this needs somebody's attention" : "");
+    if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
         connect_lose(c, e);
         return;
     }
@@ -75,6 +68,12 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     switch (reply.tag) {
     case QUEUE_SCHEMA:
         ok = queue_decode_schema(reply.result, e);
+        break;
+    case QUEUE_SELF:
+        ok = queue_decode_self(&c->queue, reply.result, e);
+        break;
+    case QUEUE_HORIZON:
+        fetch_on_horizon(c, reply.result);
         break;
     case QUEUE_LOCK:
         ok = connect_on_lock(c, reply.result, e);
@@ -227,6 +226,7 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
             wait_for_something(&c);
     }
     deliver_log_passed(&c);
+    connect_leave(&c);
     log_line("MAIN", "stopped");
     collector_fini(&c);
     return c.exit;

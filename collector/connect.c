@@ -1,10 +1,12 @@
 #include "states.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/log.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
+#define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
 
 static bool open_session(struct collector *c, struct err *e)
 {
@@ -32,13 +34,20 @@ bool connect_step_listen(struct collector *c, struct err *e)
     return true;
 }
 
-// An owner that lost its session may come back at any time; others leave it the
+// Nobody will come back for the queue but we ourselves.
+static bool abandoned(const struct collector *c)
+{
+    return strcmp(c->queue.holder, c->queue.self) == 0 || holder_is_dead(c->queue.holder);
+}
+
+// A holder that lost its session may come back at any time; others leave it the
 // grace, so that it can confirm what it has written.
 static bool may_take(const struct collector *c)
 {
-    if (c->owner || !c->standing_by)
-        return true;
-    return c->free_ns != CLOCK_NEVER && c->now_ns - c->free_ns >= c->config->grace_ms * NS_PER_MS;
+    if (c->free_ns == CLOCK_NEVER)
+        return false;
+    return c->now_ns - c->free_ns >= c->config->grace_ms * NS_PER_MS ||
+           holder_is_dead(c->queue.holder);
 }
 
 bool connect_step_stand_by(struct collector *c, struct err *e)
@@ -59,24 +68,30 @@ bool connect_step_stand_by(struct collector *c, struct err *e)
 
 bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
 {
-    bool took = may_take(c);
-    bool free;
+    char before[HOLDER_LEN];
+    enum queue_lock lock;
 
+    memcpy(before, c->queue.holder, sizeof before);
     c->locking = false;
     c->lock_at_ns = c->now_ns + LOCK_POLL_NS;
-    if (!queue_decode_lock(&c->queue, result, &free, e))
+    if (!queue_decode_lock(&c->queue, result, &lock, e))
         return false;
-    if (free && took) {
+    if (lock == LOCK_TAKEN) {
         c->locking = true;
         return queue_send_claim(&c->queue, &c->session, state_deadline_ns(c), e);
     }
-    if (!c->standing_by)
-        log_line("QUEUE", "standing by: another session has the queue");
-    c->standing_by = true;
-    if (!free)
+    if (lock == LOCK_HELD)
         c->free_ns = CLOCK_NEVER;
-    else if (c->free_ns == CLOCK_NEVER)
+    else if (c->free_ns == CLOCK_NEVER || strcmp(before, c->queue.holder) != 0)
         c->free_ns = c->now_ns;
+    if (may_take(c)) {
+        c->lock_at_ns = c->now_ns;
+    } else if (abandoned(c)) {
+        c->lock_at_ns = c->now_ns + LOCK_SOON_NS;
+    } else if (!c->standing_by) {
+        log_line("QUEUE", "standing by: another session has the queue");
+        c->standing_by = true;
+    }
     return true;
 }
 
@@ -85,7 +100,7 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
     c->locking = false;
     if (!queue_decode_claim(&c->queue, result, e))
         return false;
-    c->claimed = c->owner = c->at_once = true;
+    c->claimed = c->at_once = true;
     c->standing_by = false;
     if (!c->complained)
         backoff_reset(&c->backoff);
@@ -100,15 +115,21 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
 
 void connect_back_off(struct collector *c)
 {
+    int64_t cap_ns = c->complained || c->silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS;
+
     fetch_forget(c);
     c->state = BACK_OFF;
-    c->retry_ns = c->now_ns + backoff_next_ns(&c->backoff);
+    c->retry_ns = c->now_ns + backoff_next_ns(&c->backoff, cap_ns);
     log_line("PG", "reconnecting in %" PRId64 " ms", (c->retry_ns - c->now_ns) / NS_PER_MS);
 }
 
 void connect_lose(struct collector *c, const struct err *e)
 {
-    log_line("PG", "%s: %s", c->session.up ? "lost" : "cannot connect", e->text);
+    c->complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
+    c->silent = session_silent(&c->session, c->now_ns);
+    log_line("PG", "%s: %s%s%s%s", c->session.up ? "lost" : "cannot connect", e->text,
+        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
+        c->complained ? "; this needs somebody's attention" : "");
     session_close(&c->session);
     c->advancing = c->locking = c->claimed = false;
     // A line that was begun is finished first; then its batch is unconfirmed.
@@ -116,6 +137,14 @@ void connect_lose(struct collector *c, const struct err *e)
         return;
     output_cancel(&c->output);
     connect_back_off(c);
+}
+
+// What is not confirmed is ours to confirm when we come back, so the grace is
+// only given up when nothing is left.
+void connect_leave(struct collector *c)
+{
+    if (c->claimed && !c->unconfirmed && c->exit == COLLECTOR_OK)
+        queue_send_release(&c->queue, &c->session, state_deadline_ns(c));
 }
 
 bool connect_step_back_off(struct collector *c, struct err *e)

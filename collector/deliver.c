@@ -4,8 +4,7 @@
 
 #include "base/log.h"
 
-#define STALE_NS (250 * NS_PER_MS) // a line that was not begun by then is read again
-#define TALLY_NS NS_PER_S          // between two lines of the log about what was passed
+#define TALLY_NS NS_PER_S // between two lines of the log about what was passed
 
 bool deliver_begin_line(struct collector *c, struct err *e)
 {
@@ -24,7 +23,7 @@ bool deliver_begin_line(struct collector *c, struct err *e)
 
 bool deliver_step_write(struct collector *c, struct err *e)
 {
-    if (c->output.done == 0 && c->now_ns - c->ready_ns > STALE_NS) {
+    if (c->output.done == 0 && c->now_ns - c->ready_ns > state_stale_ns(c)) {
         if (!output_ready(&c->output))
             return true;
         // The reader was slow: tokens may have expired, the queue may be

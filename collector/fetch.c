@@ -1,10 +1,14 @@
 #include "states.h"
 
+#include <inttypes.h>
+
 #include "base/log.h"
 
 #define RETRY_NS (50 * NS_PER_MS)      // before a statement is tried again
 #define HORIZON_MIN_NS (5 * NS_PER_MS) // most writing transactions end in no time
 #define HORIZON_MAX_NS (100 * NS_PER_MS)
+#define HORIZON_LOG_NS (10 * NS_PER_S) // between two lines of the log about it
+#define SLOW_MAX 3        // answers in a row; a network that is always slow is put up with
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
 bool fetch_send(struct collector *c, struct err *e)
@@ -37,8 +41,18 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
         batch_clear(&c->next);
         return true;
     }
+    // The answer tells how things stood when it was asked for, at the earliest:
+    // if it was held up, the queue may have become somebody else's meanwhile.
+    c->ready_ns = c->window.reading_ns;
+    if (c->now_ns - c->ready_ns <= state_stale_ns(c)) {
+        c->slow = 0;
+    } else if (c->slow++ < SLOW_MAX) {
+        fetch_drop(c);
+        return true;
+    } else {
+        c->ready_ns = c->now_ns;
+    }
     c->ready = true;
-    c->ready_ns = c->now_ns;
     return true;
 }
 
@@ -90,9 +104,23 @@ static void note_horizon(struct collector *c)
         c->horizon_ns = 0;
         return;
     }
+    if (c->horizon_ns == 0) {
+        c->horizon_since_ns = c->now_ns;
+        c->horizon_log_ns = c->now_ns + NS_PER_S;
+    }
     c->horizon_ns = c->horizon_ns ? 2 * c->horizon_ns : HORIZON_MIN_NS;
     c->horizon_ns = clock_min(c->horizon_ns, most_ns);
     c->horizon_at_ns = c->now_ns + c->horizon_ns;
+}
+
+void fetch_on_horizon(struct collector *c, const PGresult *result)
+{
+    char holder[512];
+
+    queue_decode_horizon(result, holder, sizeof holder);
+    if (c->horizon_ns > 0 && holder[0])
+        log_line("QUEUE", "tokens have waited for %" PRId64 " s behind an open transaction: %s",
+            (c->now_ns - c->horizon_since_ns) / NS_PER_S, holder);
 }
 
 // A batch was read: is it sent, passed, or left for later?
@@ -169,6 +197,11 @@ bool fetch_step_wait(struct collector *c, struct err *e)
 
     if (c->horizon_ns > 0)
         due_ns = clock_min(due_ns, c->horizon_at_ns);
+    if (c->horizon_ns > 0 && c->now_ns >= c->horizon_log_ns) {
+        c->horizon_log_ns = c->now_ns + HORIZON_LOG_NS;
+        if (!queue_send_horizon(&c->session, state_deadline_ns(c), e))
+            return false;
+    }
     if (c->now_ns >= check_ns) {
         c->state = FETCH;
         return queue_send_check(&c->queue, &c->session, state_deadline_ns(c), e);

@@ -37,6 +37,7 @@ void queue_init(struct queue *q, const char *name, const char *channel, int limi
 {
     *q = (struct queue){.name = name, .channel = channel, .limit = limit};
     q->rows_max = limit > 250 ? 4 * limit : 1000;
+    holder_self(q->self);
 }
 
 bool batch_init(struct batch *b, const struct queue *q, struct err *e)
@@ -92,6 +93,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     // LISTEN before the first read: what is committed in between is announced.
     if (!session_query(s, QUEUE_SETTINGS, queue_sql_settings, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
+        !session_query(s, QUEUE_SELF, queue_sql_self, none, deadline_ns, e) ||
         !send_listen(q, s, deadline_ns, e) ||
         !session_prepare(s, QUEUE_PREPARE, "read", queue_sql_read, deadline_ns, e) ||
         !session_prepare(s, QUEUE_PREPARE, "advance", queue_sql_advance, deadline_ns, e))
@@ -113,31 +115,25 @@ bool queue_decode_schema(const PGresult *r, struct err *e)
         PQgetvalue(r, 0, 0));
 }
 
-bool queue_send_lock(
-    const struct queue *q, struct session *s, bool take, int64_t deadline_ns, struct err *e)
-{
-    return session_query(
-        s, QUEUE_LOCK, queue_sql_lock, PARAMS(q->name, take ? "true" : "false"), deadline_ns, e);
-}
-
-bool queue_decode_lock(struct queue *q, const PGresult *r, bool *free, struct err *e)
+bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
 {
     if (!session_check(r, e))
         return false;
     if (PQntuples(r) != 1)
         return err_set(e, ERR_CONNECTION, "the server does not show us our own session");
-    *free = PQgetvalue(r, 0, 0)[0] == 't';
-    snprintf(q->pid, sizeof q->pid, "%s", PQgetvalue(r, 0, 1));
-    snprintf(q->since, sizeof q->since, "%s", PQgetvalue(r, 0, 2));
+    snprintf(q->pid, sizeof q->pid, "%s", PQgetvalue(r, 0, 0));
+    snprintf(q->since, sizeof q->since, "%s", PQgetvalue(r, 0, 1));
     return true;
 }
 
-bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+bool queue_send_lock(
+    const struct queue *q, struct session *s, bool take, int64_t deadline_ns, struct err *e)
 {
-    return session_query(s, QUEUE_CLAIM, queue_sql_claim, PARAMS(q->name), deadline_ns, e);
+    return session_query(s, QUEUE_LOCK, queue_sql_lock,
+        PARAMS(q->name, q->self, take ? "true" : "false", q->holder), deadline_ns, e);
 }
 
-bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
+bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
 {
     if (!session_check(r, e))
         return false;
@@ -145,10 +141,41 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
         return err_set(e, ERR_USAGE,
             "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
             q->name);
+    *lock = LOCK_HELD;
+    if (PQgetvalue(r, 0, 0)[0] == 't')
+        *lock = LOCK_TAKEN;
+    else if (PQgetvalue(r, 0, 1)[0] == 't')
+        *lock = LOCK_FREE;
+    snprintf(q->holder, sizeof q->holder, "%s", PQgetvalue(r, 0, 2));
+    return true;
+}
+
+bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(
+        s, QUEUE_CLAIM, queue_sql_claim, PARAMS(q->name, q->self, q->holder), deadline_ns, e);
+}
+
+bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    if (PQntuples(r) != 1)
+        return err_set(e, ERR_CONNECTION, "another session had the queue in between");
     q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     q->cursor.xid = strtoull(PQgetvalue(r, 0, 1), NULL, 10);
     q->cursor.id = strtoll(PQgetvalue(r, 0, 2), NULL, 10);
     return true;
+}
+
+void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
+{
+    struct err ignored; // others then wait for the grace
+
+    err_clear(&ignored);
+    if (session_query(
+            s, QUEUE_RELEASE, queue_sql_release, PARAMS(q->name, q->self), deadline_ns, &ignored))
+        return;
 }
 
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
@@ -374,6 +401,23 @@ int batch_find_written(const struct batch *b, const struct batch *written, int *
         }
     }
     return end;
+}
+
+bool queue_send_horizon(struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(
+        s, QUEUE_HORIZON, queue_sql_horizon, (struct session_params){0}, deadline_ns, e);
+}
+
+void queue_decode_horizon(const PGresult *r, char *text, size_t size)
+{
+    struct err e;
+
+    text[0] = '\0';
+    if (!session_check(r, &e))
+        snprintf(text, size, "somebody who cannot be named (%s)", e.text);
+    else if (PQntuples(r) == 1)
+        snprintf(text, size, "%s, for %s s", PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 1));
 }
 
 bool queue_send_check(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "holder.h"
 #include "line.h"
 #include "session.h"
 
@@ -19,6 +20,7 @@
 enum queue_request {
     QUEUE_SETTINGS,
     QUEUE_SCHEMA,
+    QUEUE_SELF,
     QUEUE_LISTEN,
     QUEUE_PREPARE,
     QUEUE_TERMINATE,
@@ -27,6 +29,8 @@ enum queue_request {
     QUEUE_READ,
     QUEUE_ADVANCE,
     QUEUE_CHECK,
+    QUEUE_HORIZON,
+    QUEUE_RELEASE,
 };
 
 struct position {
@@ -68,6 +72,8 @@ struct queue {
     const char *channel; // borrowed
     int limit;
     int rows_max;
+    char self[HOLDER_LEN];   // the name of this process
+    char holder[HOLDER_LEN]; // of the one that claimed the queue last, as seen; "": nobody
     int64_t epoch;
     struct position cursor; // as the database last told
     char pid[16];           // our backend, to end it if it outlives its session
@@ -91,10 +97,17 @@ bool queue_send_setup(
 // ERR_SCHEMA that names the migration file when one is missing.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
-// Looks whether the lock of the queue is free, and takes it if `take` says so.
+// Remembers our backend, to end it should it outlive its session.
+bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
+
+// Takes the lock of the queue if it is free and nobody, we or, if `take` says
+// so, the holder as last seen has claimed it last.
+enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN };
 bool queue_send_lock(const struct queue *q, struct session *s, bool take, int64_t deadline_ns,
     struct err *e) MUST_USE;
-bool queue_decode_lock(struct queue *q, const PGresult *r, bool *free, struct err *e) MUST_USE;
+// LOCK_FREE: it was left to the holder, which may have changed.
+bool queue_decode_lock(
+    struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;
 
 bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
@@ -122,6 +135,13 @@ struct position batch_end(const struct batch *b, int n, struct passed *passed);
 // in `written`: the same id and the same secret, for ids may be used again.
 // *matched counts the tokens found. 0: none of them.
 int batch_find_written(const struct batch *b, const struct batch *written, int *matched);
+
+// Gives the queue up in good order; nobody waits for the answer.
+void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);
+
+// Asks who holds the horizon. The answer is a text for the log, "" for nobody.
+bool queue_send_horizon(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+void queue_decode_horizon(const PGresult *r, char *text, size_t size);
 
 bool queue_send_check(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;

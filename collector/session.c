@@ -9,11 +9,24 @@
 
 #define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
 
+// A refusal to connect has its SQLSTATE only in the text, behind the severity,
+// which may be in any language: "FATAL:  57P03: the database system is …".
+static void find_sqlstate(const char *text, struct err *e)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    for (const char *p = strstr(text, ":  "); p; p = strstr(p + 1, ":  "))
+        if (strspn(p + 3, digits) == 5 && p[8] == ':')
+            snprintf(e->sqlstate, sizeof e->sqlstate, "%.5s", p + 3);
+}
+
 static bool lost(struct session *s, struct err *e)
 {
     const char *why = s->conn ? PQerrorMessage(s->conn) : "out of memory";
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(why, "\n"), why);
+    if (!s->up)
+        find_sqlstate(why, e);
     return false;
 }
 
@@ -43,6 +56,7 @@ bool session_open(struct session *s, const char *url, int64_t now_ns, struct err
     s->conn = PQconnectStartParams(keywords, values, 1);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return lost(s, e);
+    PQsetErrorVerbosity(s->conn, PQERRORS_VERBOSE);
     watch_host(s, now_ns);
     return true;
 }
@@ -63,6 +77,11 @@ short session_events(const struct session *s)
     if (!s->up)
         return s->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     return (short)(POLLIN | (s->flushing ? POLLOUT : 0));
+}
+
+bool session_silent(const struct session *s, int64_t now_ns)
+{
+    return s->conn && now_ns - s->silence_ns >= NS_PER_S && session_deadline_ns(s) <= now_ns;
 }
 
 int64_t session_deadline_ns(const struct session *s)

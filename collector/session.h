@@ -61,6 +61,8 @@ void session_close(struct session *s);
 
 int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
+bool session_silent(
+    const struct session *s, int64_t now_ns); // for seconds, while something was due
 int64_t session_deadline_ns(const struct session *s);
 
 // Does what can be done without waiting: goes on connecting, sends, receives.

@@ -52,18 +52,21 @@ struct collector {
     int64_t lock_at_ns; // when to look again
     bool locking;       // an answer is awaited
     bool claimed;       // the queue is ours
-    bool owner;         // and was so at any time in this process
-    bool standing_by;   // somebody else had it when we came
+    bool standing_by;   // somebody else has it, or may come back for it
 
     bool complained; // the last session ended with something a person has to mend
+    bool silent;     // or because nothing was heard from the server
 
     // WAIT
     int64_t horizon_ns; // how often to look while something waits behind it; 0: nothing does
     int64_t horizon_at_ns;
+    int64_t horizon_since_ns; // since when
+    int64_t horizon_log_ns;   // when to ask who holds it
 
     // FETCH
     struct batch next;
-    int64_t ready_ns; // since when an answer is in `next`
+    int64_t ready_ns; // when `next` was true; a line begun long after it might be another's
+    int slow;         // answers in a row that took too long to be relied upon
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
     bool ready;       // an answer is in `next`
@@ -95,6 +98,13 @@ static inline int64_t state_deadline_ns(const struct collector *c)
     return c->now_ns + 5 * NS_PER_S;
 }
 
+// Others leave us the grace from the moment our session ends. A line is begun
+// within half of that since the database last said that it is ours to begin.
+static inline int64_t state_stale_ns(const struct collector *c)
+{
+    return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
+}
+
 static inline void state_wake_at(struct collector *c, int64_t at_ns)
 {
     c->wake_ns = clock_min(c->wake_ns, at_ns);
@@ -109,11 +119,13 @@ bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
 bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 void connect_lose(struct collector *c, const struct err *e); // closes and backs off
 void connect_back_off(struct collector *c);
+void connect_leave(struct collector *c); // at the end, in good order
 
 // fetch.c: when to read, and what becomes of what was read.
 bool fetch_step_wait(struct collector *c, struct err *e) MUST_USE;
 bool fetch_step(struct collector *c, struct err *e) MUST_USE;
 bool fetch_send(struct collector *c, struct err *e) MUST_USE;
+void fetch_on_horizon(struct collector *c, const PGresult *result);
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 bool fetch_retry(struct collector *c, struct err *e) MUST_USE; // was it a matter for a second try?
 void fetch_drop(struct collector *c);                          // the batch that is ready

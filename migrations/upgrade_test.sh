@@ -261,11 +261,11 @@ the_role_can_do_its_work_only()
 
     new_database role_too
     up_to_latest
-    down 9
+    down_to 8
     same "the role stays while another database needs it" 1 "$(collector_roles)"
     PGDATABASE=role
     at=$latest
-    down 9
+    down_to 8
     same "and goes with the last one" 0 "$(collector_roles)"
 }
 

@@ -16,4 +16,10 @@ SELECT CASE
         THEN '000004_commit_safe_cursor.up.sql'
     WHEN to_regclass('dead_letters') IS NULL
         THEN '000005_dead_letters.up.sql'
+    WHEN NOT EXISTS (SELECT FROM pg_attribute
+                     WHERE attrelid = to_regclass('jobs') AND attname = 'holder'
+                       AND NOT attisdropped)
+        THEN '000010_queue_holder.up.sql'
+    WHEN to_regproc('mailroom_horizon_holder') IS NULL
+        THEN '000011_horizon_holder.up.sql'
 END AS missing

@@ -1,0 +1,17 @@
+// Who holds the queue: a name for this process that no other ever has.
+//
+//     boot id / pid namespace / pid / start time
+//
+// A collector that finds another's name in `jobs` leaves it its grace, unless
+// the name says that it was a process of this very machine and namespace, and
+// that process is gone: who is dead does not come back. A restarted collector
+// so begins at once. Where /proc does not tell, the name is a random one, and
+// nobody is ever known to be dead.
+#pragma once
+
+#include <stdbool.h>
+
+#define HOLDER_LEN 128
+
+void holder_self(char name[HOLDER_LEN]);
+bool holder_is_dead(const char *name);

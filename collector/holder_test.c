@@ -1,0 +1,67 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "holder.h"
+
+static void we_are_alive_and_always_the_same(void **state)
+{
+    (void)state;
+    char once[HOLDER_LEN], again[HOLDER_LEN];
+
+    holder_self(once);
+    holder_self(again);
+    assert_string_equal(once, again);
+    assert_false(holder_is_dead(once));
+}
+
+static void a_process_that_ended_is_dead(void **state)
+{
+    (void)state;
+    char name[HOLDER_LEN] = "";
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        holder_self(name);
+        _exit(write(ends[1], name, sizeof name) == sizeof name ? 0 : 1);
+    }
+    assert_int_equal(read(ends[0], name, sizeof name), sizeof name);
+    waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT);
+    assert_true(holder_is_dead(name)); // a zombie writes no more
+    waitpid(child, NULL, 0);
+    assert_true(holder_is_dead(name));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void of_strangers_nothing_is_known(void **state)
+{
+    (void)state;
+    char name[HOLDER_LEN];
+
+    assert_false(holder_is_dead(""));
+    assert_false(holder_is_dead("random/00"));
+    assert_false(holder_is_dead("another-machine/pid:[1]/1/1"));
+    holder_self(name);
+    *strrchr(name, '/') = '\0';
+    assert_false(holder_is_dead(name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(we_are_alive_and_always_the_same),
+        cmocka_unit_test(a_process_that_ended_is_dead),
+        cmocka_unit_test(of_strangers_nothing_is_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

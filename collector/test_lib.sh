@@ -1,0 +1,89 @@
+# shellcheck shell=sh
+# What the collector's shorter tests share; sourced behind ci/private-server.sh.
+# A collector has a name; its lines are in $server_dir/NAME.out, its log in
+# $server_dir/NAME.log. It runs as the least privileged role.
+
+export MAILROOM_SECRET_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
+export MAILROOM_BATCH_LIMIT=10 MAILROOM_BATCH_TIMEOUT=20 MAILROOM_HEALTHCHECK_INTERVAL=1000
+
+failed() # sentence
+{
+    echo "FAILED: $1"
+    for lib_log in "$server_dir"/*.log; do
+        echo "--- $lib_log"
+        tail -n 15 "$lib_log"
+    done
+    exit 1
+}
+
+same() # what, expected, got
+{
+    [ "$2" = "$3" ] || failed "$1: expected '$2', got '$3'"
+}
+
+sql() # statements
+{
+    psql -v ON_ERROR_STOP=1 -qAtX -c "$1"
+}
+
+until_true() # query
+{
+    lib_deadline=$(($(date +%s) + 60))
+    until [ "$(sql "$1")" = t ]; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "never came true: $1"
+        sleep 0.02
+    done
+}
+
+# Applies all migrations to $PGDATABASE and makes the login role `collector`.
+migrate()
+{
+    for lib_file in "$SOURCE_DIR"/migrations/*.up.sql; do
+        psql -v ON_ERROR_STOP=1 -qX -f "$lib_file" >/dev/null 2>"$server_dir/migrate.log" ||
+            failed "$lib_file"
+    done
+    [ "$(sql "SELECT count(*) FROM pg_roles WHERE rolname = 'collector'")" = 1 ] ||
+        sql "CREATE ROLE collector LOGIN IN ROLE mailroom_collector"
+    export MAILROOM_DATABASE_URL="host=$PGHOST user=collector dbname=$PGDATABASE"
+}
+
+add_accounts() # first, last
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'u' || n || '@x', 'u' || n
+         FROM generate_series($1, $2) n"
+}
+
+run() # name, arguments
+{
+    lib_name=$1
+    shift
+    : >"$server_dir/$lib_name.log"
+    "$BUILD_DIR/bin/mailroom-collector" "$@" >"$server_dir/$lib_name.out" \
+        2>"$server_dir/$lib_name.log" &
+    eval "pid_$lib_name=$!"
+    at_exit "kill -KILL $! 2>/dev/null"
+}
+
+pid_of() # name
+{
+    eval "echo \$pid_$1"
+}
+
+has_logged() # name, text
+{
+    lib_deadline=$(($(date +%s) + 60))
+    until grep -qF "$2" "$server_dir/$1.log"; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never said: $2"
+        kill -0 "$(pid_of "$1")" 2>/dev/null || grep -qF "$2" "$server_dir/$1.log" ||
+            failed "$1 ended and did not say: $2"
+        sleep 0.02
+    done
+}
+
+ends() # name, signal (or none), exit code
+{
+    lib_code=0
+    [ "$2" = none ] || kill -"$2" "$(pid_of "$1")"
+    wait "$(pid_of "$1")" 2>/dev/null || lib_code=$?
+    same "exit code of $1 after $2" "$3" "$lib_code"
+}

@@ -1,0 +1,5 @@
+BEGIN;
+
+DROP FUNCTION mailroom_horizon_holder();
+
+COMMIT;
