@@ -108,7 +108,8 @@ static bool prepare_server(struct run *r, struct err *e)
     const struct scenario *s = r->scenario;
 
     r->server.provider = provider_find(s->postgres.provider);
-    if (!r->server.provider->open(&r->server, &s->postgres, e) ||
+    if (!fault_possible(r->server.provider, s, e) ||
+        !r->server.provider->open(&r->server, &s->postgres, e) ||
         !r->server.provider->start(&r->server, e) ||
         !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
         return false;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
+#include "os/process.h"
 
 #define INSTANCES_MAX 64
 
@@ -65,7 +66,12 @@ bool fault_pause_collector(struct fault_context *c, struct fault_record *r, stru
 
     if (count == 0)
         return err_set(e, ERR_SYSTEM, "no collector was running within 2 s");
-    snprintf(r->evidence, sizeof r->evidence, "SIGSTOP to pid %d", (int)pids[0]);
+    for (size_t i = 0; i < count; i++) {
+        if (!process_wait_stopped(pids[i], clock_now_ns() + gone_wait_ns))
+            return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);
+    }
+    snprintf(r->evidence, sizeof r->evidence, "%zu process%s seen stopped, first pid %d", count,
+        count == 1 ? "" : "es", (int)pids[0]);
     return true;
 }
 

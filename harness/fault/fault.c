@@ -6,16 +6,19 @@
 #include "postgres/migrate.h"
 
 static const struct fault_verb table[] = {
-    {VERB_TERMINATE_BACKEND, fault_terminate_backend, NULL},
-    {VERB_CANCEL_QUERY, fault_cancel_query, NULL},
-    {VERB_STOP_SERVER, fault_stop_server, fault_start_server},
-    {VERB_RESTART_SERVER, fault_stop_server, fault_start_server},
-    {VERB_CRASH_SERVER, fault_stop_server, fault_start_server},
-    {VERB_KILL_SERVER, fault_stop_server, fault_start_server},
-    {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server},
-    {VERB_KILL_COLLECTOR, fault_kill_collector, NULL},
-    {VERB_STOP_COLLECTOR, fault_stop_collector, NULL},
-    {VERB_PAUSE_COLLECTOR, fault_pause_collector, fault_continue_collector},
+    {VERB_TERMINATE_BACKEND, fault_terminate_backend, NULL, NEEDS_NOTHING},
+    {VERB_CANCEL_QUERY, fault_cancel_query, NULL, NEEDS_NOTHING},
+    {VERB_STOP_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_RESTART_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_CRASH_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_KILL_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
+    {VERB_KILL_COLLECTOR, fault_kill_collector, NULL, NEEDS_NOTHING},
+    {VERB_STOP_COLLECTOR, fault_stop_collector, NULL, NEEDS_NOTHING},
+    {VERB_PAUSE_COLLECTOR, fault_pause_collector, fault_continue_collector, NEEDS_NOTHING},
+    {VERB_PAUSE_READER, fault_pause_reader, fault_resume_reader, NEEDS_NOTHING},
+    {VERB_SLOW_READER, fault_slow_reader, fault_resume_reader, NEEDS_NOTHING},
+    {VERB_CLOSE_READER, fault_close_reader, NULL, NEEDS_NOTHING},
 };
 
 static const struct fault_verb *find(enum verb_id id)
@@ -27,9 +30,25 @@ static const struct fault_verb *find(enum verb_id id)
     return NULL;
 }
 
-bool fault_known(enum verb_id id)
+static bool is_possible(const struct provider *p, const struct fault_verb *verb)
 {
-    return find(id) != NULL;
+    if (!verb)
+        return false;
+    return verb->need == NEEDS_STOP    ? p->stop != NULL
+           : verb->need == NEEDS_PAUSE ? p->pause != NULL
+                                       : true;
+}
+
+bool fault_possible(const struct provider *provider, const struct scenario *s, struct err *e)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        const struct verb *verb = s->faults[i].verb;
+        if (!is_possible(provider, find(verb->id)))
+            return err_set(e, ERR_SKIP,
+                "%s needs a server that the harness controls; provider %s does not", verb->name,
+                provider->name);
+    }
+    return true;
 }
 
 static void failed(struct fault_record *r, const struct err *e)
@@ -69,6 +88,8 @@ bool fault_admin(struct fault_context *c, struct err *e)
 {
     if (!c->server->running)
         return err_set(e, ERR_CONNECTION, "the server is not running at that time");
+    if (c->server->paused)
+        return err_set(e, ERR_CONNECTION, "the server is paused at that time");
     if (c->admin && PQstatus(c->admin) == CONNECTION_OK)
         return true;
     PQfinish(c->admin);

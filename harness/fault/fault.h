@@ -22,6 +22,8 @@ struct fault_record {
     bool ok;
     bool undone; // an instant is undone as soon as it is over
     char evidence[160];
+    uint64_t mark; // what a verb counted when it began
+    void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };
 
 // What the verbs act on; nothing here is owned.
@@ -38,15 +40,21 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a fault that lasts; nothing for one in an instant.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
-// True when the verb exists here; for the check before a run.
-bool fault_known(enum verb_id id);
+// Before anything starts: ERR_SKIP names the fault that this provider's server
+// cannot be hurt with.
+MUST_USE bool fault_possible(
+    const struct provider *provider, const struct scenario *s, struct err *e);
 
 // --- what the families share (backend.c, server.c, collector.c) ---------------
+
+// What a verb asks of the server's provider.
+enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE };
 
 struct fault_verb {
     enum verb_id id;
     bool (*begin)(struct fault_context *c, struct fault_record *r, struct err *e);
     bool (*end)(struct fault_context *c, struct fault_record *r, struct err *e); // NULL: instant
+    enum fault_need need;
 };
 
 // A live connection of the superuser; false while the server is away.
@@ -64,3 +72,8 @@ bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struc
 bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_continue_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct err *e);

@@ -45,6 +45,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     char before[64], now[64];
 
     snprintf(before, sizeof before, "%.60s", r->evidence);
+    // A stop that was never tried, because the server was away, left no time.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return false;
     if (strcmp(before, now) == 0)
@@ -55,7 +56,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
 bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    snprintf(r->evidence, sizeof r->evidence, "SIGSTOP to postmaster and backends");
+    snprintf(r->evidence, sizeof r->evidence, "postmaster and backends seen stopped");
     return c->server->provider->pause(c->server, true, e);
 }
 

@@ -196,25 +196,43 @@ void process_end(pid_t pid, int signal, int64_t grace_ns)
     process_wait(pid, CLOCK_NEVER, NULL);
 }
 
-// The fourth field of /proc/PID/stat; the second, in parentheses, may itself
-// hold spaces and parentheses.
-static pid_t parent_of(const char *pid)
+// The third and fourth field of /proc/PID/stat; the second, in parentheses, may
+// itself hold spaces and parentheses.
+static bool read_stat(const char *pid, char *state, pid_t *parent)
 {
     char path[64], line[512];
 
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return -1;
+        return false;
     ssize_t got = read(fd, line, sizeof line - 1);
     close(fd);
     if (got <= 0)
-        return -1;
+        return false;
     line[got] = '\0';
     const char *end = strrchr(line, ')');
     if (!end || strlen(end) < 5)
-        return -1;
-    return (pid_t)strtol(end + 4, NULL, 10);
+        return false;
+    *state = end[2];
+    *parent = (pid_t)strtol(end + 4, NULL, 10);
+    return true;
+}
+
+bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
+{
+    char text[24], state;
+    pid_t parent;
+
+    snprintf(text, sizeof text, "%d", (int)pid);
+    while (read_stat(text, &state, &parent) && state != 'Z') {
+        if (state == 'T')
+            return true;
+        if (clock_now_ns() >= deadline_ns)
+            return false;
+        sleep_ns(wait_step_ns / 20);
+    }
+    return false;
 }
 
 size_t process_children(pid_t parent, pid_t *pids, size_t max)
@@ -226,7 +244,10 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     if (!proc)
         return 0;
     while (count < max && (entry = readdir(proc)) != NULL) {
-        if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == parent)
+        pid_t its_parent;
+        char state;
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            read_stat(entry->d_name, &state, &its_parent) && its_parent == parent)
             pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
     }
     closedir(proc);

@@ -47,6 +47,10 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max);
 
 bool process_alive(pid_t pid);
 
+// Waits until a process that got SIGSTOP has really stopped; the signal alone
+// says nothing. False when it is gone, or at the deadline.
+bool process_wait_stopped(pid_t pid, int64_t deadline_ns);
+
 // Makes orphans of our children ours, so that a killed server's backends can be
 // waited for instead of lingering in somebody else's process table.
 void process_adopt_orphans(void);

@@ -215,6 +215,8 @@ static bool local_start(struct server *s, struct err *e)
 {
     struct local *l = s->state;
 
+    if (l->postmaster)
+        return true;
     remove_stale_locks(l);
     if (!spawn_postmaster(l, e))
         return false;
@@ -230,6 +232,7 @@ static bool kill_everything(struct local *l, struct err *e)
     int64_t deadline = clock_now_ns() + stop_limit_ns;
 
     kill(l->postmaster, SIGSTOP);
+    process_wait_stopped(l->postmaster, deadline);
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], SIGKILL);
@@ -264,12 +267,20 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     struct local *l = s->state;
     pid_t children[PROCESSES_MAX];
     int signal = paused ? SIGSTOP : SIGCONT;
+    int64_t deadline = clock_now_ns() + stop_limit_ns;
 
-    if (kill(l->postmaster, signal) != 0)
-        return err_sys(e, ERR_SYSTEM, "cannot signal the server");
+    if (!l->postmaster || kill(l->postmaster, signal) != 0)
+        return err_set(e, ERR_SYSTEM, "the server is not there to be signalled");
+    // Only one that stands still starts no further child while we look.
+    if (paused && !process_wait_stopped(l->postmaster, deadline))
+        return err_set(e, ERR_SYSTEM, "the server did not stop at SIGSTOP");
+    s->paused = paused;
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);
+    // A child that ended meanwhile is no reason to doubt the others.
+    for (size_t i = 0; paused && i < count; i++)
+        process_wait_stopped(children[i], deadline);
     return true;
 }
 

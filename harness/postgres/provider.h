@@ -44,6 +44,7 @@ struct server {
     const char *data_dir;  // where the data lies on this machine; NULL: elsewhere
     const char *log_path;  // the server's log; NULL: not to be had
     bool running;
+    bool paused; // its processes are stopped: nothing answers
     int version; // e.g. 150018, known after the first start
 };
 

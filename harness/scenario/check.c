@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scenario/messages.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
@@ -215,16 +216,38 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
         {"target", PARAM_TARGET},
         {"for", PARAM_FOR},
         {"instance", PARAM_INSTANCE},
+        {"direction", PARAM_DIRECTION},
+        {"by", PARAM_BY},
+        {"jitter", PARAM_JITTER},
+        {"rate", PARAM_RATE},
+        {"reset", PARAM_RESET},
+        {"message", PARAM_MESSAGE},
+        {"n", PARAM_N},
+        {"side", PARAM_SIDE},
+        {"prepared", PARAM_PREPARED},
+        {"database", PARAM_DATABASE},
+        {"to", PARAM_TO},
     };
+    static const unsigned needed = PARAM_BY | PARAM_RATE | PARAM_MESSAGE;
 
     for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
         const struct node *given = node_child(n, params[i].key);
         if (given && !(fault->verb->params & params[i].param))
             return node_key_err(given, e, "%s takes no '%s'", fault->verb->name, params[i].key);
+        if (!given && (fault->verb->params & params[i].param & needed))
+            return node_err(n, e, "'%s' is missing: %s needs it", params[i].key, fault->verb->name);
     }
     if ((fault->verb->params & PARAM_NEEDS_FOR) && fault->for_ns == 0)
         return node_err(n, e, "'for' is missing: how long %s lasts", fault->verb->name);
     return true;
+}
+
+static bool check_message(const struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    struct message_kind kind;
+
+    return !fault->message || message_kind_parse(fault->message, &kind, e) ||
+           node_err_here(node_child(n, "message"), e);
 }
 
 static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
@@ -246,7 +269,7 @@ static bool check_fault(
     int64_t load_ns = scenario_load_ns(s);
     const struct node *until = node_child(n, "until");
 
-    if (!check_params(fault, n, e))
+    if (!check_params(fault, n, e) || !check_message(fault, n, e))
         return false;
     if (fault->at_ns > load_ns)
         return after_load(node_child(n, "at"), load_ns, e);

@@ -213,7 +213,7 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     (void)f;
     if (!decode_want_scalar(n, e))
         return false;
-    if (!units_number(n->text, share, e))
+    if (!units_share(n->text, share, e))
         return node_err_here(n, e);
     return *share <= 1 || node_err(n, e, "'%s' should be a share between 0 and 1", n->text);
 }
@@ -249,6 +249,19 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     if (rate[0] > (double)f->max || rate[1] > (double)f->max)
         return node_err(n, e, "'%s' should not exceed %lld/s", n->text, (long long)f->max);
     return true;
+}
+
+static bool decode_byte_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    double *rate = slot;
+
+    if (!decode_want_scalar(n, e))
+        return false;
+    if (!units_bytes_per_second(n->text, rate, e))
+        return node_err_here(n, e);
+    return (*rate >= (double)f->min && *rate <= (double)f->max) ||
+           node_err(n, e, "'%s' should lie between %lldB/s and %lldB/s", n->text, (long long)f->min,
+               (long long)f->max);
 }
 
 static bool decode_duration(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -361,6 +374,7 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_SHARE] = decode_share,
         [FIELD_RATE] = decode_rate,
         [FIELD_RANGE] = decode_range,
+        [FIELD_BYTE_RATE] = decode_byte_rate,
         [FIELD_DURATION] = decode_duration,
         [FIELD_VERB] = decode_verb,
         [FIELD_SETTINGS] = decode_settings,

@@ -78,6 +78,20 @@ static const struct word targets[] = {
     {0},
 };
 
+static const struct word directions[] = {
+    {"to-server", TO_SERVER, NULL},
+    {"to-collector", TO_COLLECTOR, NULL},
+    {0},
+};
+
+static const struct word sides[] = {{"before", CUT_BEFORE, NULL}, {"after", CUT_AFTER, NULL}, {0}};
+
+static const struct word databases[] = {
+    {"run", DATABASE_RUN, NULL},
+    {"other", DATABASE_OTHER, NULL},
+    {0},
+};
+
 static const struct word instances[] = {{"all", -1, NULL}, {0}};
 static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
 
@@ -194,17 +208,28 @@ static const struct field fault_fields[] = {
     {"instance", FIELD_INT, FAULT(instance), .fallback = "all", .min = 0, .max = 63,
         .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
     LATER("through"),
-    LATER("direction"),
-    LATER("by"),
-    LATER("jitter"),
-    LATER("rate"),
-    LATER("reset"),
-    LATER("message"),
-    LATER("n"),
-    LATER("side"),
-    LATER("prepared"),
-    LATER("database"),
-    LATER("to"),
+    {"direction", FIELD_WORD, FAULT(direction), .fallback = "to-collector", .words = directions,
+        .param = PARAM_DIRECTION, .help = "which way nothing passes: to-server or to-collector"},
+    {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
+        .param = PARAM_BY, .help = "how much later every byte arrives"},
+    {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
+        .param = PARAM_JITTER, .help = "up to how much later than that"},
+    {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
+        .param = PARAM_RATE, .help = "bytes per second, such as 20kB/s"},
+    {"reset", FIELD_BOOL, FAULT(reset), .fallback = "false", .param = PARAM_RESET,
+        .help = "drop what was withheld, with its connection, instead of delivering it late"},
+    {"message", FIELD_STRING, FAULT(message), .optional = true, .param = PARAM_MESSAGE,
+        .help = "sender and name, such as server CommandComplete UPDATE or client Bind"},
+    {"n", FIELD_INT, FAULT(n), .fallback = "1", .min = 1, .max = 1000000, .param = PARAM_N,
+        .help = "which of these messages, counted from the fault's time"},
+    {"side", FIELD_WORD, FAULT(side), .fallback = "before", .words = sides, .param = PARAM_SIDE,
+        .help = "before the message is passed on, or after it"},
+    {"prepared", FIELD_BOOL, FAULT(prepared), .fallback = "false", .param = PARAM_PREPARED,
+        .help = "a prepared transaction, which belongs to no connection"},
+    {"database", FIELD_WORD, FAULT(database), .fallback = "run", .words = databases,
+        .param = PARAM_DATABASE, .help = "run: the collector's; other: another of that server"},
+    {"to", FIELD_SHARE, FAULT(to), .fallback = "5%", .param = PARAM_TO,
+        .help = "how full the notification queue gets, such as 5%"},
 };
 
 static const struct table fault_table = TABLE(fault_fields, struct fault_spec);

@@ -7,23 +7,24 @@
 #include <stdint.h>
 
 enum field_type {
-    FIELD_STRING,   // char *; one line, not empty
-    FIELD_STRINGS,  // char **, NULL-terminated
-    FIELD_WORD,     // an enum: one of `words`
-    FIELD_BOOL,     // bool
-    FIELD_INT,      // int, or one of `words`
-    FIELD_SEED,     // uint64_t
-    FIELD_SHARE,    // double, 0 to 1
-    FIELD_RATE,     // two doubles, from and to; or one of `words`: a bool behind them
-    FIELD_RANGE,    // two ints, from and to
-    FIELD_DURATION, // int64_t ns, or one of `words`
-    FIELD_VERB,     // const struct verb *
-    FIELD_SETTINGS, // struct settings
-    FIELD_ALLOW,    // struct allowance * and its size_t count
-    FIELD_EXPECT,   // struct expectation * and its size_t count
-    FIELD_ITEMS,    // a list of `table` maps: an array and its size_t count
-    FIELD_MAP,      // a `table` of its own, in the same struct
-    FIELD_REFUSED,  // known, not possible; `help` says why
+    FIELD_STRING,    // char *; one line, not empty
+    FIELD_STRINGS,   // char **, NULL-terminated
+    FIELD_WORD,      // an enum: one of `words`
+    FIELD_BOOL,      // bool
+    FIELD_INT,       // int, or one of `words`
+    FIELD_SEED,      // uint64_t
+    FIELD_SHARE,     // double, 0 to 1
+    FIELD_RATE,      // two doubles, from and to; or one of `words`: a bool behind them
+    FIELD_RANGE,     // two ints, from and to
+    FIELD_BYTE_RATE, // double, bytes per second
+    FIELD_DURATION,  // int64_t ns, or one of `words`
+    FIELD_VERB,      // const struct verb *
+    FIELD_SETTINGS,  // struct settings
+    FIELD_ALLOW,     // struct allowance * and its size_t count
+    FIELD_EXPECT,    // struct expectation * and its size_t count
+    FIELD_ITEMS,     // a list of `table` maps: an array and its size_t count
+    FIELD_MAP,       // a `table` of its own, in the same struct
+    FIELD_REFUSED,   // known, not possible; `help` says why
 };
 
 // A word that stands for a value. `refusal` is the reason why this version

@@ -103,6 +103,8 @@ void scenario_fini(struct scenario *s)
     for (size_t i = 0; i < s->load_count; i++)
         free_phase(&s->load[i]);
     free(s->load);
+    for (size_t i = 0; i < s->fault_count; i++)
+        free(s->faults[i].message);
     free(s->faults);
     for (size_t i = 0; i < s->allow_count; i++)
         free(s->allow[i].invariant);

@@ -76,6 +76,16 @@ struct fault_spec {
     int64_t for_ns;          // how long it lasts; 0 for a fault in an instant
     enum fault_target target;
     int instance; // which collector; -1: all of them
+    enum fault_direction direction;
+    int64_t by_ns, jitter_ns; // delay
+    double rate;              // bytes per second, of throttle and slow-reader
+    bool reset;               // withheld bytes are dropped, not delivered late
+    char *message;            // cut-at: as message_kind_parse reads it; NULL for other verbs
+    int n;                    // which of them, from 1
+    enum cut_side side;
+    bool prepared; // hold-horizon: a prepared transaction
+    enum fault_database database;
+    double to; // fill-notify-queue: share of the queue
 };
 
 struct allowance {

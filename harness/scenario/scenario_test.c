@@ -139,8 +139,8 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:4:39: load.0.connections: '0' should lie between 1 and 500"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, connections: many}\n",
             "x.yaml:4:39: load.0.connections: 'many' is no whole number"},
-        {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 20%}\n",
-            "x.yaml:4:36: load.0.recovery: '20%' is no number such as 3 or 0.25"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 20/s}\n",
+            "x.yaml:4:36: load.0.recovery: '20/s' is no share such as 0.25 or 25%"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 1.5}\n",
             "x.yaml:4:36: load.0.recovery: '1.5' should be a share between 0 and 1"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: [1]}\n",
@@ -202,8 +202,22 @@ static void says_what_this_version_cannot_do(void **state)
         {HEAD LOAD "postgres: {standby: sync}\n",
             "x.yaml:6:21: postgres.standby: 'sync': standbys cannot be used in this version; use "
             "none"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: promote-standby}\n",
+            "x.yaml:7:18: faults.0.do: 'promote-standby' cannot be done in this version"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: x, n: 1}\n",
-            "x.yaml:7:18: faults.0.do: 'cut-at' cannot be done in this version"},
+            "x.yaml:7:35: faults.0.message: 'x' names no message; write its sender and its name, "
+            "such as client Bind or server CommandComplete UPDATE"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bnd}\n",
+            "x.yaml:7:35: faults.0.message: 'Bnd' is no message that a client sends; did you mean "
+            "'Bind'?"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bind UPDATE}\n",
+            "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete "
+            "takes "
+            "a further word"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at}\n",
+            "x.yaml:7:5: faults.0: 'message' is missing: cut-at needs it"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: throttle, for: 1s, rate: 20/s}\n",
+            "x.yaml:7:43: faults.0.rate: '20/s' is no rate in bytes; write one such as 20kB/s"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: kill-server, through: kernel}\n",
             "x.yaml:7:31: faults.0: 'through': the fault verbs that take it cannot be done in this "
             "version"},
@@ -419,6 +433,12 @@ static const char full[] =
     "  - {at: 1s, every: 300ms, until: 9s, do: terminate-backend, target: all}\n"
     "  - {at: 2s, every: 2s, do: pause-collector, instance: 1, for: 100ms}\n"
     "  - {at: 0s, do: crash-server}\n"
+    "  - {at: 1s, do: cut-at, message: server CommandComplete UPDATE, n: 3, side: after}\n"
+    "  - {at: 1s, do: delay, by: 5ms, jitter: 1ms, for: 100ms}\n"
+    "  - {at: 1s, do: throttle, rate: 2.5kB/s, for: 100ms}\n"
+    "  - {at: 1s, do: half-open, direction: to-server, reset: true, for: 100ms}\n"
+    "  - {at: 1s, do: hold-horizon, prepared: true, database: other, for: 100ms}\n"
+    "  - {at: 1s, do: fill-notify-queue, to: 2.5%, for: 100ms}\n"
     "drain: 1s\n"
     "recovery_limit: 2s\n"
     "slack: 70ms\n"

@@ -122,6 +122,33 @@ bool units_number(const char *text, double *number, struct err *e)
     return true;
 }
 
+bool units_share(const char *text, double *share, struct err *e)
+{
+    struct decimal d;
+
+    if (!read_decimal(text, &d) || (*d.end != '\0' && strcmp(d.end, "%") != 0))
+        return err_set(e, ERR_USAGE, "'%s' is no share such as 0.25 or 25%%", text);
+    *share = decimal_value(&d) / (*d.end ? 100 : 1);
+    return true;
+}
+
+bool units_bytes_per_second(const char *text, double *rate, struct err *e)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } sizes[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}};
+    struct decimal d;
+
+    for (size_t i = 0; read_decimal(text, &d) && i < sizeof sizes / sizeof *sizes; i++) {
+        if (strcmp(d.end, sizes[i].name) != 0)
+            continue;
+        *rate = decimal_value(&d) * sizes[i].bytes;
+        return true;
+    }
+    return err_set(e, ERR_USAGE, "'%s' is no rate in bytes; write one such as 20kB/s", text);
+}
+
 // Reads "200/s" and tells where it ended.
 static bool read_rate(
     const char *text, const char *p, double *rate, const char **end, struct err *e)

@@ -22,6 +22,12 @@ MUST_USE bool units_range(const char *text, int64_t *from, int64_t *to, struct e
 
 MUST_USE bool units_number(const char *text, double *number, struct err *e);
 
+// "0.05" or "5%".
+MUST_USE bool units_share(const char *text, double *share, struct err *e);
+
+// "20kB/s": a number and B/s, kB/s or MB/s, in powers of ten.
+MUST_USE bool units_bytes_per_second(const char *text, double *rate, struct err *e);
+
 // "200/s".
 MUST_USE bool units_per_second(const char *text, double *rate, struct err *e);
 

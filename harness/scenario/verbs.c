@@ -5,34 +5,63 @@
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 
 const struct verb verbs[] = {
-    {"terminate-backend", VERB_TERMINATE_BACKEND, PARAM_TARGET, false, false,
+    {"terminate-backend", VERB_TERMINATE_BACKEND, PARAM_TARGET, false, false, false,
         "ends every backend of the target's login role with pg_terminate_backend"},
-    {"cancel-query", VERB_CANCEL_QUERY, PARAM_TARGET, false, false,
+    {"cancel-query", VERB_CANCEL_QUERY, PARAM_TARGET, false, false, false,
         "cancels what the target's backends are running with pg_cancel_backend"},
-    {"stop-server", VERB_STOP_SERVER, LASTS, false, true,
+    {"stop-server", VERB_STOP_SERVER, LASTS, false, true, false,
         "fast stop; the server is started again when it is over"},
-    {"restart-server", VERB_RESTART_SERVER, 0, false, true, "fast stop and start at once"},
-    {"crash-server", VERB_CRASH_SERVER, PARAM_FOR, false, true,
+    {"restart-server", VERB_RESTART_SERVER, 0, false, true, false, "fast stop and start at once"},
+    {"crash-server", VERB_CRASH_SERVER, PARAM_FOR, false, true, false,
         "immediate stop, no checkpoint; started again at once or when it is over"},
-    {"kill-server", VERB_KILL_SERVER, PARAM_FOR, false, true,
+    {"kill-server", VERB_KILL_SERVER, PARAM_FOR, false, true, false,
         "SIGKILL to every process of the server; started again at once or when it is over"},
-    {"pause-server", VERB_PAUSE_SERVER, LASTS, false, true,
+    {"pause-server", VERB_PAUSE_SERVER, LASTS, false, true, false,
         "SIGSTOP to every process of the server, SIGCONT when it is over"},
-    {"kill-collector", VERB_KILL_COLLECTOR, PARAM_INSTANCE, true, false,
+    {"kill-collector", VERB_KILL_COLLECTOR, PARAM_INSTANCE, true, false, false,
         "SIGKILL to the collector's process, or to every instance"},
-    {"stop-collector", VERB_STOP_COLLECTOR, PARAM_INSTANCE, true, false,
+    {"stop-collector", VERB_STOP_COLLECTOR, PARAM_INSTANCE, true, false, false,
         "SIGTERM to the collector, which has a second to end by itself"},
-    {"pause-collector", VERB_PAUSE_COLLECTOR, PARAM_INSTANCE | LASTS, false, false,
+    {"pause-collector", VERB_PAUSE_COLLECTOR, PARAM_INSTANCE | LASTS, false, false, false,
         "SIGSTOP to the collector, SIGCONT when it is over"},
+    {"pause-reader", VERB_PAUSE_READER, PARAM_INSTANCE | LASTS, false, false, false,
+        "nobody reads the collector's output while it lasts"},
+    {"slow-reader", VERB_SLOW_READER, PARAM_INSTANCE | PARAM_RATE | LASTS, false, false, false,
+        "the collector's output is read at no more than rate, such as 20kB/s"},
+    {"close-reader", VERB_CLOSE_READER, PARAM_INSTANCE, true, false, false,
+        "stops the collector, reads its pipe empty, closes it, lets the collector continue"},
+    {"partition", VERB_PARTITION, PARAM_RESET | LASTS, false, false, true,
+        "silence both ways on the collector's connections; what was withheld arrives when it is "
+        "over, or with reset is dropped with the connections"},
+    {"half-open", VERB_HALF_OPEN, PARAM_DIRECTION | PARAM_RESET | LASTS, false, false, true,
+        "silence one way on the collector's connections, to-server or to-collector"},
+    {"reset", VERB_RESET, 0, false, false, true,
+        "TCP reset on every connection of the collector's"},
+    {"delay", VERB_DELAY, PARAM_BY | PARAM_JITTER | LASTS, false, false, true,
+        "every byte arrives later, each way, by the time given and up to jitter more"},
+    {"throttle", VERB_THROTTLE, PARAM_RATE | LASTS, false, false, true,
+        "no more than rate passes, each way, such as 20kB/s"},
+    {"cut-at", VERB_CUT_AT, PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR, false, false, true,
+        "the connection ends before or after the n-th message of a kind, which must come within "
+        "for (default 5s)"},
+    {"hold-horizon", VERB_HOLD_HORIZON, PARAM_PREPARED | PARAM_DATABASE | LASTS, false, false,
+        false, "another writing transaction stays open, here or in another database"},
+    {"fill-notify-queue", VERB_FILL_NOTIFY_QUEUE, PARAM_TO | LASTS, false, false, false,
+        "a listener that never reads, and notifications until the queue is that full"},
+    {"lock-jobs", VERB_LOCK_JOBS, LASTS, false, false, false,
+        "the table jobs is locked against every change"},
+    {"exhaust-connections", VERB_EXHAUST_CONNECTIONS, LASTS, false, false, false,
+        "every free connection of the server is taken, and each one that becomes free"},
+    {"long-vacuum", VERB_LONG_VACUUM, LASTS, false, false, false,
+        "a VACUUM of tokens that creeps from page to page"},
+    {"active-readers", VERB_ACTIVE_READERS, LASTS, false, false, false,
+        "four sessions read accounts and tokens without a pause, each in one old snapshot"},
 };
 
 const size_t verb_count = sizeof verbs / sizeof *verbs;
 
 // Named by the specification, not yet carried out by this version.
-static const char *const planned[] = {"cut-power", "partition", "half-open", "reset", "delay",
-    "throttle", "cut-at", "pause-reader", "slow-reader", "close-reader", "promote-standby",
-    "hold-horizon", "fill-notify-queue", "lock-jobs", "exhaust-connections", "long-vacuum",
-    "active-readers"};
+static const char *const planned[] = {"cut-power", "promote-standby"};
 
 const struct verb *verb_find(const char *name)
 {
@@ -48,6 +77,11 @@ bool verb_is_planned(const char *name)
         if (strcmp(planned[i], name) == 0)
             return true;
     return false;
+}
+
+const char *fault_direction_name(enum fault_direction direction)
+{
+    return direction == TO_SERVER ? "to-server" : "to-collector";
 }
 
 const char *fault_target_name(enum fault_target target)

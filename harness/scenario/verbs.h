@@ -7,6 +7,13 @@
 
 enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL };
 
+// Whose bytes a half-open connection swallows: those that travel to …
+enum fault_direction { TO_SERVER, TO_COLLECTOR };
+
+enum cut_side { CUT_BEFORE, CUT_AFTER };
+
+enum fault_database { DATABASE_RUN, DATABASE_OTHER };
+
 enum verb_id {
     VERB_TERMINATE_BACKEND,
     VERB_CANCEL_QUERY,
@@ -18,6 +25,21 @@ enum verb_id {
     VERB_KILL_COLLECTOR,
     VERB_STOP_COLLECTOR,
     VERB_PAUSE_COLLECTOR,
+    VERB_PAUSE_READER,
+    VERB_SLOW_READER,
+    VERB_CLOSE_READER,
+    VERB_PARTITION,
+    VERB_HALF_OPEN,
+    VERB_RESET,
+    VERB_DELAY,
+    VERB_THROTTLE,
+    VERB_CUT_AT,
+    VERB_HOLD_HORIZON,
+    VERB_FILL_NOTIFY_QUEUE,
+    VERB_LOCK_JOBS,
+    VERB_EXHAUST_CONNECTIONS,
+    VERB_LONG_VACUUM,
+    VERB_ACTIVE_READERS,
 };
 
 // Which parameters a verb takes beyond at, every and until.
@@ -26,6 +48,17 @@ enum verb_param {
     PARAM_NEEDS_FOR = 1 << 1, // must say how long; comes together with PARAM_FOR
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
+    PARAM_DIRECTION = 1 << 4,
+    PARAM_BY = 1 << 5, // must be given, like rate and message
+    PARAM_JITTER = 1 << 6,
+    PARAM_RATE = 1 << 7,
+    PARAM_RESET = 1 << 8,
+    PARAM_MESSAGE = 1 << 9,
+    PARAM_N = 1 << 10,
+    PARAM_SIDE = 1 << 11,
+    PARAM_PREPARED = 1 << 12,
+    PARAM_DATABASE = 1 << 13,
+    PARAM_TO = 1 << 14,
 };
 
 struct verb {
@@ -34,6 +67,7 @@ struct verb {
     unsigned params; // of enum verb_param
     bool kills_collector;
     bool stops_server; // the server is away while it lasts
+    bool needs_proxy;  // the collector's connection must pass through ours
     const char *help;  // one line for people
 };
 
@@ -48,3 +82,4 @@ const struct verb *verb_find(const char *name);
 bool verb_is_planned(const char *name);
 
 const char *fault_target_name(enum fault_target target);
+const char *fault_direction_name(enum fault_direction direction);

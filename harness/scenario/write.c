@@ -221,6 +221,11 @@ static void write_value(const struct field *f, const void *slot, struct buf *out
     case FIELD_RANGE:
         write_range(slot, out);
         break;
+    case FIELD_BYTE_RATE:
+        buf_append_char(out, ' ');
+        units_print_number(out, *(const double *)slot);
+        buf_append_str(out, "B/s");
+        break;
     case FIELD_VERB:
         buf_printf(out, " %s", (*(const struct verb *const *)slot)->name);
         break;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,6 +28,16 @@ static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 
+static const int64_t stopped_limit_ns = NS_PER_S;
+static const int exit_output_failed = 74;
+
+// How fast an output is read.
+struct pace {
+    int64_t rate;     // bytes per second; 0: not at all; READER_UNLIMITED
+    int64_t since_ns; // `budget` counts from here
+    double budget;    // bytes that may be read by now
+};
+
 // One place for a collector; its processes follow each other in it.
 struct instance {
     pid_t pid; // 0: none at the moment
@@ -35,6 +46,10 @@ struct instance {
     struct buf pending;
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
+    bool ended;       // it has closed its output; the thread's
+    struct pace pace; // rate under the lock, the rest the thread's
+    bool close_asked; // under the lock
+    bool closed;      // the reader of this process went away; under the lock
 };
 
 struct subject {
@@ -48,7 +63,7 @@ struct subject {
     bool stopping;        // under the lock
     bool gave_up;         // under the lock
     struct err why;
-    atomic_uint_least64_t tokens;
+    atomic_uint_least64_t tokens, bytes;
 };
 
 static void *read_all(void *arg);
@@ -92,6 +107,63 @@ bool subject_ended(struct subject *s, const pid_t *pids, size_t count)
     return ended;
 }
 
+void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        if (instance < 0 || instance == i)
+            s->instances[i].pace.rate = bytes_per_s;
+    }
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+}
+
+size_t subject_unread(struct subject *s, int instance)
+{
+    size_t unread = 0;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        int waiting = 0;
+        if ((instance < 0 || instance == i) && s->instances[i].pid &&
+            ioctl(s->instances[i].out, FIONREAD, &waiting) == 0)
+            unread += (size_t)waiting;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return unread;
+}
+
+uint64_t subject_read_bytes(struct subject *s)
+{
+    return atomic_load(&s->bytes);
+}
+
+size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
+{
+    size_t count = 0, closed = 0;
+    int64_t deadline = clock_now_ns() + 2 * stopped_limit_ns;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        if ((instance >= 0 && instance != i) || in->pid == 0 || in->closed)
+            continue;
+        in->close_asked = true;
+        pids[count++] = in->pid;
+    }
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+    while (count && closed < count && clock_now_ns() < deadline) {
+        usleep(500);
+        closed = count;
+        pthread_mutex_lock(&s->lock);
+        for (int i = 0; i < s->config.instances; i++)
+            closed -= s->instances[i].close_asked;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return closed;
+}
+
 bool subject_gave_up(struct subject *s, struct err *e)
 {
     pthread_mutex_lock(&s->lock);
@@ -128,6 +200,7 @@ static bool make_instances(struct subject *s, struct err *e)
         struct instance *in = &s->instances[i];
         char name[64], path[PATH_MAX] = "/dev/null";
         in->pidfd = in->out = in->log = -1;
+        in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
@@ -176,6 +249,8 @@ void subject_stop(struct subject *s, int64_t grace_ns)
 
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
+    for (int i = 0; i < s->config.instances; i++)
+        s->instances[i].pace.rate = READER_UNLIMITED;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
     if (pids) {
@@ -245,24 +320,27 @@ static bool launch(struct subject *s, int index, struct err *e)
         close(out[0]);
         return false;
     }
-    in->out = out[0];
+    in->ended = false;
     in->pidfd = pidfd_open(record.pid, 0);
 
     pthread_mutex_lock(&s->lock);
+    in->out = out[0];
     in->process = reader_process(&s->reader, &record);
     in->pid = record.pid;
+    in->closed = in->close_asked = false;
     pthread_mutex_unlock(&s->lock);
     if (in->process == UINT32_MAX || in->pidfd < 0)
         return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
     return true;
 }
 
-// Reads until the pipe is empty; every line gets the time at which its read
-// returned. Returns false at the end of the file.
-static bool drain_pipe(struct subject *s, struct instance *in)
+// Reads until the pipe is empty, but no more than `most` bytes; every line gets
+// the time at which its read returned. Returns false at the end of the file.
+static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
 {
-    for (;;) {
-        char *room = buf_reserve(&in->pending, READ_CHUNK);
+    while (*most > 0) {
+        size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
+        char *room = buf_reserve(&in->pending, chunk);
         struct err e;
         if (!room) {
             err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
@@ -270,13 +348,15 @@ static bool drain_pipe(struct subject *s, struct instance *in)
             give_up(s, &e);
             return false;
         }
-        ssize_t got = read(in->out, room, READ_CHUNK);
+        ssize_t got = read(in->out, room, chunk);
         int64_t now = clock_now_ns();
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return got < 0;
         in->pending.len += (size_t)got;
+        *most -= (size_t)got;
+        atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!reader_lines(&s->reader, &in->pending, in->process, now)) {
             err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
             give_up(s, &e);
@@ -284,6 +364,56 @@ static bool drain_pipe(struct subject *s, struct instance *in)
         }
         atomic_store(&s->tokens, s->reader.tokens);
     }
+    return true;
+}
+
+// Nothing reads this output any more. The writer stands still meanwhile, so that
+// what it had written is known to have been read, to the last byte.
+static void close_output(struct subject *s, struct instance *in)
+{
+    size_t all = SIZE_MAX;
+
+    kill(in->pid, SIGSTOP);
+    process_wait_stopped(in->pid, clock_now_ns() + stopped_limit_ns);
+    drain_pipe(s, in, &all);
+    pthread_mutex_lock(&s->lock);
+    close(in->out);
+    in->out = -1;
+    in->closed = true;
+    in->close_asked = false;
+    pthread_mutex_unlock(&s->lock);
+    kill(in->pid, SIGCONT);
+}
+
+static bool close_is_asked(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool asked = in->close_asked && in->pid != 0;
+    in->close_asked = asked; // a process that has ended meanwhile has no reader
+    pthread_mutex_unlock(&s->lock);
+    return asked;
+}
+
+// How much of an output may be read now, and when to look again.
+static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
+{
+    const int64_t step_ns = 10 * NS_PER_MS;
+    struct pace *p = &in->pace;
+
+    pthread_mutex_lock(&s->lock);
+    int64_t rate = p->rate;
+    pthread_mutex_unlock(&s->lock);
+    if (rate <= 0) {
+        p->budget = 0;
+        p->since_ns = now;
+        return rate == 0 ? 0 : SIZE_MAX;
+    }
+    p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
+    // What was not used is not saved up.
+    p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
+    p->since_ns = now;
+    *next_ns = clock_min(*next_ns, now + step_ns);
+    return (size_t)p->budget;
 }
 
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
@@ -311,8 +441,11 @@ static void reap(struct subject *s, struct instance *in)
     struct rusage usage = {0};
     int status = 0;
 
+    size_t all = SIZE_MAX;
+
     wait4(in->pid, &status, 0, &usage);
-    drain_pipe(s, in);
+    if (in->out >= 0)
+        drain_pipe(s, in, &all);
     pthread_mutex_lock(&s->lock);
     struct process_record *p = &s->reader.log.processes[in->process];
     p->ended_ns = clock_now_ns();
@@ -321,6 +454,10 @@ static void reap(struct subject *s, struct instance *in)
     p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     in->pid = 0;
+    if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
+        p->asked = true;
+    int out = in->out;
+    in->out = -1;
     bool stopping = s->stopping;
     struct process_record ended = *p;
     pthread_mutex_unlock(&s->lock);
@@ -330,9 +467,10 @@ static void reap(struct subject *s, struct instance *in)
         err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
         give_up(s, &e);
     }
-    close(in->out);
+    if (out >= 0)
+        close(out);
     close(in->pidfd);
-    in->out = in->pidfd = -1;
+    in->pidfd = -1;
     if (!stopping)
         decide_restart(s, in, &ended);
 }
@@ -390,8 +528,14 @@ static void serve(struct subject *s, struct pollfd *fds)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        if (fds[2 * i].revents && !drain_pipe(s, in))
-            fds[2 * i].fd = -1;
+        size_t most = fds[2 * i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
+        size_t left = most;
+        if (most > 0 && !drain_pipe(s, in, &left))
+            in->ended = true;
+        if (most != SIZE_MAX)
+            in->pace.budget -= (double)(most - left);
+        if (close_is_asked(s, in))
+            close_output(s, in);
         if (fds[2 * i + 1].revents)
             reap(s, in);
     }
@@ -418,9 +562,10 @@ static void *read_all(void *arg)
         next = clock_min(next, sample_at_ns);
         for (int i = 0; i < s->config.instances; i++) {
             struct instance *in = &s->instances[i];
-            // A closed output of a living process would be ready for ever.
-            bool closed = in->pid && fds[2 * i].fd == -1 && fds[2 * i + 1].fd == in->pidfd;
-            fds[2 * i] = (struct pollfd){.fd = closed ? -1 : in->out, .events = POLLIN};
+            // An output that its process has closed would be ready for ever, as
+            // would one that is not to be read now.
+            bool ready = !in->ended && may_read(s, in, now, &next) > 0;
+            fds[2 * i] = (struct pollfd){.fd = ready ? in->out : -1, .events = POLLIN};
             fds[2 * i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
         }
         fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};

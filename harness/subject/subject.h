@@ -96,6 +96,22 @@ MUST_USE struct subject *subject_start(const struct subject_config *config, stru
 // signal that ends a process marks its end as asked for. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
+// What the one who reads the collector's output does, for an instance or with -1
+// for all of them; it holds for processes started later, too.
+//
+// bytes_per_s: 0 stops reading, READER_UNLIMITED goes on as usual.
+#define READER_UNLIMITED INT64_C(-1)
+void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
+
+// How much was written by these instances and is not read yet; and read so far.
+size_t subject_unread(struct subject *s, int instance);
+uint64_t subject_read_bytes(struct subject *s);
+
+// Stops each process, reads its pipe empty, closes it, lets it continue. The
+// end with exit code 74 that follows counts as asked for. Returns how many were
+// closed; a process that is just being started again is not waited for.
+size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
+
 // True when every one of these processes has ended, as the reader saw it.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 

@@ -1,0 +1,59 @@
+// Faults of the one who reads what the collector writes.
+#include "fault/fault.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+
+#define INSTANCES_MAX 64
+
+static const int64_t victim_wait_ns = 2 * NS_PER_S;
+static const int64_t poll_ns = 2 * NS_PER_MS;
+
+bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = subject_read_bytes(c->subject);
+    subject_read_rate(c->subject, r->spec->instance, 0);
+    return true;
+}
+
+bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = subject_read_bytes(c->subject);
+    subject_read_rate(c->subject, r->spec->instance, (int64_t)r->spec->rate);
+    return true;
+}
+
+// What waits in the pipe was written and not read: the reader really was slow.
+bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    size_t unread = subject_unread(c->subject, r->spec->instance);
+    uint64_t read = subject_read_bytes(c->subject) - r->mark;
+
+    subject_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
+    if (unread == 0)
+        return err_set(e, ERR_SYSTEM, "nothing was waiting to be read when it was over");
+    snprintf(r->evidence, sizeof r->evidence, "%llu bytes read meanwhile, %zu waiting at its end",
+        (unsigned long long)read, unread);
+    return true;
+}
+
+bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    pid_t pids[INSTANCES_MAX];
+    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    size_t count;
+
+    while ((count = subject_close_reader(c->subject, r->spec->instance, pids)) == 0) {
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "no collector with a reader was running within 2 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    snprintf(r->evidence, sizeof r->evidence, "pipe of %zu process%s read empty and closed, pid %d",
+        count, count == 1 ? "" : "es", (int)pids[0]);
+    return true;
+}

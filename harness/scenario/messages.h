@@ -1,0 +1,39 @@
+// The names of the messages of PostgreSQL's protocol 3.0, as its documentation
+// calls them: what a scenario writes to say where a connection is to be cut.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+enum message_sender { MESSAGE_CLIENT, MESSAGE_SERVER };
+
+// Messages that carry no type byte get one that the protocol does not use.
+enum message_type {
+    MESSAGE_ANY = 0,
+    MESSAGE_STARTUP = 1,
+    MESSAGE_SSL_REQUEST = 2,
+    MESSAGE_GSS_REQUEST = 3,
+    MESSAGE_CANCEL_REQUEST = 4,
+    MESSAGE_ENCRYPTION_ANSWER = 5,
+};
+
+#define MESSAGE_TAG_MAX 48
+
+// Which messages are meant: "server CommandComplete UPDATE", "client Bind", "server any".
+struct message_kind {
+    enum message_sender sender;
+    unsigned char type;        // of enum message_type, or the protocol's own byte
+    char tag[MESSAGE_TAG_MAX]; // the text must begin with this word; "" for any
+};
+
+// ERR_USAGE says what is wrong and what would be right.
+MUST_USE bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e);
+
+// "CommandComplete"; "unknown" for a byte that names no message.
+const char *message_name(enum message_sender sender, unsigned char type);
+
+// True when the text of a message (its first `len` bytes) fits the kind's tag.
+bool message_tag_fits(const struct message_kind *kind, const char *text, unsigned long len);
+
+const char *message_sender_name(enum message_sender sender);
