@@ -151,12 +151,23 @@ static bool wait_for_collector(struct run *r, struct err *e)
     return true;
 }
 
+// Only where the scenario breaks the network does a proxy stand in the way.
+static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
+{
+    if (!fault_needs_proxy(r->scenario))
+        return true;
+    r->hands.proxy = proxy_start(&r->server, e);
+    return r->hands.proxy && ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) ||
+                                 err_set(e, ERR_INTERNAL, "the conninfo is too long"));
+}
+
 static bool start_collector(struct run *r, struct err *e)
 {
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+              through_proxy(r, &conninfo, e) &&
               command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
     buf_fini(&conninfo);
     if (!ok)
@@ -434,6 +445,7 @@ static void close_down(struct run *r)
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
     probe_free(r->probe);
+    proxy_free(r->hands.proxy);
     PQfinish(r->hands.admin);
     if (r->server.provider)
         r->server.provider->close(&r->server);

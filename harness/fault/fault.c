@@ -19,6 +19,12 @@ static const struct fault_verb table[] = {
     {VERB_PAUSE_READER, fault_pause_reader, fault_resume_reader, NEEDS_NOTHING},
     {VERB_SLOW_READER, fault_slow_reader, fault_resume_reader, NEEDS_NOTHING},
     {VERB_CLOSE_READER, fault_close_reader, NULL, NEEDS_NOTHING},
+    {VERB_PARTITION, fault_begin_silence, fault_end_silence, NEEDS_ADDRESS},
+    {VERB_HALF_OPEN, fault_begin_silence, fault_end_silence, NEEDS_ADDRESS},
+    {VERB_RESET, fault_reset, NULL, NEEDS_ADDRESS},
+    {VERB_DELAY, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
+    {VERB_THROTTLE, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
+    {VERB_CUT_AT, fault_cut_at, NULL, NEEDS_ADDRESS},
 };
 
 static const struct fault_verb *find(enum verb_id id)
@@ -34,9 +40,19 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
 {
     if (!verb)
         return false;
-    return verb->need == NEEDS_STOP    ? p->stop != NULL
-           : verb->need == NEEDS_PAUSE ? p->pause != NULL
-                                       : true;
+    return verb->need == NEEDS_STOP      ? p->stop != NULL
+           : verb->need == NEEDS_PAUSE   ? p->pause != NULL
+           : verb->need == NEEDS_ADDRESS ? p->address != NULL
+                                         : true;
+}
+
+bool fault_needs_proxy(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->needs_proxy)
+            return true;
+    }
+    return false;
 }
 
 bool fault_possible(const struct provider *provider, const struct scenario *s, struct err *e)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "fault/proxy.h"
 #include "plan/plan.h"
 #include "postgres/provider.h"
 #include "subject/subject.h"
@@ -30,7 +31,8 @@ struct fault_record {
 struct fault_context {
     struct server *server;
     struct subject *subject;
-    PGconn *admin; // re-opened by the verbs when the server was away
+    struct proxy *proxy; // in the collector's connections; NULL unless the scenario needs it
+    PGconn *admin;       // re-opened by the verbs when the server was away
     int instances;
 };
 
@@ -40,6 +42,9 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a fault that lasts; nothing for one in an instant.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
+// True when a fault of the scenario breaks the collector's network.
+bool fault_needs_proxy(const struct scenario *s);
+
 // Before anything starts: ERR_SKIP names the fault that this provider's server
 // cannot be hurt with.
 MUST_USE bool fault_possible(
@@ -48,7 +53,7 @@ MUST_USE bool fault_possible(
 // --- what the families share (backend.c, server.c, collector.c) ---------------
 
 // What a verb asks of the server's provider.
-enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE };
+enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE, NEEDS_ADDRESS };
 
 struct fault_verb {
     enum verb_id id;
@@ -72,6 +77,13 @@ bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struc
 bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_continue_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_begin_silence(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_begin_slow(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e);
 
 bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e);

@@ -159,6 +159,21 @@ static bool local_conninfo(
     return buf_printf(out, "host=%s port=" PORT " user=%s dbname=%s", l->dir.path, user, dbname);
 }
 
+static bool local_address(
+    const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    const struct local *l = s->state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    int used =
+        snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL." PORT, l->dir.path);
+    if (used < 0 || used >= (int)sizeof address.sun_path)
+        return err_set(e, ERR_INTERNAL, "the socket's path is too long");
+    memcpy(out, &address, sizeof address);
+    *len = sizeof address;
+    return true;
+}
+
 static bool handshake(struct server *s, struct err *e)
 {
     struct buf conninfo;
@@ -324,6 +339,7 @@ const struct provider provider_local = {
     .stop = local_stop,
     .pause = local_pause,
     .conninfo = local_conninfo,
+    .address = local_address,
     .keep = local_keep,
     .close = local_close,
 };

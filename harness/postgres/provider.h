@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -32,6 +33,9 @@ struct provider {
     // For a role and a database: appends a conninfo string.
     MUST_USE bool (*conninfo)(
         const struct server *s, const char *user, const char *dbname, struct buf *out);
+    // Where the server listens at this moment, for whoever stands between.
+    MUST_USE bool (*address)(
+        const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Says in `out` how to reach and remove a server that is left running.
     MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
     void (*close)(struct server *s);

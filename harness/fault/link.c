@@ -1,0 +1,207 @@
+#include "fault/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define CHUNK (64u << 10)
+
+static const int64_t throttle_step_ns = 5 * NS_PER_MS;
+
+struct link *link_new(int client, int server)
+{
+    struct link *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return NULL;
+    l->fds[MESSAGE_CLIENT] = client;
+    l->fds[MESSAGE_SERVER] = server;
+    for (int s = 0; s < 2; s++) {
+        wire_init(&l->flows[s].wire, (enum message_sender)s);
+        buf_init(&l->flows[s].bytes, LINK_BUFFER + CHUNK);
+    }
+    return l;
+}
+
+void link_free(struct link *l, bool reset)
+{
+    // Closed without lingering, a TCP socket sends a reset.
+    const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+
+    if (!l)
+        return;
+    for (int s = 0; s < 2; s++) {
+        if (reset)
+            setsockopt(l->fds[s], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        close(l->fds[s]);
+        buf_fini(&l->flows[s].bytes);
+    }
+    free(l);
+}
+
+static bool is_full(const struct flow *f)
+{
+    return f->bytes.len >= LINK_BUFFER || f->stamp_count == LINK_STAMPS;
+}
+
+static void stamp(struct flow *f, int64_t due_ns)
+{
+    // Bytes never overtake each other, however small the later one's jitter.
+    if (f->stamp_count > 0) {
+        size_t last = (f->first_stamp + f->stamp_count - 1) % LINK_STAMPS;
+        if (due_ns < f->stamps[last].due_ns)
+            due_ns = f->stamps[last].due_ns;
+    }
+    f->stamps[(f->first_stamp + f->stamp_count++) % LINK_STAMPS] =
+        (struct link_stamp){.upto = f->in, .due_ns = due_ns};
+}
+
+static void take_in(struct flow *f, int from, int64_t delay_ns, int64_t now)
+{
+    while (!f->ended && !is_full(f)) {
+        char *room = buf_reserve(&f->bytes, CHUNK);
+        ssize_t got = room ? read(from, room, CHUNK) : -1;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && (errno == EAGAIN || errno == ENOTCONN))
+            return;
+        if (got <= 0) {
+            f->ended = true;
+            return;
+        }
+        f->bytes.len += (size_t)got;
+        f->in += (uint64_t)got;
+        if (delay_ns > 0 || f->stamp_count > 0)
+            stamp(f, now + delay_ns);
+        else
+            f->ready = f->in;
+    }
+}
+
+// The answer to a request for encryption comes on the other flow.
+static void couple(struct link *l, enum message_sender sender, const struct wire_message *m)
+{
+    if (m->type == MESSAGE_SSL_REQUEST || m->type == MESSAGE_GSS_REQUEST)
+        wire_expect_answer(&l->flows[MESSAGE_SERVER].wire);
+    if (sender == MESSAGE_SERVER && l->flows[MESSAGE_SERVER].wire.phase == WIRE_OPAQUE)
+        l->flows[MESSAGE_CLIENT].wire.phase = WIRE_OPAQUE;
+}
+
+// Follows the framing as far as the bytes reach, or to the place of a cut.
+static void follow(struct link *l, enum message_sender sender, const struct link_watcher *watcher)
+{
+    struct flow *f = &l->flows[sender];
+
+    while (!f->cut && f->cleared < f->bytes.len) {
+        const char *data = f->bytes.data + f->cleared;
+        size_t len = f->bytes.len - f->cleared;
+        struct wire_message m;
+        enum cut_side side;
+        if (f->wire.left == 0 && wire_begin(&f->wire, data, len, &m)) {
+            couple(l, sender, &m);
+            if (watcher->message(watcher->self, sender, &m, &side)) {
+                f->cut = side == CUT_BEFORE;
+                f->cut_next = side == CUT_AFTER;
+            }
+        }
+        if (f->cut)
+            return;
+        size_t passed = wire_pass(&f->wire, len);
+        if (passed == 0)
+            return;
+        f->cleared += passed;
+        f->cut = f->cut_next && f->wire.left == 0;
+    }
+}
+
+static size_t due_now(struct flow *f, int64_t now, int64_t *wake_ns)
+{
+    while (f->stamp_count > 0 && f->stamps[f->first_stamp].due_ns <= now) {
+        f->ready = f->stamps[f->first_stamp].upto;
+        f->first_stamp = (f->first_stamp + 1) % LINK_STAMPS;
+        f->stamp_count--;
+    }
+    if (f->stamp_count > 0)
+        *wake_ns = clock_min(*wake_ns, f->stamps[f->first_stamp].due_ns);
+    uint64_t passed = f->in - f->bytes.len;
+    uint64_t due = f->ready - passed;
+    return due < f->cleared ? (size_t)due : f->cleared;
+}
+
+static size_t throttled(struct flow *f, size_t len, double rate, int64_t now, int64_t *wake_ns)
+{
+    if (rate <= 0) {
+        f->budget = 0;
+        f->budget_ns = now;
+        return len;
+    }
+    f->budget += rate * (double)(now - f->budget_ns) / 1e9;
+    f->budget_ns = now;
+    // What was not used is not saved up.
+    if (f->budget > rate / 20 + 1)
+        f->budget = rate / 20 + 1;
+    if ((double)len <= f->budget)
+        return len;
+    *wake_ns = clock_min(*wake_ns, now + throttle_step_ns);
+    return (size_t)f->budget;
+}
+
+static void pass_on(struct flow *f, int to, size_t len)
+{
+    f->blocked = false;
+    while (len > 0 && !f->dead) {
+        ssize_t put = send(to, f->bytes.data, len, MSG_NOSIGNAL);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0 && (errno == EAGAIN || errno == ENOTCONN)) {
+            f->blocked = true;
+            return;
+        }
+        if (put < 0) {
+            f->dead = true;
+            return;
+        }
+        buf_consume(&f->bytes, (size_t)put);
+        f->cleared -= (size_t)put;
+        f->budget -= (double)put;
+        len -= (size_t)put;
+    }
+}
+
+bool link_pump(struct link *l, const struct link_weather *weather,
+    const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut)
+{
+    bool over = false;
+
+    *was_cut = false;
+    for (int s = 0; s < 2; s++) {
+        struct flow *f = &l->flows[s];
+        take_in(f, l->fds[s], weather->delay_ns, now_ns);
+        follow(l, (enum message_sender)s, watcher);
+        if (weather->hold[s])
+            continue;
+        size_t len = due_now(f, now_ns, wake_ns);
+        pass_on(f, l->fds[!s], throttled(f, len, weather->rate, now_ns, wake_ns));
+        *was_cut = *was_cut || (f->cut && f->cleared == 0);
+        // A silent direction does not tell that the far end is gone, either.
+        over = over || (f->ended && f->cleared == 0) || (f->dead && !weather->hold[!s]);
+    }
+    return !over && !*was_cut;
+}
+
+short link_events(const struct link *l, enum message_sender end)
+{
+    const struct flow *from = &l->flows[end], *to = &l->flows[!end];
+    bool reads = !from->ended && !is_full(from);
+
+    return (short)((reads ? POLLIN : 0) | (to->blocked ? POLLOUT : 0));
+}
+
+size_t link_withheld(const struct link *l, enum message_sender sender)
+{
+    return l->flows[sender].bytes.len;
+}

@@ -1,0 +1,70 @@
+// One connection through the proxy: two flows of bytes, one each way, each
+// following the protocol's framing. All of it belongs to the proxy, which
+// calls these functions under its lock.
+#pragma once
+
+#include "base/buf.h"
+#include "fault/wire.h"
+#include "scenario/verbs.h"
+
+// Bytes that were read up to `upto` are passed on from due_ns on.
+struct link_stamp {
+    uint64_t upto;
+    int64_t due_ns;
+};
+
+#define LINK_STAMPS 512
+#define LINK_BUFFER (256u << 10) // beyond it nothing is read: the sender is blocked
+
+struct flow {
+    struct wire wire;
+    struct buf bytes;   // read, not yet passed on
+    size_t cleared;     // of them, as far as the framing was followed
+    uint64_t in, ready; // ever read; of these, due
+    struct link_stamp stamps[LINK_STAMPS];
+    size_t first_stamp, stamp_count;
+    double budget; // bytes that a throttle lets pass by now
+    int64_t budget_ns;
+    bool ended;    // nothing more comes from its source
+    bool dead;     // nothing more can go to its sink
+    bool blocked;  // its sink took less than there was
+    bool cut_next; // when the message that has begun is over, the connection ends
+    bool cut;      // after the cleared bytes the connection ends
+};
+
+struct link {
+    int fds[2];           // by enum message_sender
+    struct flow flows[2]; // by the sender of its bytes
+};
+
+// What is wrong with the network at the moment.
+struct link_weather {
+    bool hold[2]; // by sender: nothing passes
+    int64_t delay_ns;
+    double rate; // bytes per second each way; 0: unlimited
+};
+
+// Told of each message at its boundary, before a byte of it is passed on.
+// True: the flow is to be cut, on the side that *side says.
+struct link_watcher {
+    bool (*message)(
+        void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
+    void *self;
+};
+
+// Takes over both descriptors, which must be non-blocking. NULL without memory.
+struct link *link_new(int client, int server);
+// Closes both ends; with `reset` by a TCP reset where the end is TCP.
+void link_free(struct link *l, bool reset);
+
+// Moves what can be moved. False when the connection is over and is to be
+// freed; *was_cut tells whether by a cut. Lowers *wake_ns to when it must be
+// called again even if nothing becomes ready.
+bool link_pump(struct link *l, const struct link_weather *weather,
+    const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut);
+
+// The events to wait for at an end; 0: none, leave it out of the poll.
+short link_events(const struct link *l, enum message_sender end);
+
+// Bytes that were read and are not passed on.
+size_t link_withheld(const struct link *l, enum message_sender sender);

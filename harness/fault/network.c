@@ -1,0 +1,100 @@
+// Faults of the network between collector and server, all through the proxy.
+#include "fault/fault.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+
+// A collector that is just reconnecting is waited for.
+static const int64_t victim_wait_ns = 2 * NS_PER_S;
+static const int64_t cut_wait_ns = 5 * NS_PER_S;
+static const int64_t poll_ns = 2 * NS_PER_MS;
+
+// What is withheld at the end of the silence proves it: the load goes on, so
+// something wanted to pass.
+bool fault_begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    bool both = r->spec->verb->id == VERB_PARTITION;
+
+    (void)e;
+    proxy_hold(c->proxy, both || r->spec->direction == TO_SERVER,
+        both || r->spec->direction == TO_COLLECTOR);
+    return true;
+}
+
+bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct proxy_counts counts = proxy_counts(c->proxy);
+
+    proxy_heal(c->proxy, r->spec->reset);
+    if (counts.withheld == 0)
+        return err_set(e, ERR_SYSTEM, "nothing wanted to pass while the network was silent");
+    snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", counts.withheld,
+        counts.links, counts.links == 1 ? "" : "s",
+        r->spec->reset ? "withheld and dropped" : "withheld until the end");
+    return true;
+}
+
+bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    size_t count;
+
+    while ((count = proxy_reset(c->proxy)) == 0) {
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_CONNECTION, "the collector had no connection within 2 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    snprintf(
+        r->evidence, sizeof r->evidence, "%zu connection%s reset", count, count == 1 ? "" : "s");
+    return true;
+}
+
+// Delay and throttle are proved by what passed under them.
+bool fault_begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = proxy_counts(c->proxy).passed;
+    if (r->spec->verb->id == VERB_DELAY)
+        proxy_delay(c->proxy, r->spec->by_ns, r->spec->jitter_ns);
+    else
+        proxy_throttle(c->proxy, r->spec->rate);
+    return true;
+}
+
+bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
+    double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
+
+    proxy_delay(c->proxy, 0, 0);
+    proxy_throttle(c->proxy, 0);
+    if (passed == 0)
+        return err_set(e, ERR_SYSTEM, "nothing passed while the network was slow");
+    snprintf(r->evidence, sizeof r->evidence, "%llu bytes passed in %.1f s",
+        (unsigned long long)passed, seconds);
+    return true;
+}
+
+bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + (r->spec->for_ns > 0 ? r->spec->for_ns : cut_wait_ns);
+    struct message_kind kind;
+
+    if (!message_kind_parse(r->spec->message, &kind, e))
+        return false;
+    proxy_cut(c->proxy, &kind, r->spec->n, r->spec->side);
+    while (!proxy_was_cut(c->proxy)) {
+        bool go_on = interrupt_sleep_until(clock_now_ns() + poll_ns);
+        if (go_on && clock_now_ns() <= deadline)
+            continue;
+        proxy_forget_cut(c->proxy);
+        return err_set(
+            e, ERR_CONNECTION, "%s number %d did not come in time", r->spec->message, r->spec->n);
+    }
+    snprintf(r->evidence, sizeof r->evidence, "connection cut %s %s number %d",
+        r->spec->side == CUT_BEFORE ? "before" : "after", r->spec->message, r->spec->n);
+    return true;
+}

@@ -1,0 +1,397 @@
+#include "fault/proxy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fault/link.h"
+#include "plan/rng.h"
+
+#define LINKS_MAX 128
+#define PASSWORD_LEN 32
+#define PASSWORD_SETTING "mailproof.proxy"
+
+struct cut {
+    bool armed, done;
+    struct message_kind kind;
+    int left; // messages of the kind until the cut
+    enum cut_side side;
+};
+
+// Everything below the lock belongs to whoever holds it. The thread lets go of
+// it only while it waits for something to happen.
+struct proxy {
+    const struct server *server;
+    char password[PASSWORD_LEN + 1];
+    int listener, port;
+    int wake[2];
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    bool stopping;
+    struct link *links[LINKS_MAX];
+    size_t link_count;
+    struct link_weather weather;
+    int64_t jitter_ns;
+    struct rng rng;
+    struct cut cut;
+    unsigned tally[2][256];
+    uint64_t passed_before; // by links that are gone
+    uint64_t refused;
+};
+
+static void *pass_bytes(void *arg);
+
+static void lock(struct proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+}
+
+static void unlock_and_wake(struct proxy *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    ssize_t ignored = write(p->wake[1], "x", 1);
+    (void)ignored;
+}
+
+// --- start and end ----------------------------------------------------------------
+
+static bool make_password(struct proxy *p, struct err *e)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[PASSWORD_LEN];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return err_sys(e, ERR_SYSTEM, "cannot get random bytes");
+    for (int i = 0; i < PASSWORD_LEN; i++)
+        p->password[i] = digits[bytes[i] % 16];
+    return true;
+}
+
+static bool listen_somewhere(struct proxy *p, struct err *e)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+
+    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (p->listener < 0 || bind(p->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(p->listener, LINKS_MAX) != 0 ||
+        getsockname(p->listener, (struct sockaddr *)&address, &len) != 0)
+        return err_sys(e, ERR_SYSTEM, "the proxy cannot listen on 127.0.0.1");
+    p->port = ntohs(address.sin_port);
+    return true;
+}
+
+struct proxy *proxy_start(const struct server *server, struct err *e)
+{
+    struct proxy *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    p->server = server;
+    p->listener = p->wake[0] = p->wake[1] = -1;
+    pthread_mutex_init(&p->lock, NULL);
+    rng_init(&p->rng, 1, 0);
+    if (!make_password(p, e) || !listen_somewhere(p, e))
+        goto failed;
+    if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pthread_create(&p->thread, NULL, pass_bytes, p) != 0) {
+        err_set(e, ERR_SYSTEM, "cannot start the proxy's thread");
+        goto failed;
+    }
+    p->started = true;
+    return p;
+failed:
+    proxy_free(p);
+    return NULL;
+}
+
+void proxy_free(struct proxy *p)
+{
+    if (!p)
+        return;
+    if (p->started) {
+        lock(p);
+        p->stopping = true;
+        unlock_and_wake(p);
+        pthread_join(p->thread, NULL);
+    }
+    for (size_t i = 0; i < p->link_count; i++)
+        link_free(p->links[i], false);
+    if (p->listener >= 0)
+        close(p->listener);
+    if (p->wake[0] >= 0) {
+        close(p->wake[0]);
+        close(p->wake[1]);
+    }
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+// No encryption: a cut has to see the messages, and the bytes never leave this
+// machine on this side. The password travels as a setting that nothing reads.
+bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
+{
+    return buf_printf(conninfo,
+        " host=127.0.0.1 hostaddr=127.0.0.1 port=%d sslmode=disable gssencmode=disable"
+        " options='-c " PASSWORD_SETTING "=%s'",
+        p->port, p->password);
+}
+
+// --- what other threads ask for ---------------------------------------------------------
+
+struct proxy_counts proxy_counts(struct proxy *p)
+{
+    struct proxy_counts counts;
+
+    lock(p);
+    counts = (struct proxy_counts){
+        .links = p->link_count, .passed = p->passed_before, .refused = p->refused};
+    for (size_t i = 0; i < p->link_count; i++) {
+        for (int s = 0; s < 2; s++) {
+            size_t withheld = link_withheld(p->links[i], (enum message_sender)s);
+            counts.withheld += withheld;
+            counts.passed += p->links[i]->flows[s].in - withheld;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return counts;
+}
+
+static void remove_link(struct proxy *p, size_t i, bool reset)
+{
+    for (int s = 0; s < 2; s++)
+        p->passed_before +=
+            p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
+    link_free(p->links[i], reset);
+    p->links[i] = p->links[--p->link_count];
+}
+
+static size_t reset_all(struct proxy *p)
+{
+    size_t count = p->link_count;
+
+    while (p->link_count > 0)
+        remove_link(p, 0, true);
+    return count;
+}
+
+void proxy_hold(struct proxy *p, bool client, bool server)
+{
+    lock(p);
+    p->weather.hold[MESSAGE_CLIENT] = client;
+    p->weather.hold[MESSAGE_SERVER] = server;
+    unlock_and_wake(p);
+}
+
+void proxy_heal(struct proxy *p, bool drop)
+{
+    lock(p);
+    p->weather.hold[MESSAGE_CLIENT] = p->weather.hold[MESSAGE_SERVER] = false;
+    if (drop)
+        reset_all(p);
+    unlock_and_wake(p);
+}
+
+size_t proxy_reset(struct proxy *p)
+{
+    lock(p);
+    size_t count = reset_all(p);
+    unlock_and_wake(p);
+    return count;
+}
+
+void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
+{
+    lock(p);
+    p->weather.delay_ns = by_ns;
+    p->jitter_ns = jitter_ns;
+    unlock_and_wake(p);
+}
+
+void proxy_throttle(struct proxy *p, double rate)
+{
+    lock(p);
+    p->weather.rate = rate;
+    unlock_and_wake(p);
+}
+
+void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
+{
+    lock(p);
+    p->cut = (struct cut){.armed = true, .kind = *kind, .left = n, .side = side};
+    unlock_and_wake(p);
+}
+
+bool proxy_was_cut(struct proxy *p)
+{
+    lock(p);
+    bool done = p->cut.done;
+    pthread_mutex_unlock(&p->lock);
+    return done;
+}
+
+void proxy_forget_cut(struct proxy *p)
+{
+    lock(p);
+    p->cut = (struct cut){0};
+    unlock_and_wake(p);
+}
+
+void proxy_tally(struct proxy *p, unsigned counts[2][256])
+{
+    lock(p);
+    memcpy(counts, p->tally, sizeof p->tally);
+    memset(p->tally, 0, sizeof p->tally);
+    pthread_mutex_unlock(&p->lock);
+}
+
+// --- the thread ---------------------------------------------------------------------
+
+static void set_no_delay(int fd)
+{
+    int on = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int connect_to_server(const struct proxy *p)
+{
+    struct sockaddr_storage address;
+    socklen_t len;
+    struct err ignored;
+
+    if (!p->server->provider->address(p->server, &address, &len, &ignored))
+        return -1;
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) != 0 && errno != EINPROGRESS) {
+        close(fd);
+        return -1;
+    }
+    if (fd >= 0 && address.ss_family != AF_UNIX)
+        set_no_delay(fd);
+    return fd;
+}
+
+static void accept_all(struct proxy *p)
+{
+    int client;
+
+    while ((client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        int server = p->link_count < LINKS_MAX ? connect_to_server(p) : -1;
+        struct link *link = server >= 0 ? link_new(client, server) : NULL;
+        set_no_delay(client);
+        if (link) {
+            p->links[p->link_count++] = link;
+            continue;
+        }
+        p->refused++;
+        close(client);
+        if (server >= 0)
+            close(server);
+    }
+}
+
+static bool knows_password(const struct proxy *p, const struct wire_message *m)
+{
+    char setting[sizeof PASSWORD_SETTING + 1 + PASSWORD_LEN] = PASSWORD_SETTING "=";
+
+    memcpy(setting + sizeof PASSWORD_SETTING, p->password, PASSWORD_LEN);
+    return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
+}
+
+static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
+{
+    if (!c->armed || c->kind.sender != sender ||
+        (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
+        (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len)) || --c->left > 0)
+        return false;
+    c->armed = false;
+    return true;
+}
+
+static bool watch_message(
+    void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side)
+{
+    struct proxy *p = self;
+
+    if (m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
+        p->refused++;
+        *side = CUT_BEFORE;
+        return true;
+    }
+    p->tally[sender][m->type]++;
+    *side = p->cut.side;
+    return is_the_cut(&p->cut, sender, m);
+}
+
+// Moves what can be moved; returns when to look again at the latest.
+static int64_t pump_all(struct proxy *p)
+{
+    const struct link_watcher watcher = {.message = watch_message, .self = p};
+    int64_t wake_ns = CLOCK_NEVER, now = clock_now_ns();
+
+    for (size_t i = 0; i < p->link_count;) {
+        struct link_weather weather = p->weather;
+        bool was_cut;
+        if (p->jitter_ns > 0)
+            weather.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
+        if (link_pump(p->links[i], &weather, &watcher, now, &wake_ns, &was_cut)) {
+            i++;
+            continue;
+        }
+        remove_link(p, i, false);
+        p->cut.done = p->cut.done || (was_cut && !p->cut.armed);
+    }
+    return wake_ns;
+}
+
+static size_t fill_poll(const struct proxy *p, struct pollfd *fds)
+{
+    size_t n = 0;
+
+    fds[n++] = (struct pollfd){.fd = p->wake[0], .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+    for (size_t i = 0; i < p->link_count; i++) {
+        for (int end = 0; end < 2; end++) {
+            short events = link_events(p->links[i], (enum message_sender)end);
+            if (events)
+                fds[n++] = (struct pollfd){.fd = p->links[i]->fds[end], .events = events};
+        }
+    }
+    return n;
+}
+
+static void *pass_bytes(void *arg)
+{
+    struct proxy *p = arg;
+    struct pollfd fds[2 + 2 * LINKS_MAX];
+    char bytes[64];
+
+    lock(p);
+    while (!p->stopping) {
+        accept_all(p);
+        int64_t wake_ns = pump_all(p);
+        size_t count = fill_poll(p, fds);
+        pthread_mutex_unlock(&p->lock);
+        poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
+        while (read(p->wake[0], bytes, sizeof bytes) > 0)
+            ;
+        lock(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}

@@ -1,0 +1,59 @@
+// Stands between collector and server, and is the network that breaks.
+//
+// The collector connects to a port of 127.0.0.1, so that its own TCP timers and
+// resets are real; the proxy connects to wherever the server listens. One
+// thread passes bytes on; the functions here may be called from any other.
+// Only a run whose scenario breaks the network has a proxy: a run without one
+// measures PostgreSQL and nothing else.
+//
+// What a proxy cannot do: its kernel acknowledges everything, so a partition is
+// silence to the collector's own deadlines, not to its TCP.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "postgres/provider.h"
+#include "scenario/messages.h"
+#include "scenario/verbs.h"
+
+struct proxy;
+
+struct proxy_counts {
+    size_t links;     // connections at this moment
+    uint64_t passed;  // bytes, both ways, ever
+    size_t withheld;  // bytes that were read and are not passed on
+    uint64_t refused; // connections without the run's password, or whose server was away
+};
+
+// The server's address is asked for anew for every connection.
+MUST_USE struct proxy *proxy_start(const struct server *server, struct err *e);
+void proxy_free(struct proxy *p);
+
+// Appends to a conninfo what leads through the proxy. It holds a password of
+// the proxy's own: the port is open to everyone on this machine.
+MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo);
+
+struct proxy_counts proxy_counts(struct proxy *p);
+
+// Silence, by the sender of the bytes. Healing passes on what was withheld, or
+// with `drop` resets the connections together with it.
+void proxy_hold(struct proxy *p, bool client, bool server);
+void proxy_heal(struct proxy *p, bool drop);
+
+// Resets every connection; returns how many.
+size_t proxy_reset(struct proxy *p);
+
+// 0, 0: no delay. Each read's bytes get one delay, and never overtake others.
+void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns);
+
+// Bytes per second, each way of each connection; 0: unlimited.
+void proxy_throttle(struct proxy *p, double rate);
+
+// Cuts one connection before or after the n-th message of this kind, counted
+// over all connections from now on. A cut replaces one that was not reached.
+void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
+bool proxy_was_cut(struct proxy *p);
+void proxy_forget_cut(struct proxy *p);
+
+// How many messages of each type have passed since the last call, by sender.
+void proxy_tally(struct proxy *p, unsigned counts[2][256]);

@@ -1,0 +1,44 @@
+// Follows the framing of PostgreSQL's protocol 3.0 in one direction of one
+// connection, without understanding more of it than where messages begin and
+// what they are called. Pure: bytes in, boundaries out.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scenario/messages.h"
+
+enum wire_phase {
+    WIRE_STARTUP,  // the client's first messages have no type byte
+    WIRE_ANSWER,   // one byte of the server's answers a request for encryption
+    WIRE_MESSAGES, // type, length, content
+    WIRE_OPAQUE,   // encrypted, or not our protocol: there are no boundaries to see
+};
+
+struct wire {
+    enum message_sender sender;
+    enum wire_phase phase;
+    uint64_t left; // bytes of the message that has begun
+};
+
+struct wire_message {
+    unsigned char type; // as in scenario/messages.h
+    uint64_t len;       // header included
+    const char *text;   // its content, as much of it as is there; points into the data
+    size_t text_len;
+};
+
+void wire_init(struct wire *w, enum message_sender sender);
+
+// At a boundary (left == 0): true when the bytes that are there suffice to tell
+// what begins here; the message counts as begun then. False: more bytes are
+// needed, or the wire has become opaque.
+bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_message *m);
+
+// How many of the next `len` bytes belong to the message that has begun; takes
+// them as passed. All of them on an opaque wire.
+size_t wire_pass(struct wire *w, size_t len);
+
+// The client has asked for encryption: the server's next byte is its answer.
+void wire_expect_answer(struct wire *server);
