@@ -445,6 +445,7 @@ static void close_down(struct run *r)
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
     probe_free(r->probe);
+    fault_abandon(&r->hands, r->faults, r->plan.fault_count);
     proxy_free(r->hands.proxy);
     PQfinish(r->hands.admin);
     if (r->server.provider)

@@ -25,6 +25,12 @@ static const struct fault_verb table[] = {
     {VERB_DELAY, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
     {VERB_THROTTLE, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
     {VERB_CUT_AT, fault_cut_at, NULL, NEEDS_ADDRESS},
+    {VERB_HOLD_HORIZON, fault_begin_hold_horizon, fault_end_hold_horizon, NEEDS_NOTHING},
+    {VERB_LOCK_JOBS, fault_begin_lock_jobs, fault_end_lock_jobs, NEEDS_NOTHING},
+    {VERB_FILL_NOTIFY_QUEUE, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
+    {VERB_EXHAUST_CONNECTIONS, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
+    {VERB_LONG_VACUUM, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
+    {VERB_ACTIVE_READERS, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
 };
 
 static const struct fault_verb *find(enum verb_id id)
@@ -98,6 +104,14 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!verb->end(c, r, &e) && r->ok)
         failed(r, &e);
     r->ended_ns = clock_now_ns();
+}
+
+void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count)
+{
+    for (size_t i = 0; records && i < count; i++) {
+        if (records[i].hold)
+            fault_end(c, &records[i]);
+    }
 }
 
 bool fault_admin(struct fault_context *c, struct err *e)

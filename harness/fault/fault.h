@@ -42,6 +42,10 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a fault that lasts; nothing for one in an instant.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
+// Lets go of what lasting faults still hold, without proving anything: for a run
+// that ends before its plan.
+void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
+
 // True when a fault of the scenario breaks the collector's network.
 bool fault_needs_proxy(const struct scenario *s);
 
@@ -84,6 +88,14 @@ bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e)
 bool fault_begin_slow(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_begin_strain(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_strain(struct fault_context *c, struct fault_record *r, struct err *e);
 
 bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e);

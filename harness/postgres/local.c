@@ -84,7 +84,8 @@ static size_t server_argv(
 {
     static const char *const ours[] = {"listen_addresses=", "port=" PORT, "fsync=on",
         "full_page_writes=on", "unix_socket_permissions=0700", "max_connections=200",
-        "log_connections=on", "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
+        "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
+        "timezone=UTC", "log_timezone=UTC"};
     size_t n = 0, t = 0;
 
     argv[n++] = program;

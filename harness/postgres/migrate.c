@@ -96,6 +96,7 @@ static bool create_roles(PGconn *conn, enum layout layout, struct err *e)
 
     if (!sql_exec(conn,
             "CREATE ROLE " MIGRATE_COLLECTOR " LOGIN; CREATE ROLE " MIGRATE_LOAD " LOGIN;"
+            "CREATE ROLE " MIGRATE_STRANGER " LOGIN;"
             "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_LOAD ";"
             "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " MIGRATE_LOAD,
             e) ||

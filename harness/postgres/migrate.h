@@ -9,6 +9,7 @@
 #define MIGRATE_DATABASE "mailroom"
 #define MIGRATE_COLLECTOR "mailproof_collector"
 #define MIGRATE_LOAD "mailproof_load"
+#define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else
 
 // Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all).
 // The collector's role gets what mailroom_collector (a migration) grants where

@@ -92,11 +92,10 @@ static bool find(struct message_kind *kind, const char *name, struct err *e)
 
 bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e)
 {
-    char sender[8], name[32], rest[8];
+    char sender[8], name[32];
 
     *kind = (struct message_kind){0};
-    int words = sscanf(text, "%7s %31s %47s %7s", sender, name, kind->tag, rest);
-    if (words < 2 || words > 3)
+    if (sscanf(text, "%7s %31s %47[^\n]", sender, name, kind->tag) < 2)
         return err_set(e, ERR_USAGE,
             "'%s' names no message; write its sender and its name, such as client Bind or "
             "server CommandComplete UPDATE",
@@ -107,12 +106,14 @@ bool message_kind_parse(const char *text, struct message_kind *kind, struct err 
     if (!find(kind, name, e))
         return false;
     return !*kind->tag || (kind->sender == MESSAGE_SERVER && kind->type == 'C') ||
-           err_set(e, ERR_USAGE, "'%s': only server CommandComplete takes a further word", text);
+           err_set(e, ERR_USAGE, "'%s': only server CommandComplete takes a command's tag", text);
 }
 
 bool message_tag_fits(const struct message_kind *kind, const char *text, unsigned long len)
 {
     size_t need = strlen(kind->tag);
 
-    return len >= need && memcmp(text, kind->tag, need) == 0;
+    // Whole words: SELECT 1 is not SELECT 10.
+    return len >= need && memcmp(text, kind->tag, need) == 0 &&
+           (len == need || need == 0 || text[need] == ' ' || text[need] == '\0');
 }

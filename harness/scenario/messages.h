@@ -21,10 +21,11 @@ enum message_type {
 #define MESSAGE_TAG_MAX 48
 
 // Which messages are meant: "server CommandComplete UPDATE", "client Bind", "server any".
+// A command's tag may go on: "server CommandComplete SELECT 1".
 struct message_kind {
     enum message_sender sender;
     unsigned char type;        // of enum message_type, or the protocol's own byte
-    char tag[MESSAGE_TAG_MAX]; // the text must begin with this word; "" for any
+    char tag[MESSAGE_TAG_MAX]; // the text must begin with these words; "" for any
 };
 
 // ERR_USAGE says what is wrong and what would be right.

@@ -1,0 +1,264 @@
+// Database weather that keeps a server busy: each of these faults is a thread
+// with sessions of its own, until it is told to stop.
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fault/weather.h"
+#include "os/interrupt.h"
+#include "postgres/migrate.h"
+
+#define SESSIONS_MAX 2000
+#define READERS 4
+
+static const int64_t step_ns = 5 * NS_PER_MS;
+
+struct strain {
+    const struct fault_context *context;
+    const struct fault_spec *spec;
+    PGconn *sessions[SESSIONS_MAX];
+    size_t session_count;
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+    // The thread's until it is joined.
+    uint64_t rounds; // queries, or connections that the server refused
+    double fullest;  // of the notification queue
+    bool failed;
+    struct err why;
+};
+
+static void fill_queue(struct strain *s);
+static void take_connections(struct strain *s);
+static void creep_through_tokens(struct strain *s);
+static void read_all_the_time(struct strain *s);
+
+static void *run(void *arg)
+{
+    struct strain *s = arg;
+
+    switch (s->spec->verb->id) {
+    case VERB_FILL_NOTIFY_QUEUE:
+        fill_queue(s);
+        break;
+    case VERB_EXHAUST_CONNECTIONS:
+        take_connections(s);
+        break;
+    case VERB_LONG_VACUUM:
+        creep_through_tokens(s);
+        break;
+    default:
+        read_all_the_time(s);
+        break;
+    }
+    return NULL;
+}
+
+bool fault_begin_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct strain *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    r->hold = s;
+    s->context = c;
+    s->spec = r->spec;
+    s->started = pthread_create(&s->thread, NULL, run, s) == 0;
+    return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}
+
+static bool proved(const struct strain *s, struct fault_record *r, struct err *e)
+{
+    unsigned long long rounds = s->rounds;
+
+    switch (s->spec->verb->id) {
+    case VERB_FILL_NOTIFY_QUEUE:
+        snprintf(
+            r->evidence, sizeof r->evidence, "notification queue %.2f%% full", 100 * s->fullest);
+        return s->fullest >= s->spec->to ||
+               err_set(e, ERR_SYSTEM, "the notification queue got %.2f%% full, not %.2f%%",
+                   100 * s->fullest, 100 * s->spec->to);
+    case VERB_EXHAUST_CONNECTIONS:
+        snprintf(r->evidence, sizeof r->evidence,
+            "%zu connections taken, further ones refused %llu times", s->session_count, rounds);
+        return rounds > 0 || err_set(e, ERR_SYSTEM, "the server never refused a connection");
+    case VERB_LONG_VACUUM:
+        snprintf(
+            r->evidence, sizeof r->evidence, "VACUUM of tokens seen at work %llu times", rounds);
+        return rounds > 0 || err_set(e, ERR_SYSTEM, "no VACUUM was seen at work");
+    default:
+        snprintf(r->evidence, sizeof r->evidence, "%d sessions read everything %llu times", READERS,
+            rounds);
+        return rounds > 0 || err_set(e, ERR_SYSTEM, "nothing was read");
+    }
+}
+
+bool fault_end_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct strain *s = r->hold;
+    bool ok = false;
+
+    (void)c;
+    r->hold = NULL;
+    if (!s)
+        return err_set(e, ERR_INTERNAL, "it never began");
+    atomic_store(&s->stop, true);
+    if (s->started) {
+        pthread_join(s->thread, NULL);
+        ok = !s->failed && proved(s, r, e);
+    }
+    if (s->failed)
+        *e = s->why;
+    for (size_t i = 0; i < s->session_count; i++)
+        PQfinish(s->sessions[i]);
+    free(s);
+    return ok;
+}
+
+// --- what the threads share -----------------------------------------------------------
+
+static bool stopped(const struct strain *s)
+{
+    return atomic_load(&s->stop);
+}
+
+static PGconn *session(struct strain *s, const char *role, const char *first)
+{
+    PGconn *conn = weather_connect(s->context, role, MIGRATE_DATABASE, &s->why);
+
+    s->failed = !conn;
+    if (!conn)
+        return NULL;
+    s->sessions[s->session_count++] = conn;
+    s->failed = first && !sql_exec(conn, first, &s->why);
+    return s->failed ? NULL : conn;
+}
+
+// Waits a little for something to come from the server.
+static bool wait_readable(PGconn *conn)
+{
+    struct pollfd p = {.fd = PQsocket(conn), .events = POLLIN};
+
+    return poll(&p, 1, (int)(step_ns / NS_PER_MS)) > 0;
+}
+
+static void cancel(PGconn *conn)
+{
+    PGcancel *cancel = PQgetCancel(conn);
+    char ignored[256];
+
+    if (cancel)
+        PQcancel(cancel, ignored, sizeof ignored);
+    PQfreeCancel(cancel);
+}
+
+// --- fill-notify-queue ------------------------------------------------------------------
+
+// A listener within a transaction reads nothing; the queue keeps all that came
+// after it stopped. It holds neither a snapshot nor a transaction id.
+static void fill_queue(struct strain *s)
+{
+    static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
+                               " FROM generate_series(1, 500) AS i";
+    char usage[32];
+    PGconn *deaf = session(s, s->context->server->superuser, "LISTEN mailproof_fill");
+    s->failed = s->failed || !sql_exec(deaf, "BEGIN", &s->why);
+    PGconn *filler = !s->failed ? session(s, s->context->server->superuser, NULL) : NULL;
+
+    while (filler && !stopped(s) && s->fullest < s->spec->to) {
+        if (!sql_value(filler, fill, usage, sizeof usage, &s->why) ||
+            !sql_value(
+                filler, "SELECT pg_notification_queue_usage()", usage, sizeof usage, &s->why)) {
+            s->failed = true;
+            return;
+        }
+        s->fullest = strtod(usage, NULL);
+    }
+}
+
+// --- exhaust-connections ------------------------------------------------------------------
+
+// As an ordinary role: the slots that are kept for the superuser stay free, the
+// harness needs them.
+static void take_connections(struct strain *s)
+{
+    while (!stopped(s)) {
+        if (s->session_count == SESSIONS_MAX || !session(s, MIGRATE_STRANGER, NULL))
+            s->rounds++;
+        s->failed = false; // being refused is the purpose
+        interrupt_sleep_until(clock_now_ns() + step_ns);
+    }
+}
+
+// --- long-vacuum ---------------------------------------------------------------------------
+
+static void count_at_work(struct strain *s, PGconn *watcher)
+{
+    char count[16];
+
+    if (sql_value(
+            watcher, "SELECT count(*) FROM pg_stat_progress_vacuum", count, sizeof count, &s->why))
+        s->rounds += strcmp(count, "0") != 0;
+}
+
+static void creep_through_tokens(struct strain *s)
+{
+    PGconn *watcher = session(s, s->context->server->superuser, NULL);
+    PGconn *conn = watcher ? session(s, s->context->server->superuser,
+                                 "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1")
+                           : NULL;
+
+    while (conn && !stopped(s)) {
+        s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
+        while (!s->failed && PQisBusy(conn)) {
+            if (stopped(s))
+                cancel(conn);
+            count_at_work(s, watcher);
+            if (wait_readable(conn) || stopped(s))
+                s->failed = !PQconsumeInput(conn);
+        }
+        for (PGresult *result; (result = PQgetResult(conn)) != NULL;)
+            PQclear(result);
+        if (s->failed) {
+            sql_fail(conn, NULL, "VACUUM", &s->why);
+            return;
+        }
+    }
+}
+
+// --- active-readers --------------------------------------------------------------------------
+
+static void read_all_the_time(struct strain *s)
+{
+    static const char query[] = "SELECT count(*), count(t.secret), pg_sleep(0.005)"
+                                " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
+
+    for (int i = 0; i < READERS; i++) {
+        if (!session(s, s->context->server->superuser,
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM tokens"))
+            return;
+    }
+    while (!stopped(s) && !s->failed) {
+        for (int i = 0; i < READERS; i++) {
+            PGconn *conn = s->sessions[i];
+            bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;
+            if (idle)
+                s->failed = s->failed || !PQsendQuery(conn, query);
+            else if (wait_readable(conn))
+                s->failed = s->failed || !PQconsumeInput(conn);
+            while (!s->failed && !PQisBusy(conn)) {
+                PGresult *result = PQgetResult(conn);
+                s->rounds += result != NULL;
+                PQclear(result);
+                if (!result)
+                    break;
+            }
+            if (s->failed)
+                sql_fail(conn, NULL, "reading", &s->why);
+        }
+    }
+}

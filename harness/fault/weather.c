@@ -1,0 +1,149 @@
+// Database weather that is one session doing nothing: a transaction that stays
+// open, a lock that is kept.
+#include "fault/weather.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "postgres/migrate.h"
+
+#define OTHER_DATABASE "mailproof_other"
+
+// What hold-horizon keeps until its end.
+struct horizon {
+    PGconn *conn;
+    char xid[32];
+    char prepared[64]; // its name; "" when it is an ordinary transaction
+};
+
+PGconn *weather_connect(
+    const struct fault_context *c, const char *role, const char *dbname, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (c->server->provider->conninfo(c->server, role, dbname, &conninfo) && buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    buf_fini(&conninfo);
+    if (conn && !sql_exec(conn, "SET statement_timeout = 0", e)) {
+        PQfinish(conn);
+        return NULL;
+    }
+    return conn;
+}
+
+// --- hold-horizon -----------------------------------------------------------------
+
+static bool make_other_database(struct fault_context *c, struct err *e)
+{
+    char count[8];
+
+    return fault_admin(c, e) &&
+           sql_value(c->admin,
+               "SELECT count(*) FROM pg_database WHERE datname = '" OTHER_DATABASE "'", count,
+               sizeof count, e) &&
+           (strcmp(count, "1") == 0 || sql_exec(c->admin, "CREATE DATABASE " OTHER_DATABASE, e));
+}
+
+// Drawing a transaction id is what a writing transaction does to the horizon.
+static bool open_transaction(struct horizon *h, const struct fault_spec *spec, struct err *e)
+{
+    char sql[128];
+
+    if (!sql_exec(h->conn, "BEGIN", e) ||
+        !sql_value(h->conn, "SELECT pg_current_xact_id()", h->xid, sizeof h->xid, e))
+        return false;
+    if (!spec->prepared)
+        return true;
+    snprintf(h->prepared, sizeof h->prepared, "mailproof-%s", h->xid);
+    snprintf(sql, sizeof sql, "PREPARE TRANSACTION '%s'", h->prepared);
+    return sql_exec(h->conn, sql, e);
+}
+
+bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    bool other = r->spec->database == DATABASE_OTHER;
+    struct horizon *h = calloc(1, sizeof *h);
+
+    if (!h)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    r->hold = h;
+    if (other && !make_other_database(c, e))
+        return false;
+    h->conn =
+        weather_connect(c, c->server->superuser, other ? OTHER_DATABASE : MIGRATE_DATABASE, e);
+    return h->conn && open_transaction(h, r->spec, e);
+}
+
+static bool close_transaction(struct horizon *h, struct err *e)
+{
+    char sql[128];
+
+    if (!*h->prepared)
+        return sql_exec(h->conn, "ROLLBACK", e);
+    snprintf(sql, sizeof sql, "ROLLBACK PREPARED '%s'", h->prepared);
+    return sql_exec(h->conn, sql, e);
+}
+
+static bool was_in_progress(
+    struct fault_context *c, const struct horizon *h, struct fault_record *r, struct err *e)
+{
+    const char *params[] = {h->xid};
+    PGresult *result = fault_admin(c, e)
+                           ? sql_query(c->admin, "SELECT pg_xact_status($1::xid8)", 1, params, e)
+                           : NULL;
+
+    if (!result)
+        return false;
+    bool open = strcmp(PQgetvalue(result, 0, 0), "in progress") == 0;
+    PQclear(result);
+    snprintf(r->evidence, sizeof r->evidence, "%s transaction %s was open until the end",
+        *h->prepared ? "prepared" : "writing", h->xid);
+    return open || err_set(e, ERR_SYSTEM, "transaction %s had ended before its time", h->xid);
+}
+
+bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct horizon *h = r->hold;
+    bool ok = h && h->conn && *h->xid && was_in_progress(c, h, r, e) && close_transaction(h, e);
+
+    PQfinish(h ? h->conn : NULL);
+    free(h);
+    r->hold = NULL;
+    return ok;
+}
+
+// --- lock-jobs ---------------------------------------------------------------------
+
+// EXCLUSIVE lets others read, and takes no transaction id: it is a lock and
+// nothing else, the horizon moves on.
+bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    PGconn *conn = weather_connect(c, c->server->superuser, MIGRATE_DATABASE, e);
+
+    r->hold = conn;
+    return conn &&
+           sql_exec(conn, "SET lock_timeout = '5s'; BEGIN; LOCK TABLE jobs IN EXCLUSIVE MODE", e);
+}
+
+bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    char waiting[16];
+    PGconn *conn = r->hold;
+    bool ok = conn && fault_admin(c, e) &&
+              sql_value(c->admin,
+                  "SELECT count(*) FROM pg_locks WHERE relation = 'jobs'::regclass AND NOT granted",
+                  waiting, sizeof waiting, e) &&
+              sql_exec(conn, "ROLLBACK", e);
+
+    if (ok)
+        snprintf(r->evidence, sizeof r->evidence, "jobs was locked, %s waited for it at the end",
+            waiting);
+    PQfinish(conn);
+    r->hold = NULL;
+    return ok;
+}
