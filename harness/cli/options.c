@@ -27,6 +27,7 @@ enum option_id {
     OPT_FAIL_FAST,
     OPT_KEEP,
     OPT_QUIET,
+    OPT_EVERY_CUT,
     OPT_JSON,
     OPT_HELP,
 };
@@ -51,6 +52,8 @@ static const struct {
     {"fail-fast", NULL, OPT_FAIL_FAST, SCOPE_RUN, "stop at the first scenario that does not pass"},
     {"keep", NULL, OPT_KEEP, SCOPE_RUN,
         "leave server and data, print how to reach and remove them"},
+    {"every-cut", NULL, OPT_EVERY_CUT, SCOPE_RUN,
+        "cut the connection at every message there is, one after another"},
     {"quiet", NULL, OPT_QUIET, SCOPE_RUN, "no progress"},
     {"json", NULL, OPT_JSON, SCOPE_PLAN, "print JSON"},
     {"help", NULL, OPT_HELP, SCOPE_EVERY, "print this"},
@@ -120,6 +123,9 @@ static bool take(struct options *o, int id, const char *value, struct err *e)
         return true;
     case OPT_KEEP:
         o->keep = true;
+        return true;
+    case OPT_EVERY_CUT:
+        o->every_cut = true;
         return true;
     case OPT_QUIET:
         o->quiet = true;

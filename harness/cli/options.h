@@ -16,7 +16,7 @@ struct options {
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
-    bool fail_fast, keep, quiet, json, help;
+    bool fail_fast, keep, quiet, every_cut, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/locate.h"
+#include "everycut.h"
 #include "os/interrupt.h"
 #include "plan/plan.h"
 #include "report/report.h"
@@ -87,9 +88,9 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     struct err e = {0};
 
     t->runs++;
-    if (run_scenario(s, &how, &outcome, &e)) {
+    if (o->every_cut ? everycut_run(s, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e)) {
         t->passed += outcome.verdict == VERDICT_PASS;
-        if (outcome.verdict != VERDICT_PASS)
+        if (outcome.verdict != VERDICT_PASS && !o->every_cut)
             printf("  repeat      mailproof run %s%s%s%s\n", outcome.folder,
                 o->collector ? " --collector '" : "", o->collector ? o->collector : "",
                 o->collector ? "'" : "");

@@ -211,9 +211,8 @@ static void says_what_this_version_cannot_do(void **state)
             "x.yaml:7:35: faults.0.message: 'Bnd' is no message that a client sends; did you mean "
             "'Bind'?"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bind UPDATE}\n",
-            "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete "
-            "takes "
-            "a further word"},
+            "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete takes "
+            "a command's tag"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at}\n",
             "x.yaml:7:5: faults.0: 'message' is missing: cut-at needs it"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: throttle, for: 1s, rate: 20/s}\n",

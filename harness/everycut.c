@@ -1,0 +1,322 @@
+#include "everycut.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fault/fault.h"
+#include "os/interrupt.h"
+#include "postgres/durability.h"
+#include "postgres/migrate.h"
+#include "report/folder.h"
+#include "trial.h"
+
+// Trials wait more than they work: for batch timeouts and reconnects.
+#define WORKERS 4
+#define CUTS_MAX 20000
+#define TRIES 3
+#define WORST_SHOWN 10
+
+static const double unreached_limit = 0.02;
+
+struct cuts {
+    struct trial_setting setting;
+    const struct run_options *options;
+    struct server server;
+    struct folder folder;
+    struct cut_point *points;
+    struct trial_result *results;
+    size_t count;
+    atomic_size_t next, done;
+    atomic_bool failed;
+    pthread_mutex_t lock; // of why
+    struct err why;
+    int64_t took_ns;
+};
+
+struct worker {
+    struct cuts *cuts;
+    struct trial_bench bench;
+    pthread_t thread;
+    bool started;
+};
+
+static bool prepare(struct cuts *c, const struct scenario *s, struct err *e);
+static bool learn(struct cuts *c, struct err *e);
+static bool try_all(struct cuts *c, struct err *e);
+static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
+static void close_down(struct cuts *c);
+
+bool everycut_run(const struct scenario *s, const struct run_options *o,
+    struct run_outcome *outcome, struct err *e)
+{
+    struct cuts c = {.options = o};
+
+    pthread_mutex_init(&c.lock, NULL);
+    bool ok = folder_make(&c.folder, s, o->out, e) && //
+              prepare(&c, s, e) &&                    // server and template database
+              learn(&c, e) &&                         // which messages there are
+              try_all(&c, e) &&                       // one trial for each
+              report(&c, outcome, e);
+    close_down(&c);
+    return ok;
+}
+
+static bool prove_durable(struct cuts *c, const struct scenario *s, struct err *e)
+{
+    struct durability_proof proof;
+    PGconn *admin = migrate_admin(&c->server, e);
+    bool ok = admin && durability_prove(&c->server, admin, s->postgres.durability,
+                           &s->postgres.settings, &proof, e);
+
+    PQfinish(admin);
+    return ok;
+}
+
+static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
+{
+    c->server.provider = provider_find(s->postgres.provider);
+    c->setting = (struct trial_setting){
+        .scenario = s,
+        .collector = c->options->collector,
+        .server = &c->server,
+        .template_db = MIGRATE_DATABASE,
+        .log_dir = c->folder.logs,
+    };
+    if (!c->server.provider->address)
+        return err_set(e, ERR_SKIP, "--every-cut needs to know where the server listens");
+    return c->server.provider->open(&c->server, &s->postgres, e) &&
+           c->server.provider->start(&c->server, e) &&
+           migrate_database(&c->server, s->postgres.schema, s->collector.layout, e) &&
+           prove_durable(c, s, e);
+}
+
+// --- one bench per worker -------------------------------------------------------------
+
+static bool bench_open(struct cuts *c, struct trial_bench *b, int number, struct err *e)
+{
+    struct buf conninfo;
+
+    *b = (struct trial_bench){0};
+    snprintf(b->dbname, sizeof b->dbname, "mailproof_cut_%d", number);
+    buf_init(&conninfo, 4096);
+    if (c->server.provider->conninfo(&c->server, c->server.superuser, "postgres", &conninfo) &&
+        buf_str(&conninfo))
+        b->boss = sql_connect(conninfo.data, e);
+    buf_fini(&conninfo);
+    b->proxy = b->boss ? proxy_start(&c->server, e) : NULL;
+    return b->proxy != NULL;
+}
+
+static void bench_close(struct trial_bench *b)
+{
+    proxy_free(b->proxy);
+    PQfinish(b->boss);
+}
+
+// --- which cuts there are ----------------------------------------------------------------
+
+static bool add_points(struct cuts *c, unsigned counts[2][256], struct err *e)
+{
+    c->points = calloc(CUTS_MAX, sizeof *c->points);
+    c->results = calloc(CUTS_MAX, sizeof *c->results);
+    if (!c->points || !c->results)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (int sender = 0; sender < 2; sender++) {
+        for (int type = 0; type < 256; type++) {
+            for (unsigned i = 0; i < 2 * counts[sender][type] && c->count < CUTS_MAX; i++)
+                c->points[c->count++] = (struct cut_point){(enum message_sender)sender,
+                    (unsigned char)type, (int)i / 2 + 1, i % 2 ? CUT_AFTER : CUT_BEFORE};
+        }
+    }
+    return c->count > 0 || err_set(e, ERR_SYSTEM, "the collector exchanged no message");
+}
+
+// Without a cut nothing may be lost or doubled; else the trials prove nothing.
+static bool learn(struct cuts *c, struct err *e)
+{
+    const struct cut_point none = {0};
+    struct trial_bench bench;
+    struct trial_result result;
+    unsigned counts[2][256];
+
+    bool ok = bench_open(c, &bench, 0, e) &&
+              trial_run(&c->setting, &bench, &none, &result, counts, e) && add_points(c, counts, e);
+    bench_close(&bench);
+    if (ok && (result.lost || result.exits))
+        return err_set(e, ERR_SKIP,
+            "without any cut %u of %d tokens were lost and the collector ended %u times: there is "
+            "nothing to compare with",
+            result.lost, TRIAL_STEPS, result.exits);
+    return ok;
+}
+
+// --- the trials --------------------------------------------------------------------------
+
+static void fail(struct cuts *c, const struct err *why)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!atomic_exchange(&c->failed, true))
+        c->why = *why;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct cuts *c = w->cuts;
+    struct err e;
+
+    for (size_t i; !atomic_load(&c->failed) && (i = atomic_fetch_add(&c->next, 1)) < c->count;) {
+        struct trial_result *result = &c->results[i];
+        for (int tries = 0; tries < TRIES && !result->reached; tries++) {
+            if (trial_run(&c->setting, &w->bench, &c->points[i], result, NULL, &e))
+                continue;
+            fail(c, &e);
+            return NULL;
+        }
+        atomic_fetch_add(&c->done, 1);
+    }
+    return NULL;
+}
+
+static void show(const struct cuts *c)
+{
+    if (!c->options->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%zu of %zu cut points", atomic_load(&c->done), c->count);
+}
+
+static bool try_all(struct cuts *c, struct err *e)
+{
+    struct worker workers[WORKERS] = {0};
+    int64_t began_ns = clock_now_ns();
+    bool ok = true;
+
+    for (int i = 0; ok && i < WORKERS; i++) {
+        workers[i].cuts = c;
+        ok = bench_open(c, &workers[i].bench, i, e);
+        workers[i].started = ok && pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    }
+    if (!ok)
+        fail(c, e);
+    while (ok && atomic_load(&c->done) < c->count && !atomic_load(&c->failed)) {
+        show(c);
+        interrupt_sleep_until(clock_now_ns() + 100 * NS_PER_MS);
+        if (interrupt_signal())
+            fail(c, &(struct err){.kind = ERR_INTERRUPTED, .text = "interrupted"});
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        if (workers[i].started)
+            pthread_join(workers[i].thread, NULL);
+        bench_close(&workers[i].bench);
+    }
+    c->took_ns = clock_now_ns() - began_ns;
+    if (!c->options->quiet && isatty(STDERR_FILENO))
+        fputc('\n', stderr);
+    if (atomic_load(&c->failed))
+        *e = c->why;
+    return !atomic_load(&c->failed);
+}
+
+// --- what came of it -----------------------------------------------------------------------
+
+static const char *side_name(enum cut_side side)
+{
+    return side == CUT_BEFORE ? "before" : "after";
+}
+
+static bool is_bad(const struct trial_result *r)
+{
+    return r->lost || r->duplicated || r->exits;
+}
+
+static bool write_points(struct cuts *c, struct err *e)
+{
+    struct buf csv;
+
+    buf_init(&csv, 16 << 20);
+    buf_append_str(&csv, "sender,message,n,side,reached,lost,duplicated,exits,ms\n");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cut_point *p = &c->points[i];
+        const struct trial_result *r = &c->results[i];
+        buf_printf(&csv, "%s,%s,%d,%s,%d,%u,%u,%u,%lld\n", message_sender_name(p->sender),
+            message_name(p->sender, p->type), p->n, side_name(p->side), r->reached, r->lost,
+            r->duplicated, r->exits, (long long)(r->took_ns / NS_PER_MS));
+    }
+    bool ok = folder_write(&c->folder, "cuts.csv", &csv, e);
+    buf_fini(&csv);
+    return ok;
+}
+
+// One row per kind of message; the points are sorted by it.
+static void print_kinds(const struct cuts *c)
+{
+    printf("  %-32s %6s %8s %6s %11s %6s\n", "message", "tried", "reached", "lost", "duplicated",
+        "exits");
+    for (size_t i = 0; i < c->count;) {
+        const struct cut_point *p = &c->points[i];
+        struct trial_result sum = {0};
+        size_t tried = 0, reached = 0;
+        for (; i < c->count && c->points[i].sender == p->sender && c->points[i].type == p->type;
+             i++, tried++) {
+            reached += c->results[i].reached;
+            sum.lost += c->results[i].lost;
+            sum.duplicated += c->results[i].duplicated;
+            sum.exits += c->results[i].exits;
+        }
+        printf("  %s %-25s %6zu %8zu %6u %11u %6u\n", message_sender_name(p->sender),
+            message_name(p->sender, p->type), tried, reached, sum.lost, sum.duplicated, sum.exits);
+    }
+}
+
+static void print_point(const struct cuts *c, size_t i)
+{
+    const struct cut_point *p = &c->points[i];
+    const struct trial_result *r = &c->results[i];
+
+    printf("  %s %s %s number %d: %s%u lost, %u duplicated, %u exits\n", side_name(p->side),
+        message_sender_name(p->sender), message_name(p->sender, p->type), p->n,
+        r->reached ? "" : "not reached, ", r->lost, r->duplicated, r->exits);
+}
+
+static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
+{
+    size_t reached = 0, bad = 0;
+
+    if (!write_points(c, e) || !folder_copy_log(&c->folder, c->server.log_path, e) ||
+        !folder_link_latest(&c->folder, e))
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        reached += c->results[i].reached;
+        bad += is_bad(&c->results[i]);
+    }
+    bool enough = (double)(c->count - reached) <= unreached_limit * (double)c->count;
+    outcome->verdict = bad ? VERDICT_VIOLATED : enough ? VERDICT_PASS : VERDICT_INCONCLUSIVE;
+    snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder.path);
+    printf("%s, every cut: %s\n", c->setting.scenario->name, verdict_name(outcome->verdict));
+    print_kinds(c);
+    printf("  %zu cut points tried in %.0f s, %zu reached, %zu with loss, duplicates or exits\n",
+        c->count, (double)c->took_ns / 1e9, reached, bad);
+    for (size_t i = 0, shown = 0; i < c->count && shown < WORST_SHOWN; i++) {
+        if (!is_bad(&c->results[i]) && c->results[i].reached)
+            continue;
+        print_point(c, i);
+        shown++;
+    }
+    printf("  result      %s\n", c->folder.path);
+    return true;
+}
+
+static void close_down(struct cuts *c)
+{
+    if (c->server.provider)
+        c->server.provider->close(&c->server);
+    free(c->points);
+    free(c->results);
+    folder_fini(&c->folder);
+    pthread_mutex_destroy(&c->lock);
+}
