@@ -119,7 +119,8 @@ static bool prepare_server(struct run *r, struct err *e)
     return r->hands.admin &&
            durability_prove(&r->server, r->hands.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
-           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e);
+           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&
+           (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
 }
 
 static bool count_is(struct run *r, const char *sql, const char *want, bool *is, struct err *e)

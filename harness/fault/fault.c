@@ -12,6 +12,7 @@ static const struct fault_verb table[] = {
     {VERB_RESTART_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_CRASH_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_KILL_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
     {VERB_KILL_COLLECTOR, fault_kill_collector, NULL, NEEDS_NOTHING},
     {VERB_STOP_COLLECTOR, fault_stop_collector, NULL, NEEDS_NOTHING},

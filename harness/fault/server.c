@@ -15,6 +15,8 @@ static enum server_stop how(enum verb_id id)
         return SERVER_STOP_IMMEDIATE;
     case VERB_KILL_SERVER:
         return SERVER_STOP_KILL;
+    case VERB_CUT_POWER:
+        return SERVER_STOP_POWER;
     default:
         return SERVER_STOP_FAST;
     }

@@ -17,6 +17,7 @@
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"
+#include "postgres/disk.h"
 #include "postgres/sql.h"
 #include "postgres/template.h"
 
@@ -35,8 +36,10 @@ struct local {
     char data[PATH_MAX];
     char log[PATH_MAX];
     const struct settings *settings; // the scenario's
-    pid_t postmaster;                // 0: not running
-    bool detached;                   // outlives the harness (--keep)
+    struct disk disk;                // mounted only when the storage is to be crashable
+    bool crashable;
+    pid_t postmaster; // 0: not running
+    bool detached;    // outlives the harness (--keep)
 };
 
 static bool socket_fits(const struct local *l, struct err *e)
@@ -62,12 +65,14 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
         return err_set(e, ERR_INTERNAL, "out of memory");
     l->dir.lock = -1;
     l->settings = &want->settings;
+    l->crashable = want->storage == STORAGE_CRASHABLE;
     s->state = l;
     s->superuser = "mailproof";
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
-        !path_join(l->data, l->dir.path, "data", e) ||
+        (l->crashable && !disk_make(&l->disk, l->dir.path, l->user.uid, l->user.gid, e)) ||
+        !path_join(l->data, l->crashable ? l->disk.mount : l->dir.path, "data", e) ||
         !path_join(l->log, l->dir.path, "server.log", e) ||
         !template_copy(l->bindir, l->data, &l->user, e)) {
         local_close(s);
@@ -216,10 +221,12 @@ static bool wait_ready(struct server *s, struct err *e)
 // process that got the same pid by chance would keep the server from starting.
 static void remove_stale_locks(const struct local *l)
 {
-    static const char *const names[] = {
-        "data/postmaster.pid", ".s.PGSQL." PORT ".lock", ".s.PGSQL." PORT};
+    static const char *const names[] = {".s.PGSQL." PORT ".lock", ".s.PGSQL." PORT};
     char path[PATH_MAX];
     struct err ignored;
+
+    if (path_join(path, l->data, "postmaster.pid", &ignored))
+        unlink(path);
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (path_join(path, l->dir.path, names[i], &ignored))
@@ -233,6 +240,8 @@ static bool local_start(struct server *s, struct err *e)
 
     if (l->postmaster)
         return true;
+    if (l->crashable && !disk_mount(&l->disk, e))
+        return false;
     remove_stale_locks(l);
     if (!spawn_postmaster(l, e))
         return false;
@@ -259,6 +268,8 @@ static bool kill_everything(struct local *l, struct err *e)
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
 }
 
+static bool local_pause(struct server *s, bool paused, struct err *e);
+
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
 {
     struct local *l = s->state;
@@ -266,10 +277,15 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     if (!l->postmaster)
         return true;
     s->running = false;
-    if (how == SERVER_STOP_KILL) {
+    // A machine that goes dark does nothing more, so the server stands still
+    // first; and a killed one must not flush with its last breath.
+    if (how == SERVER_STOP_POWER && (!local_pause(s, true, e) || !disk_cut_power(&l->disk, e)))
+        return false;
+    s->paused = false;
+    if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
         bool gone = kill_everything(l, e);
         l->postmaster = 0;
-        return gone;
+        return gone && (how == SERVER_STOP_KILL || disk_unmount(&l->disk, e));
     }
     kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
     if (!process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL))
@@ -300,6 +316,23 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     return true;
 }
 
+static bool local_settle(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+    struct buf conninfo;
+
+    if (!l->crashable)
+        return true;
+    buf_init(&conninfo, 4096);
+    PGconn *conn = local_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo)
+                       ? sql_connect(conninfo.data, e)
+                       : NULL;
+    bool ok = conn && sql_exec(conn, "CHECKPOINT", e) && disk_flush(&l->disk, e);
+    PQfinish(conn);
+    buf_fini(&conninfo);
+    return ok;
+}
+
 static bool local_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct local *l = s->state;
@@ -311,8 +344,8 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     buf_printf(out,
         "The server is still running.\n  reach it:  psql 'host=%s port=" PORT
         " user=mailproof dbname=mailroom'\n"
-        "  remove it: kill -INT $(head -n 1 %s/postmaster.pid) && rm -rf %s\n",
-        l->dir.path, l->data, l->dir.path);
+        "  remove it: kill -INT $(head -n 1 %s/.s.PGSQL." PORT ".lock) && rm -rf %s\n",
+        l->dir.path, l->dir.path, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
     return true;
@@ -328,6 +361,9 @@ static void local_close(struct server *s)
     // Nothing in it will be looked at again: the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
+    if (l->crashable && !disk_unmount(&l->disk, &ignored)) {
+        // It goes with the last process of its namespace, which is ours.
+    }
     workdir_remove(&l->dir);
     free(l);
     *s = (struct server){.provider = s->provider};
@@ -341,6 +377,7 @@ const struct provider provider_local = {
     .pause = local_pause,
     .conninfo = local_conninfo,
     .address = local_address,
+    .settle = local_settle,
     .keep = local_keep,
     .close = local_close,
 };

@@ -21,6 +21,7 @@ enum server_stop {
     SERVER_STOP_FAST,      // rolls back, writes a checkpoint (SIGINT)
     SERVER_STOP_IMMEDIATE, // as after a crash (SIGQUIT)
     SERVER_STOP_KILL,      // SIGKILL of every process
+    SERVER_STOP_POWER,     // the same, and what was not flushed is gone
 };
 
 struct provider {
@@ -36,6 +37,9 @@ struct provider {
     // Where the server listens at this moment, for whoever stands between.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
+    // After the run's database was prepared: makes it last, whatever the server's
+    // own settings, so that a power cut takes only what came later. May be NULL.
+    MUST_USE bool (*settle)(struct server *s, struct err *e);
     // Says in `out` how to reach and remove a server that is left running.
     MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
     void (*close)(struct server *s);

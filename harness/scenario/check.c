@@ -271,6 +271,8 @@ static bool check_fault(
 
     if (!check_params(fault, n, e) || !check_message(fault, n, e))
         return false;
+    if (fault->verb->id == VERB_CUT_POWER && s->postgres.storage != STORAGE_CRASHABLE)
+        return node_err(node_child(n, "do"), e, "cut-power needs postgres.storage: crashable");
     if (fault->at_ns > load_ns)
         return after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)

@@ -38,8 +38,8 @@ static const struct word providers[] = {
 static const struct word schemas[] = {{"latest", SCHEMA_LATEST, NULL}, {0}};
 
 static const struct word storages[] = {
-    {"plain", 0, NULL},
-    {"crashable", 1, "power cannot be cut in this version; use plain"},
+    {"plain", STORAGE_PLAIN, NULL},
+    {"crashable", STORAGE_CRASHABLE, NULL},
     {0},
 };
 
@@ -104,7 +104,7 @@ static const struct field postgres_fields[] = {
         .words = schemas, .help = "latest, or the number of the migration to stop at"},
     {"settings", FIELD_SETTINGS, AT(postgres.settings), .fallback = "{}",
         .help = "server settings, as postgresql.conf would have them"},
-    {"storage", FIELD_WORD, NOT_STORED, .fallback = "plain", .words = storages,
+    {"storage", FIELD_WORD, AT(postgres.storage), .fallback = "plain", .words = storages,
         .help = "plain, or crashable: a file system of its own whose power can be cut"},
     {"durability", FIELD_WORD, AT(postgres.durability), .fallback = "prove", .words = durabilities,
         .help = "prove that commits reach the disk, or waive it"},

@@ -16,6 +16,7 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
+enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -34,6 +35,7 @@ struct scenario_postgres {
     int schema;     // the migration to stop at; SCHEMA_LATEST for all
     struct settings settings;
     enum durability durability;
+    enum storage storage;
 };
 
 #define SCHEMA_LATEST 0

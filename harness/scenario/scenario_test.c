@@ -196,9 +196,8 @@ static void says_what_this_version_cannot_do(void **state)
         {HEAD LOAD "postgres: {image: postgres:17}\n",
             "x.yaml:6:12: postgres: 'image': an image belongs to provider: container, which this "
             "version cannot use"},
-        {HEAD LOAD "postgres: {storage: crashable}\n",
-            "x.yaml:6:21: postgres.storage: 'crashable': power cannot be cut in this version; use "
-            "plain"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",
+            "x.yaml:7:18: faults.0.do: cut-power needs postgres.storage: crashable"},
         {HEAD LOAD "postgres: {standby: sync}\n",
             "x.yaml:6:21: postgres.standby: 'sync': standbys cannot be used in this version; use "
             "none"},
@@ -211,7 +210,8 @@ static void says_what_this_version_cannot_do(void **state)
             "x.yaml:7:35: faults.0.message: 'Bnd' is no message that a client sends; did you mean "
             "'Bind'?"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bind UPDATE}\n",
-            "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete takes "
+            "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete "
+            "takes "
             "a command's tag"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at}\n",
             "x.yaml:7:5: faults.0: 'message' is missing: cut-at needs it"},
@@ -402,7 +402,7 @@ static const char full[] =
     "  provider: local\n"
     "  schema: 1\n"
     "  settings: {synchronous_commit: \"on\", work_mem: 4MB}\n"
-    "  storage: plain\n"
+    "  storage: crashable\n"
     "  durability: waive\n"
     "  standby: none\n"
     "collector:\n"

@@ -18,6 +18,8 @@ const struct verb verbs[] = {
         "SIGKILL to every process of the server; started again at once or when it is over"},
     {"pause-server", VERB_PAUSE_SERVER, LASTS, false, true, false,
         "SIGSTOP to every process of the server, SIGCONT when it is over"},
+    {"cut-power", VERB_CUT_POWER, PARAM_FOR, false, true, false,
+        "all that was not flushed is gone, and every process; needs postgres.storage: crashable"},
     {"kill-collector", VERB_KILL_COLLECTOR, PARAM_INSTANCE, true, false, false,
         "SIGKILL to the collector's process, or to every instance"},
     {"stop-collector", VERB_STOP_COLLECTOR, PARAM_INSTANCE, true, false, false,
@@ -61,7 +63,7 @@ const struct verb verbs[] = {
 const size_t verb_count = sizeof verbs / sizeof *verbs;
 
 // Named by the specification, not yet carried out by this version.
-static const char *const planned[] = {"cut-power", "promote-standby"};
+static const char *const planned[] = {"promote-standby"};
 
 const struct verb *verb_find(const char *name)
 {
