@@ -273,6 +273,25 @@ static void show(struct run *r, size_t begun, const char *what)
         progress_show(p);
 }
 
+// A collector that is killed faster than it can reconnect has nothing to be
+// killed: of a repeated fault, those whose time passes while the one before is
+// still at work are left out, so that the plan's end stays where it is.
+static bool leave_out(struct run *r, size_t next)
+{
+    struct fault_record *f = &r->faults[next];
+
+    for (size_t i = next; i-- > 0;) {
+        const struct fault_record *before = &r->faults[i];
+        if (before->spec != f->spec || before->left_out)
+            continue;
+        f->left_out = f->undone = before->ended_ns > f->planned_ns;
+        break;
+    }
+    if (f->left_out)
+        snprintf(f->evidence, sizeof f->evidence, "left out: the one before was still at work");
+    return f->left_out;
+}
+
 static bool carry_out_plan(struct run *r, struct err *e)
 {
     size_t begun = 0;
@@ -288,7 +307,9 @@ static bool carry_out_plan(struct run *r, struct err *e)
             continue;
         }
         if (begin_ns <= now) {
-            fault_begin(&r->hands, &r->faults[begun++]);
+            if (!leave_out(r, begun))
+                fault_begin(&r->hands, &r->faults[begun]);
+            begun++;
             continue;
         }
         show(r, begun, "load");

@@ -117,7 +117,7 @@ static void find_reasons(struct result *r, const struct ledger *l, const struct 
     size_t failed = 0;
 
     for (size_t i = 0; i < l->fault_count; i++) {
-        if (l->faults[i].began_ns && l->faults[i].ok)
+        if (l->faults[i].left_out || (l->faults[i].began_ns && l->faults[i].ok))
             continue;
         bad = bad ? bad : &l->faults[i];
         failed++;

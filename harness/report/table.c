@@ -51,13 +51,17 @@ static void print_latencies(const struct report *r, FILE *out)
 static void print_faults(const struct report *r, FILE *out)
 {
     const struct ledger *l = r->ledger;
-    size_t done = 0;
+    size_t done = 0, left_out = 0;
 
     if (l->fault_count == 0)
         return;
-    for (size_t i = 0; i < l->fault_count; i++)
+    for (size_t i = 0; i < l->fault_count; i++) {
         done += l->faults[i].began_ns && l->faults[i].ok;
-    fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count);
+        left_out += l->faults[i].left_out;
+    }
+    fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
+    if (left_out > 0)
+        fprintf(out, " (%zu left out while the one before was still at work)", left_out);
     if (!isnan(value(r, METRIC_RECOVERY_MAX)))
         fprintf(out, ", longest recovery %.0f ms", value(r, METRIC_RECOVERY_MAX));
     fputc('\n', out);

@@ -62,7 +62,8 @@ function keyFigures() {
   ];
   if (result.faults.length)
     figures.push(['faults that took effect',
-      `${result.faults.filter((f) => f.ok).length} of ${result.faults.length}`]);
+      `${result.faults.filter((f) => f.ok && !f.left_out).length} of ` +
+      `${result.faults.filter((f) => !f.left_out).length}`]);
   for (const [name, value] of figures) {
     const box = element('div', undefined, 'figure');
     box.dataset.name = name;
