@@ -12,6 +12,7 @@
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "postgres/probe.h"
+#include "postgres/sampler.h"
 #include "report/folder.h"
 #include "report/progress.h"
 #include "report/report.h"
@@ -42,6 +43,7 @@ struct run {
     struct load_result load;
     struct err load_err;
     bool load_ok;
+    struct sampler *sampler;
     pthread_t load_thread;
     bool load_started;
     atomic_bool load_done;
@@ -49,6 +51,7 @@ struct run {
     struct check_input input;
     struct progress progress;
     struct err gave_up;
+    char cpu_users[200];
     struct result result;
 };
 
@@ -207,8 +210,36 @@ static bool start_probe(struct run *r, struct err *e)
     return r->probe;
 }
 
+static size_t collector_pids(void *arg, pid_t *pids, size_t max)
+{
+    struct run *r = arg;
+
+    (void)max; // as many as there are instances at most, which the scenario limits
+    return subject_signal(r->subject, -1, 0, pids);
+}
+
+static bool start_sampler(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
+    if (ok) {
+        r->sampler = sampler_start(&(struct sampler_config){.conninfo = buf_str(&conninfo),
+                                       .collector_role = MIGRATE_COLLECTOR,
+                                       .load_role = MIGRATE_LOAD,
+                                       .collectors = collector_pids,
+                                       .arg = r},
+            e);
+    }
+    buf_fini(&conninfo);
+    return ok && r->sampler;
+}
+
 static bool start_load(struct run *r, struct err *e)
 {
+    if (!start_sampler(r, e))
+        return false;
     buf_init(&r->load_conninfo, 4096);
     if (!start_probe(r, e) || !server_epoch(r, e) ||
         !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
@@ -404,6 +435,7 @@ static bool drain(struct run *r, struct err *e)
     if (!join_load(r, e) || !wait_for_deliveries(r, e))
         return false;
     r->ledger.drain_end_ns = clock_now_ns();
+    sampler_stop(r->sampler);
     subject_stop(r->subject, collector_end_ns);
     probe_stop(r->probe);
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
@@ -419,6 +451,9 @@ static bool settle_and_judge(struct run *r, struct err *e)
 
     r->ledger.log = subject_log(r->subject);
     r->input.load = &r->load;
+    r->input.reader_stalls = &subject_cost(r->subject)->stalls;
+    r->input.reader_ns = subject_cost(r->subject)->serving_ns;
+    r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
     r->input.reconnects =
         folder_count_sessions(r->server.log_path, MIGRATE_COLLECTOR, r->ledger.log->process_count);
@@ -436,6 +471,7 @@ static bool write_reports(struct run *r, struct err *e)
         .proof = &r->proof,
         .server_version = r->server.version,
         .folder = &r->folder,
+        .sampler = r->sampler,
     };
 
     return folder_copy_log(&r->folder, r->server.log_path, e) && report_write(&report, e) &&
@@ -463,7 +499,7 @@ static bool keep_server(struct run *r, struct err *e)
 static void close_down(struct run *r)
 {
     atomic_store(&r->load_progress.stop, 1);
-    subject_free(r->subject);
+    subject_stop(r->subject, 0);
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
     probe_free(r->probe);
@@ -472,6 +508,9 @@ static void close_down(struct run *r)
     PQfinish(r->hands.admin);
     if (r->server.provider)
         r->server.provider->close(&r->server);
+    // Behind the server's end: a query to a frozen one would not return.
+    sampler_free(r->sampler);
+    subject_free(r->subject);
     result_fini(&r->result);
     ledger_fini(&r->ledger);
     load_result_fini(&r->load);

@@ -47,6 +47,7 @@ struct check_input {
     bool stopped_early;  // a signal ended the run before its plan was carried out
     const char *gave_up; // why the subject ended the run; NULL: it did not
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
+    int64_t reader_ns;                  // spent on reading, decoding and checking all lines
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled
     bool still_draining;                // lines were coming in until the end of the drain
 };

@@ -156,6 +156,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "faults", faults(r));
     json_object_set_new(
         root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
+    report_add_measurements(r, root);
     json_object_set_new(root, "expectations", expectations(r));
     json_object_set_new(root, "examples", examples(r));
     json_object_set_new(root, "environment", environment(r));

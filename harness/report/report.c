@@ -1,8 +1,6 @@
 #include "report/report.h"
 
-#include "base/clock.h"
 #include "measure/hgrm.h"
-#include "measure/hlog.h"
 
 #define REPORT_MAX (64u << 20)
 
@@ -23,32 +21,14 @@ static bool hgrm_commit(const struct report *r, struct buf *out, struct err *e)
     return hgrm(&r->result->from_commit, out, e);
 }
 
-// One interval each for the whole run.
-static bool latency_log(const struct report *r, struct buf *out, struct err *e)
-{
-    const struct ledger *l = r->ledger;
-    int64_t since_start_ns = clock_now_ns() - l->start_ns;
-    struct hlog_interval whole = {
-        .tag = "from_intended",
-        .length_ns = l->drain_end_ns - l->start_ns,
-        .histogram = &r->result->from_intended,
-    };
-
-    if (!hlog_write_header(out, r->scenario->name, clock_wall_ns() - since_start_ns, e) ||
-        !hlog_write_interval(out, &whole, e))
-        return false;
-    whole.tag = "from_commit";
-    whole.histogram = &r->result->from_commit;
-    return hlog_write_interval(out, &whole, e);
-}
-
 // result.json last: where it stands, everything else stands too.
 static const struct {
     const char *name;
     write_function *write;
 } files[] = {
     {"env.json", report_env_json},
-    {"latency.hlog", latency_log},
+    {"intervals.csv", report_intervals_csv},
+    {"latency.hlog", report_latency_log},
     {"latency.from_intended.hgrm", hgrm_intended},
     {"latency.from_commit.hgrm", hgrm_commit},
     {"junit.xml", report_junit},

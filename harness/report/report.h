@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "postgres/durability.h"
+#include "postgres/sampler.h"
 #include "report/folder.h"
 
 struct report {
@@ -15,6 +16,7 @@ struct report {
     const struct durability_proof *proof;
     int server_version;
     const struct folder *folder;
+    const struct sampler *sampler; // stopped
 };
 
 // Writes every file of the result folder, and the `latest` link last.
@@ -27,9 +29,16 @@ MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 
 MUST_USE bool report_result_json(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_env_json(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_latency_log(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_junit(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_html(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
+
+// The figures of measure, load and server that result.json has beyond its
+// contract; `root` is a json_t object.
+struct json_t;
+void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------
 

@@ -64,9 +64,15 @@ struct subject {
     bool gave_up;         // under the lock
     struct err why;
     atomic_uint_least64_t tokens, bytes;
+    struct subject_cost cost; // the thread's until it is joined
 };
 
 static void *read_all(void *arg);
+
+const struct subject_cost *subject_cost(const struct subject *s)
+{
+    return &s->cost;
+}
 
 static void wake_up(struct subject *s)
 {
@@ -85,7 +91,7 @@ size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
         struct instance *in = &s->instances[i];
         if ((instance >= 0 && instance != i) || in->pid == 0)
             continue;
-        if (signal != SIGSTOP && signal != SIGCONT)
+        if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
             s->reader.log.processes[in->process].asked = true;
         if (kill(in->pid, signal) == 0)
             pids[count++] = in->pid;
@@ -573,7 +579,11 @@ static void *read_all(void *arg)
             continue;
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
+        int64_t woke_ns = clock_now_ns();
         serve(s, fds);
+        int64_t done_ns = clock_now_ns();
+        s->cost.serving_ns += done_ns - woke_ns;
+        stalls_note(&s->cost.stalls, woke_ns, done_ns);
     }
     free(fds);
     return NULL;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "os/stalls.h"
 
 // One life of one collector.
 struct process_record {
@@ -93,7 +94,8 @@ MUST_USE struct subject *subject_start(const struct subject_config *config, stru
 
 // Signals an instance, or with -1 all; the pids that got it go into `pids`
 // (room for all instances), so that the caller can prove that they ended. A
-// signal that ends a process marks its end as asked for. Returns how many.
+// signal that ends a process marks its end as asked for; signal 0 only asks for
+// the pids. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
 // What the one who reads the collector's output does, for an instance or with -1
@@ -132,5 +134,13 @@ void subject_stop(struct subject *s, int64_t grace_ns);
 
 // After subject_stop; lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
+
+// What the harness itself spent on reading. After subject_stop.
+struct subject_cost {
+    int64_t serving_ns;   // reading, decoding and checking, without waiting
+    struct stalls stalls; // of the reader's loop
+};
+
+const struct subject_cost *subject_cost(const struct subject *s);
 
 void subject_free(struct subject *s);

@@ -1,0 +1,146 @@
+#include "os/usage.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *usage_group_name(enum usage_group group)
+{
+    static const char *const names[USAGE_GROUPS] = {
+        [USAGE_HARNESS] = "harness",
+        [USAGE_COLLECTOR] = "collector",
+        [USAGE_COLLECTOR_BACKENDS] = "collector_backends",
+        [USAGE_LOAD_BACKENDS] = "load_backends",
+        [USAGE_SERVER] = "server",
+    };
+
+    return names[group];
+}
+
+static double seconds(unsigned long long ticks)
+{
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+// user, nice, system, idle, iowait, irq, softirq, steal: what a virtual machine
+// was not given counts as busy.
+static bool read_machine(double *busy_s, double *total_s)
+{
+    unsigned long long t[8] = {0}, total = 0;
+    FILE *file = fopen("/proc/stat", "re");
+
+    if (!file)
+        return false;
+    bool ok = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
+                  &t[3], &t[4], &t[5], &t[6], &t[7]) >= 4;
+    fclose(file);
+    for (int i = 0; i < 8; i++)
+        total += t[i];
+    *total_s = seconds(total);
+    *busy_s = seconds(total - t[3] - t[4]);
+    return ok;
+}
+
+// A process's name may hold blanks and brackets: the fields begin behind the
+// last one.
+static bool read_process(pid_t pid, double *cpu_s, int64_t *rss_kb)
+{
+    char path[64], text[1024];
+    unsigned long long user, system;
+    long long pages;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    const char *fields = strrchr(text, ')');
+    if (!fields || sscanf(fields,
+                       ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
+                       "%*d %*d %*u %*u %lld",
+                       &user, &system, &pages) != 3)
+        return false;
+    *cpu_s = seconds(user + system);
+    *rss_kb = pages * (sysconf(_SC_PAGESIZE) / 1024);
+    return true;
+}
+
+void usage_begin(struct usage *u)
+{
+    double busy_s = 0, total_s = 0;
+
+    u->round++;
+    u->collector_rss_kb = 0;
+    if (read_machine(&busy_s, &total_s) && u->round == 1) {
+        u->first_busy_s = busy_s;
+        u->first_total_s = total_s;
+    }
+    u->busy_s = busy_s - u->first_busy_s;
+    u->total_s = total_s - u->first_total_s;
+    usage_process(u, getpid(), USAGE_HARNESS);
+}
+
+static struct usage_process *find(struct usage *u, pid_t pid)
+{
+    for (size_t i = 0; i < u->known_count; i++) {
+        if (u->known[i].pid == pid)
+            return &u->known[i];
+    }
+    if (u->known_count == USAGE_PROCESSES_MAX)
+        return NULL;
+    struct usage_process *p = &u->known[u->known_count++];
+    *p = (struct usage_process){.pid = pid};
+    return p;
+}
+
+void usage_process(struct usage *u, pid_t pid, enum usage_group group)
+{
+    struct usage_process *p = find(u, pid);
+    int64_t rss_kb;
+    double cpu_s;
+
+    if (!p || !read_process(pid, &cpu_s, &rss_kb))
+        return;
+    // What a process of the first round used before it is not the run's.
+    if (u->round > 1)
+        u->cpu_s[group] += cpu_s - p->cpu_s;
+    p->cpu_s = cpu_s;
+    p->round = u->round;
+    if (group == USAGE_COLLECTOR)
+        u->collector_rss_kb += rss_kb;
+}
+
+// Forgets who was not there: the number may come back as another process.
+void usage_end(struct usage *u)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < u->known_count; i++) {
+        if (u->known[i].round == u->round)
+            u->known[kept++] = u->known[i];
+    }
+    u->known_count = kept;
+}
+
+const char *usage_text(const struct usage *u, char *text, size_t size)
+{
+    double others_s = u->busy_s;
+    size_t used;
+
+    if (u->total_s <= 0)
+        return snprintf(text, size, "processors not measured") < 0 ? "" : text;
+    used = (size_t)snprintf(text, size, "processors %.0f%% busy:", 100 * u->busy_s / u->total_s);
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++) {
+        others_s -= u->cpu_s[g];
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, " %s %.0f%%,", usage_group_name(g),
+                100 * u->cpu_s[g] / u->total_s);
+    }
+    if (used < size)
+        snprintf(text + used, size - used, " others %.0f%%",
+            others_s > 0 ? 100 * others_s / u->total_s : 0);
+    return text;
+}

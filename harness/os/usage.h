@@ -1,0 +1,45 @@
+// Who used the processors: CPU time by group of processes, from /proc. Groups
+// are fed with process ids once in a while; what a process used between its last
+// round and its end is not seen.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum usage_group {
+    USAGE_HARNESS,
+    USAGE_COLLECTOR,
+    USAGE_COLLECTOR_BACKENDS,
+    USAGE_LOAD_BACKENDS,
+    USAGE_SERVER, // its other processes
+    USAGE_GROUPS,
+};
+
+#define USAGE_PROCESSES_MAX 1024
+
+// Zeroed before the first round.
+struct usage {
+    double cpu_s[USAGE_GROUPS]; // since the first round
+    double busy_s, total_s;     // of all processors of the machine, since the first round
+    double first_busy_s, first_total_s;
+    int64_t collector_rss_kb; // of the collector's processes together, now
+    unsigned round;
+    struct usage_process {
+        pid_t pid;
+        double cpu_s;
+        unsigned round;
+    } known[USAGE_PROCESSES_MAX];
+    size_t known_count;
+};
+
+const char *usage_group_name(enum usage_group group);
+
+// A round: begin, one call per living process, end. The harness is us.
+void usage_begin(struct usage *u);
+void usage_process(struct usage *u, pid_t pid, enum usage_group group);
+void usage_end(struct usage *u);
+
+// "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
+// shares of the whole machine. Returns text.
+const char *usage_text(const struct usage *u, char *text, size_t size);

@@ -1,0 +1,219 @@
+#include "postgres/sampler.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "postgres/sql.h"
+#include "postgres_sql.h"
+
+static const int period_ms = 1000;
+
+#define COLLECTORS_MAX 64
+
+struct sampler {
+    struct sampler_config config;
+    char *conninfo;
+    pthread_t thread;
+    bool started;
+    int stop; // an eventfd
+    PGconn *conn;
+    struct sample *samples;
+    size_t count, cap;
+    struct wait_count waits[SAMPLER_WAITS_MAX];
+    size_t wait_count;
+    struct usage usage;
+};
+
+static void *sample_until_stopped(void *arg);
+
+struct sampler *sampler_start(const struct sampler_config *config, struct err *e)
+{
+    struct sampler *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->config = *config;
+        s->stop = eventfd(0, EFD_CLOEXEC);
+        s->conninfo = strdup(config->conninfo);
+        s->started = s->conninfo && s->stop >= 0 &&
+                     pthread_create(&s->thread, NULL, sample_until_stopped, s) == 0;
+    }
+    if (s && s->started)
+        return s;
+    sampler_free(s);
+    err_set(e, ERR_SYSTEM, "cannot start the sampler");
+    return NULL;
+}
+
+void sampler_stop(struct sampler *s)
+{
+    uint64_t one = 1;
+
+    if (!s || !s->started)
+        return;
+    if (write(s->stop, &one, sizeof one) == sizeof one)
+        pthread_join(s->thread, NULL);
+    s->started = false;
+}
+
+void sampler_free(struct sampler *s)
+{
+    if (!s)
+        return;
+    sampler_stop(s);
+    if (s->stop >= 0)
+        close(s->stop);
+    free(s->conninfo);
+    free(s->samples);
+    free(s);
+}
+
+const struct sample *sampler_samples(const struct sampler *s, size_t *count)
+{
+    *count = s->count;
+    return s->samples;
+}
+
+const struct wait_count *sampler_waits(const struct sampler *s, size_t *count)
+{
+    *count = s->wait_count;
+    return s->waits;
+}
+
+const struct usage *sampler_usage(const struct sampler *s)
+{
+    return &s->usage;
+}
+
+// --- the thread --------------------------------------------------------------
+
+static double number(const PGresult *result, int column)
+{
+    return strtod(PQgetvalue(result, 0, column), NULL);
+}
+
+static bool ask_counters(struct sampler *s, struct sample *sample)
+{
+    struct err ignored;
+    bool old = PQserverVersion(s->conn) < 170000;
+    PGresult *counters = sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
+    PGresult *checkpoints = sql_query(
+        s->conn, old ? postgres_sql_checkpoints : postgres_sql_checkpoints_17, 0, NULL, &ignored);
+    bool ok = PQntuples(counters) == 1 && PQntuples(checkpoints) == 1;
+
+    if (ok) {
+        sample->commits = number(counters, 0);
+        sample->wal_bytes = number(counters, 1);
+        sample->queue_usage = number(counters, 2);
+        sample->dead_tuples = number(counters, 3);
+        sample->oldest_xmin_age = number(counters, 4);
+        sample->checkpoints = number(checkpoints, 0);
+    }
+    PQclear(counters);
+    PQclear(checkpoints);
+    return ok;
+}
+
+static void count_wait(struct sampler *s, const char *event)
+{
+    size_t i = 0;
+
+    while (i < s->wait_count && strcmp(s->waits[i].event, event) != 0)
+        i++;
+    if (i == SAMPLER_WAITS_MAX)
+        return;
+    if (i == s->wait_count)
+        snprintf(s->waits[s->wait_count++].event, sizeof s->waits[i].event, "%s", event);
+    s->waits[i].seen++;
+}
+
+static enum usage_group group_of(const struct sampler *s, const char *role)
+{
+    if (strcmp(role, s->config.collector_role) == 0)
+        return USAGE_COLLECTOR_BACKENDS;
+    return strcmp(role, s->config.load_role) == 0 ? USAGE_LOAD_BACKENDS : USAGE_SERVER;
+}
+
+static bool ask_backends(struct sampler *s, struct sample *sample)
+{
+    struct err ignored;
+    PGresult *rows = sql_query(s->conn, postgres_sql_backends, 0, NULL, &ignored);
+
+    for (int i = 0; i < PQntuples(rows); i++) {
+        const char *event = PQgetvalue(rows, i, 2);
+        usage_process(
+            &s->usage, (pid_t)atoi(PQgetvalue(rows, i, 0)), group_of(s, PQgetvalue(rows, i, 1)));
+        if (!*event)
+            continue;
+        sample->active++;
+        count_wait(s, event);
+    }
+    PQclear(rows);
+    return rows != NULL;
+}
+
+static bool ask_server(struct sampler *s, struct sample *sample)
+{
+    struct err ignored;
+
+    if (!s->conn)
+        s->conn = sql_connect(s->conninfo, &ignored);
+    if (s->conn && ask_counters(s, sample) && ask_backends(s, sample))
+        return true;
+    PQfinish(s->conn);
+    s->conn = NULL;
+    return false;
+}
+
+static void keep(struct sampler *s, const struct sample *sample)
+{
+    if (s->count == s->cap) {
+        size_t wanted = s->cap ? s->cap * 2 : 128;
+        struct sample *more = realloc(s->samples, wanted * sizeof *more);
+        if (!more)
+            return;
+        s->samples = more;
+        s->cap = wanted;
+    }
+    s->samples[s->count++] = *sample;
+}
+
+static void take_sample(struct sampler *s)
+{
+    struct sample sample = {.at_ns = clock_now_ns()};
+    pid_t pids[COLLECTORS_MAX];
+
+    usage_begin(&s->usage);
+    size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
+    for (size_t i = 0; i < collectors; i++)
+        usage_process(&s->usage, pids[i], USAGE_COLLECTOR);
+    sample.up = ask_server(s, &sample);
+    usage_end(&s->usage);
+    memcpy(sample.cpu_s, s->usage.cpu_s, sizeof sample.cpu_s);
+    sample.busy_s = s->usage.busy_s;
+    sample.total_s = s->usage.total_s;
+    sample.collector_rss_kb = s->usage.collector_rss_kb;
+    keep(s, &sample);
+}
+
+// Lives longer than the server does, if need be.
+static void *sample_until_stopped(void *arg)
+{
+    struct sampler *s = arg;
+    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
+    int64_t next_ns = clock_now_ns();
+
+    do {
+        take_sample(s);
+        next_ns += period_ms * NS_PER_MS;
+    } while (poll(&stop, 1, clock_poll_ms(clock_now_ns(), next_ns)) == 0);
+    take_sample(s);
+    PQfinish(s->conn);
+    s->conn = NULL;
+    return NULL;
+}

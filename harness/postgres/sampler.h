@@ -1,0 +1,54 @@
+// Looks at the server, and at who uses the machine, once a second while a run
+// lasts: a thread and a connection of its own. A server that is away gives a
+// sample that says so.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "os/usage.h"
+
+// Counters count from the server's beginning; a crash sets some of them back.
+struct sample {
+    int64_t at_ns;
+    bool up; // else only the CPU times are known
+    double commits, wal_bytes, dead_tuples, oldest_xmin_age, checkpoints;
+    double queue_usage; // of the notification queue, 0 to 1
+    int active;         // backends with a statement, waiting or not
+    double cpu_s[USAGE_GROUPS], busy_s, total_s;
+    int64_t collector_rss_kb;
+};
+
+struct wait_count {
+    char event[64]; // "LWLock:WALWrite", or "running"
+    uint64_t seen;  // in how many backends of all samples
+};
+
+#define SAMPLER_WAITS_MAX 64
+
+struct sampler_config {
+    const char *conninfo; // a superuser's; copied
+    const char *collector_role, *load_role;
+    // The collector's processes, at most max; called from the sampler's thread.
+    size_t (*collectors)(void *arg, pid_t *pids, size_t max);
+    void *arg;
+};
+
+struct sampler;
+
+MUST_USE struct sampler *sampler_start(const struct sampler_config *config, struct err *e);
+
+// Takes a last sample and joins the thread. A server that is frozen must go on,
+// or end, for this to return.
+void sampler_stop(struct sampler *s);
+
+// After sampler_stop.
+const struct sample *sampler_samples(const struct sampler *s, size_t *count);
+const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
+const struct usage *sampler_usage(const struct sampler *s);
+
+// Accepts NULL; stops first.
+void sampler_free(struct sampler *s);

@@ -1,0 +1,1 @@
+SELECT num_timed + num_requested FROM pg_stat_checkpointer

@@ -1,0 +1,142 @@
+// Things over time: intervals.csv with one row per second, and latency.hlog with
+// one interval per second (which together are the whole run) and one per phase.
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "check/intervals.h"
+#include "measure/hlog.h"
+
+struct writer {
+    const struct report *report;
+    struct buf *out;
+    size_t sample; // of the sampler: the next one to look at
+};
+
+static const char head[] =
+    "second,intended,committed,delivered,backlog,lines,latency_p50_ms,latency_p99_ms,"
+    "latency_max_ms,server_up,server_commits,server_wal_bytes,notify_queue_usage,dead_tuples,"
+    "oldest_xmin_age,checkpoints,active_backends,machine_busy,harness_cpu_s,collector_cpu_s,"
+    "collector_backends_cpu_s,load_backends_cpu_s,server_cpu_s,collector_rss_kb\n";
+
+static void put_latency(struct buf *out, const struct histogram *h)
+{
+    if (h->total == 0)
+        buf_append_str(out, ",,,");
+    else
+        buf_printf(out, ",%.3f,%.3f,%.3f", (double)histogram_percentile(h, 50) / 1e6,
+            (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
+}
+
+// The last sample taken in a second, and the one before it for differences.
+static const struct sample *sample_of(
+    struct writer *w, int64_t until_ns, const struct sample **before)
+{
+    size_t count;
+    const struct sample *samples = sampler_samples(w->report->sampler, &count);
+    const struct sample *found = NULL;
+
+    while (w->sample < count && samples[w->sample].at_ns < until_ns)
+        found = &samples[w->sample++];
+    *before = found && found > samples ? found - 1 : NULL;
+    return found;
+}
+
+// Counters as what was added since the sample before; nothing where the server
+// was away, or had lost count in a crash.
+static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
+{
+    bool counted = before && before->up && now->commits >= before->commits;
+
+    if (counted)
+        buf_printf(out, ",1,%.0f,%.0f", now->commits - before->commits,
+            now->wal_bytes - before->wal_bytes);
+    else
+        buf_append_str(out, ",1,,");
+    buf_printf(out, ",%.6f,%.0f,%.0f", now->queue_usage, now->dead_tuples, now->oldest_xmin_age);
+    if (counted && now->checkpoints >= before->checkpoints)
+        buf_printf(out, ",%.0f", now->checkpoints - before->checkpoints);
+    else
+        buf_append_char(out, ',');
+    buf_printf(out, ",%d", now->active);
+}
+
+static void put_sample(struct buf *out, const struct sample *now, const struct sample *before)
+{
+    if (!now) {
+        buf_append_str(out, ",,,,,,,,,,,,,,,\n");
+        return;
+    }
+    if (now->up)
+        put_counters(out, now, before);
+    else
+        buf_append_str(out, ",0,,,,,,,");
+    double total_s = before ? now->total_s - before->total_s : 0;
+    if (total_s > 0)
+        buf_printf(out, ",%.3f", (now->busy_s - before->busy_s) / total_s);
+    else
+        buf_append_char(out, ',');
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        buf_printf(out, ",%.2f", now->cpu_s[g] - (before ? before->cpu_s[g] : 0));
+    buf_printf(out, ",%" PRId64 "\n", now->collector_rss_kb);
+}
+
+static bool put_row(void *arg, const struct interval *i, struct err *e)
+{
+    struct writer *w = arg;
+    const struct sample *before, *now;
+    int64_t until_ns = w->report->ledger->start_ns + i->from_ns + i->length_ns;
+
+    (void)e;
+    buf_printf(w->out, "%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64,
+        i->from_ns / NS_PER_S, i->intended, i->committed, i->delivered, i->backlog, i->lines);
+    put_latency(w->out, i->from_intended->total ? i->from_intended : i->from_commit);
+    now = sample_of(w, until_ns, &before);
+    put_sample(w->out, now, before);
+    return true;
+}
+
+bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e)
+{
+    struct writer w = {.report = r, .out = out};
+
+    buf_append_str(out, head);
+    return intervals_each_second(r->ledger, put_row, &w, e);
+}
+
+// --- latency.hlog ------------------------------------------------------------
+
+static bool put_histogram(struct writer *w, const struct interval *i, const char *tag,
+    const struct histogram *h, struct err *e)
+{
+    struct hlog_interval interval = {
+        .tag = tag, .from_ns = i->from_ns, .length_ns = i->length_ns, .histogram = h};
+
+    return h->total == 0 || hlog_write_interval(w->out, &interval, e);
+}
+
+static bool put_second(void *arg, const struct interval *i, struct err *e)
+{
+    return put_histogram(arg, i, "from_intended", i->from_intended, e) &&
+           put_histogram(arg, i, "from_commit", i->from_commit, e);
+}
+
+static bool put_phase(void *arg, const struct interval *i, struct err *e)
+{
+    char tag[96];
+
+    snprintf(tag, sizeof tag, "phase.%.64s", i->phase);
+    return put_histogram(arg, i, tag, i->from_intended, e);
+}
+
+bool report_latency_log(const struct report *r, struct buf *out, struct err *e)
+{
+    struct writer w = {.report = r, .out = out};
+    int64_t since_start_ns = clock_now_ns() - r->ledger->start_ns;
+
+    return hlog_write_header(out, r->scenario->name, clock_wall_ns() - since_start_ns, e) &&
+           intervals_each_second(r->ledger, put_second, &w, e) &&
+           intervals_each_phase(r->ledger, put_phase, &w, e);
+}

@@ -1,0 +1,197 @@
+// What result.json says beyond its contract: stages, batches, phases, the
+// generator's and the harness's own cost, and the server.
+#include "report/report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "check/intervals.h"
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(rint(value * 1e6) / 1e6) : json_null();
+}
+
+static json_t *ms(const struct histogram *h, double percentile)
+{
+    return h->total ? real((double)histogram_percentile(h, percentile) / 1e6) : json_null();
+}
+
+static json_t *distribution(const struct histogram *h)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50", ms(h, 50), "p90", ms(h, 90),
+        "p99", ms(h, 99), "p999", ms(h, 99.9), "p9999", ms(h, 99.99), "max", ms(h, 100), "mean",
+        h->total ? real(histogram_mean(h) / 1e6) : json_null(), "stddev",
+        h->total ? real(histogram_stddev(h) / 1e6) : json_null());
+}
+
+static void add_tail(json_t *latency, const char *view, const struct histogram *h)
+{
+    json_t *object = json_object_get(latency, view);
+
+    json_object_set_new(object, "p9999", ms(h, 99.99));
+    json_object_set_new(object, "stddev", h->total ? real(histogram_stddev(h) / 1e6) : json_null());
+}
+
+static void add_latency(const struct report *r, json_t *root)
+{
+    const struct result *v = r->result;
+    json_t *latency = json_object_get(root, "latency_ms");
+
+    add_tail(latency, "from_intended", &v->from_intended);
+    add_tail(latency, "from_commit", &v->from_commit);
+    json_object_set_new(latency, "before_ack", json_integer((json_int_t)v->stages.before_ack));
+    json_object_set_new(root, "stages_ms",
+        json_pack("{s:o, s:o, s:o, s:o}", "schedule_lag", distribution(&v->stages.lag),
+            "insert_commit", distribution(&v->stages.insert), "wait_in_batch",
+            distribution(&v->stages.wait), "dequeue_write", distribution(&v->stages.dequeue)));
+}
+
+static void add_batches(const struct report *r, json_t *root)
+{
+    const struct stages *s = &r->result->stages;
+    const struct histogram *h = &s->sizes;
+
+    json_object_set_new(root, "batches",
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "fired_by_limit",
+            (json_int_t)s->fired[FIRED_BY_LIMIT], "fired_by_timeout",
+            (json_int_t)s->fired[FIRED_BY_TIMEOUT], "fired_otherwise",
+            (json_int_t)s->fired[FIRED_OTHERWISE], "size_min", (json_int_t)h->min, "size_p50",
+            (json_int_t)histogram_percentile(h, 50), "size_max", (json_int_t)h->max, "size_mean",
+            real(histogram_mean(h))));
+}
+
+static bool add_phase(void *list, const struct interval *i, struct err *e)
+{
+    (void)e;
+    json_array_append_new(
+        list, json_pack("{s:s, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "name", i->phase, "from_s",
+                  (double)i->from_ns / 1e9, "for_s", (double)i->length_ns / 1e9, "intended",
+                  (json_int_t)i->intended, "committed", (json_int_t)i->committed, "delivered",
+                  (json_int_t)i->delivered, "from_intended_ms", distribution(i->from_intended),
+                  "from_commit_ms", distribution(i->from_commit)));
+    return true;
+}
+
+static bool any_closed(const struct scenario *s)
+{
+    bool closed = false;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        closed = closed || s->load[i].closed;
+    return closed;
+}
+
+static void add_stalls(json_t *object, const struct stalls *s)
+{
+    json_object_set_new(object, "stalls", json_integer((json_int_t)s->count));
+    json_object_set_new(object, "stall_max_ms", real((double)s->longest_ns / 1e6));
+}
+
+// Seconds of a thread's time by the number of things it did, in ns for one.
+static json_t *ns_each(double seconds, double count)
+{
+    return count > 0 ? real(seconds * 1e9 / count) : json_null();
+}
+
+static void add_harness(const struct report *r, json_t *root)
+{
+    const struct check_input *in = r->input;
+    json_t *generator = json_object_get(root, "generator");
+    const struct usage *usage = sampler_usage(r->sampler);
+    double tokens = (double)r->ledger->log->delivery_count;
+    double lines = (double)r->ledger->log->line_count;
+
+    json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
+    json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
+    json_object_set_new(
+        generator, "ns_per_token", ns_each(in->load->cpu_s, r->result->values[METRIC_ATTEMPTED]));
+    add_stalls(generator, &in->load->stalls);
+    json_t *reader = json_pack("{s:f, s:o, s:o}", "busy_s", (double)in->reader_ns / 1e9,
+        "ns_per_token", ns_each((double)in->reader_ns / 1e9, tokens), "ns_per_line",
+        ns_each((double)in->reader_ns / 1e9, lines));
+    add_stalls(reader, in->reader_stalls);
+    json_object_set_new(root, "reader", reader);
+    json_t *cpu = json_object();
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        json_object_set_new(cpu, usage_group_name(g), real(usage->cpu_s[g]));
+    json_object_set_new(cpu, "machine_busy", real(usage->busy_s));
+    json_object_set_new(cpu, "machine_total", real(usage->total_s));
+    json_object_set_new(root, "cpu_s", cpu);
+}
+
+// --- the server --------------------------------------------------------------
+
+struct server_sums {
+    double commits, wal_bytes, checkpoints, queue_usage_max, dead_tuples_max, xmin_age_max, up_s;
+    int64_t collector_rss_max_kb;
+};
+
+static void raise_to(double *most, double value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+// Differences between neighbours, so that a crash that resets a counter costs
+// one second of it and no more.
+static struct server_sums sum_up(const struct sample *samples, size_t count)
+{
+    struct server_sums sums = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct sample *now = &samples[i], *before = i ? &samples[i - 1] : NULL;
+        if (now->collector_rss_kb > sums.collector_rss_max_kb)
+            sums.collector_rss_max_kb = now->collector_rss_kb;
+        if (!now->up)
+            continue;
+        raise_to(&sums.queue_usage_max, now->queue_usage);
+        raise_to(&sums.dead_tuples_max, now->dead_tuples);
+        raise_to(&sums.xmin_age_max, now->oldest_xmin_age);
+        if (!before || !before->up || now->commits < before->commits ||
+            now->checkpoints < before->checkpoints)
+            continue;
+        sums.up_s += (double)(now->at_ns - before->at_ns) / 1e9;
+        sums.commits += now->commits - before->commits;
+        sums.wal_bytes += now->wal_bytes - before->wal_bytes;
+        sums.checkpoints += now->checkpoints - before->checkpoints;
+    }
+    return sums;
+}
+
+static void add_server(const struct report *r, json_t *root)
+{
+    size_t count, wait_count;
+    const struct sample *samples = sampler_samples(r->sampler, &count);
+    const struct wait_count *waits = sampler_waits(r->sampler, &wait_count);
+    struct server_sums sums = sum_up(samples, count);
+    double committed = r->result->values[METRIC_COMMITTED];
+    json_t *events = json_object();
+
+    for (size_t i = 0; i < wait_count; i++)
+        json_object_set_new(events, waits[i].event, json_integer((json_int_t)waits[i].seen));
+    json_object_set_new(root, "server",
+        json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "samples",
+            (json_int_t)count, "commits_per_s", real(sums.commits / sums.up_s), "wal_bytes",
+            real(sums.wal_bytes), "wal_bytes_per_token", real(sums.wal_bytes / committed),
+            "checkpoints", (json_int_t)sums.checkpoints, "notify_queue_usage_max",
+            real(sums.queue_usage_max), "dead_tuples_max", (json_int_t)sums.dead_tuples_max,
+            "oldest_xmin_age_max", (json_int_t)sums.xmin_age_max, "collector_rss_max_kb",
+            (json_int_t)sums.collector_rss_max_kb, "wait_events", events));
+}
+
+void report_add_measurements(const struct report *r, struct json_t *root)
+{
+    json_t *phases = json_array();
+    struct err ignored;
+
+    add_latency(r, root);
+    add_batches(r, root);
+    if (intervals_each_phase(r->ledger, add_phase, phases, &ignored))
+        json_object_set(root, "phases", phases);
+    json_decref(phases);
+    add_harness(r, root);
+    add_server(r, root);
+}
