@@ -22,6 +22,8 @@ static void count_commits(struct series *s, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct plan_txn *txn = &l->plan->txns[i];
+        if (l->txns[i].outcome == TXN_NOT_NEEDED)
+            continue;
         point_at(s, l, l->start_ns + txn->at_ns)->offered += txn->rows;
         if (l->txns[i].outcome == TXN_COMMITTED)
             point_at(s, l, l->txns[i].ended_ns)->achieved += txn->rows;
