@@ -36,6 +36,28 @@ static json_t *metrics_object(const struct report *r, enum metric_id first, enum
     return object;
 }
 
+// Every metric under the name that `expect` and `list` use, for those that read
+// results back (stored.c).
+static json_t *all_metrics(const struct report *r)
+{
+    json_t *object = json_object();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        json_object_set_new(object, metrics[id].name, metric(r, id));
+    return object;
+}
+
+static json_t *broken(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (r->result->broken[id])
+            json_array_append_new(list, json_string(metrics[id].name));
+    }
+    return list;
+}
+
 static json_t *expectations(const struct report *r)
 {
     json_t *list = json_array();
@@ -157,6 +179,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(
         root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
     report_add_measurements(r, root);
+    json_object_set_new(root, "metrics", all_metrics(r));
+    json_object_set_new(root, "broken", broken(r));
     json_object_set_new(root, "expectations", expectations(r));
     json_object_set_new(root, "examples", examples(r));
     json_object_set_new(root, "environment", environment(r));

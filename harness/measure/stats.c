@@ -1,0 +1,168 @@
+#include "measure/stats.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// Binomials of this many are whole numbers that a double holds without loss.
+#define EXACT_MAX 50
+#define TINY 1e-9
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double stats_median(double *values, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof *values, by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static double pair_ratio(double a, double b)
+{
+    return fmax(b, TINY) / fmax(a, TINY);
+}
+
+// Of how many arrangements of n and m values each U comes: the coefficients of
+// the Gaussian binomial, product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
+static void count_arrangements(double *counts, size_t n, size_t m)
+{
+    size_t top = n * m;
+
+    counts[0] = 1;
+    for (size_t u = 1; u <= top; u++)
+        counts[u] = 0;
+    for (size_t i = 1; i <= n; i++) {
+        for (size_t u = top; u >= m + i; u--)
+            counts[u] -= counts[u - m - i];
+        for (size_t u = i; u <= top; u++)
+            counts[u] += counts[u - i];
+    }
+}
+
+// P(U <= u) when both sides are of one kind.
+static double exact_below(double u, size_t n, size_t m)
+{
+    double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1];
+    double all = 0, below = 0;
+
+    count_arrangements(counts, n, m);
+    for (size_t i = 0; i <= n * m; i++) {
+        all += counts[i];
+        if ((double)i <= u)
+            below += counts[i];
+    }
+    return below / all;
+}
+
+static double normal_below(double z)
+{
+    return erfc(-z / sqrt(2)) / 2;
+}
+
+// Half of a pair's win goes to each side when they are equal.
+static double count_wins(
+    const double *a, size_t n, const double *b, size_t m, double *ratios, bool *tied)
+{
+    double u = 0;
+
+    *tied = false;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < m; j++) {
+            double ratio = pair_ratio(a[i], b[j]);
+            ratios[i * m + j] = ratio;
+            bool equal = !(ratio < 1) && !(ratio > 1);
+            *tied = *tied || equal;
+            u += equal ? 0.5 : ratio > 1;
+        }
+    }
+    return u;
+}
+
+// The sum of t^3 - t over groups of t equal values, both sides together.
+static double tie_term(const double *a, size_t n, const double *b, size_t m)
+{
+    double pool[2 * STATS_VALUES_MAX], term = 0;
+
+    for (size_t i = 0; i < n; i++)
+        pool[i] = a[i];
+    for (size_t j = 0; j < m; j++)
+        pool[n + j] = b[j];
+    qsort(pool, n + m, sizeof *pool, by_value);
+    for (size_t i = 0, group; i < n + m; i += group) {
+        for (group = 1; i + group < n + m && !(pool[i] < pool[i + group]);)
+            group++;
+        term += (double)group * (double)group * (double)group - (double)group;
+    }
+    return term;
+}
+
+static double deviation(double n, double m, double ties)
+{
+    return sqrt(n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1))));
+}
+
+static double two_sided_p(double u, const double *a, size_t n, const double *b, size_t m, bool tied)
+{
+    double mean = (double)n * (double)m / 2;
+    double lower = fmin(u, 2 * mean - u);
+
+    if (!tied && n + m <= EXACT_MAX)
+        return fmin(1, 2 * exact_below(lower, n, m));
+    double sigma = deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
+    // All values equal: nothing deviates from anything.
+    if (!(sigma > 0))
+        return 1;
+    return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
+}
+
+// How many of the sorted ratios lie below the interval, and how many above it.
+// SIZE_MAX: there is no interval.
+static size_t outside(size_t n, size_t m, double alpha)
+{
+    double u = -1;
+
+    if (n + m <= EXACT_MAX) {
+        while (exact_below(u + 1, n, m) <= alpha / 2)
+            u++;
+    } else {
+        double mean = (double)n * (double)m / 2, sigma = deviation((double)n, (double)m, 0);
+        while (normal_below((u + 1 - mean + 0.5) / sigma) <= alpha / 2)
+            u++;
+    }
+    return u < 0 ? SIZE_MAX : (size_t)u;
+}
+
+bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const double *b, size_t m,
+    double alpha, struct err *e)
+{
+    bool tied;
+
+    if (n == 0 || m == 0 || n > STATS_VALUES_MAX || m > STATS_VALUES_MAX)
+        return err_set(
+            e, ERR_USAGE, "a side needs 1 to %d runs, not %zu and %zu", STATS_VALUES_MAX, n, m);
+    double *ratios = calloc(n * m, sizeof *ratios);
+    if (!ratios)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    double wins = count_wins(a, n, b, m, ratios, &tied);
+    r->p = two_sided_p(wins, a, n, b, m, tied);
+    r->estimate = stats_median(ratios, n * m);
+    size_t cut = outside(n, m, alpha);
+    r->low = cut == SIZE_MAX ? 0 : ratios[cut];
+    r->high = cut == SIZE_MAX ? INFINITY : ratios[n * m - 1 - cut];
+    free(ratios);
+    return true;
+}
+
+double stats_smallest_p(size_t n, size_t m)
+{
+    if (n == 0 || m == 0)
+        return 1;
+    return fmin(
+        1, 2 * exp(lgamma((double)n + 1) + lgamma((double)m + 1) - lgamma((double)(n + m) + 1)));
+}

@@ -1,0 +1,33 @@
+// Is one set of runs slower than another, and by how much? Answers that need no
+// bell curve, because the figures of a busy machine do not follow one.
+//
+// The test is Mann and Whitney's (1947); the ratio and its interval are Hodges
+// and Lehmann's (1963) for a shift, taken of logarithms: the median of all b/a.
+// Test and interval come from the same ranks, so they do not contradict.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define STATS_VALUES_MAX 1000 // per side
+
+struct stats_ratio {
+    double estimate;  // how many times as large b is as a
+    double low, high; // holds the true ratio with confidence 1 - alpha; 0 and
+                      // infinity when there are too few values for an interval
+    double p;         // how likely a difference like this is by chance, two-sided
+};
+
+// Values are not negative; zero counts as 1e-9, so that every ratio exists.
+// Exact without ties for up to 50 values together, else the normal approximation
+// corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
+MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
+    size_t b_count, double alpha, struct err *e);
+
+// The p of two sides that do not overlap at all: with fewer runs than this needs
+// nothing can be found, however large it is.
+double stats_smallest_p(size_t a_count, size_t b_count);
+
+// Sorts the values. NAN of none.
+double stats_median(double *values, size_t count);

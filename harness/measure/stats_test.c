@@ -1,0 +1,119 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "measure/stats.h"
+
+static void assert_near(double got, double want, double within)
+{
+    assert_true(fabs(got - want) <= within);
+}
+
+static struct stats_ratio compare(const double *a, size_t n, const double *b, size_t m)
+{
+    struct stats_ratio r;
+    struct err e = {0};
+
+    assert_true(stats_compare(&r, a, n, b, m, 0.05, &e));
+    return r;
+}
+
+static void median_is_the_middle(void **state)
+{
+    double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
+
+    (void)state;
+    assert_true(isnan(stats_median(odd, 0)));
+    assert_near(stats_median(odd, 3), 2, 0);
+    assert_near(stats_median(even, 4), 2.5, 0);
+}
+
+// The permeability of two placentas, Hollander and Wolfe (1973): U is 15. The p
+// and the interval were counted out over all 3003 arrangements.
+static void exact_without_ties(void **state)
+{
+    const double a[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
+    const double b[] = {1.15, 0.88, 0.90, 0.74, 1.21};
+
+    (void)state;
+    struct stats_ratio r = compare(a, 10, b, 5), back = compare(b, 5, a, 10);
+    assert_near(r.p, 0.2544122544, 1e-9);
+    assert_near(r.estimate, 0.7627380555, 1e-9);
+    assert_near(r.low, 0.5103448276, 1e-9);
+    assert_near(r.high, 1.1634615385, 1e-9);
+    assert_near(back.p, r.p, 1e-12);
+    assert_near(back.low, 1 / r.high, 1e-9);
+}
+
+static void corrected_for_ties(void **state)
+{
+    const double a[] = {1, 2, 2, 3, 3, 3, 4, 5}, b[] = {2, 3, 4, 4, 5, 5, 6, 6};
+    const double same[] = {7, 7, 7, 7, 7, 7};
+
+    (void)state;
+    assert_near(compare(a, 8, b, 8).p, 0.0544571601, 1e-9);
+    assert_near(compare(same, 6, same, 6).p, 1, 0);
+    assert_near(compare(same, 6, same, 6).estimate, 1, 0);
+}
+
+static void many_are_approximated(void **state)
+{
+    double a[60], b[60];
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        a[i] = 100 + i;
+        b[i] = 100.5 + i;
+    }
+    struct stats_ratio r = compare(a, 60, b, 60);
+    assert_true(r.p > 0.8 && r.low < 1 && r.high > 1);
+    for (int i = 0; i < 60; i++)
+        b[i] *= 2;
+    r = compare(a, 60, b, 60);
+    assert_true(r.p < 1e-15 && r.low > 1.8 && r.high < 2.2);
+}
+
+static void too_few_have_no_interval(void **state)
+{
+    const double a[] = {1, 2, 3}, b[] = {10, 20, 30};
+    struct stats_ratio r;
+    struct err e;
+
+    (void)state;
+    r = compare(a, 3, b, 3);
+    assert_near(r.p, 0.1, 1e-12);
+    assert_near(r.low, 0, 0);
+    assert_true(isinf(r.high));
+    assert_near(stats_smallest_p(3, 3), 0.1, 1e-12);
+    assert_near(stats_smallest_p(6, 6), 2.0 / 924, 1e-12);
+    assert_near(stats_smallest_p(0, 6), 1, 0);
+    assert_false(stats_compare(&r, a, 0, b, 3, 0.05, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
+// A recovery that takes no time at all is no reason to divide by zero.
+static void zero_is_a_value(void **state)
+{
+    const double zero[] = {0, 0, 0, 0, 0, 0}, some[] = {1, 2, 3, 4, 5, 6};
+
+    (void)state;
+    assert_near(compare(zero, 6, zero, 6).estimate, 1, 0);
+    assert_true(compare(zero, 6, some, 6).low > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(median_is_the_middle),
+        cmocka_unit_test(exact_without_ties),
+        cmocka_unit_test(corrected_for_ties),
+        cmocka_unit_test(many_are_approximated),
+        cmocka_unit_test(too_few_have_no_interval),
+        cmocka_unit_test(zero_is_a_value),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+#include "report/stored.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "os/paths.h"
+
+#define RESULT_MAX (64u << 20)
+
+static bool find_verdict(const char *name, enum verdict *verdict)
+{
+    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
+        if (name && strcmp(name, verdict_name(v)) == 0) {
+            *verdict = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_all(struct stored *s, json_t *root)
+{
+    const char *scenario = json_string_value(json_object_get(root, "scenario"));
+    const char *verdict = json_string_value(json_object_get(root, "verdict"));
+    json_t *values = json_object_get(root, "metrics"), *broken = json_object_get(root, "broken");
+    json_t *item;
+    size_t i;
+
+    if (!scenario || !find_verdict(verdict, &s->verdict) || !json_is_object(values))
+        return false;
+    snprintf(s->scenario, sizeof s->scenario, "%s", scenario);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        json_t *value = json_object_get(values, metrics[id].name);
+        s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    json_array_foreach(broken, i, item)
+    {
+        const struct metric *m = json_is_string(item) ? metric_find(json_string_value(item)) : NULL;
+        if (m)
+            s->broken[m->id] = true;
+    }
+    return true;
+}
+
+bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)
+{
+    json_error_t wrong;
+    json_t *root = json_loadb(text, len, 0, &wrong);
+
+    *s = (struct stored){0};
+    if (!root)
+        return err_set(e, ERR_USAGE, "not JSON: line %d: %s", wrong.line, wrong.text);
+    bool ok = take_all(s, root) ||
+              err_set(e, ERR_USAGE, "not the result of a run of this version of mailproof");
+    json_decref(root);
+    return ok;
+}
+
+static bool read_all(struct buf *text, const char *path, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    size_t got = 1;
+
+    if (!file)
+        return err_sys(e, ERR_USAGE, "cannot read %.900s", path);
+    while (got > 0 && !text->failed) {
+        char *to = buf_reserve(text, 65536);
+        got = to ? fread(to, 1, 65536, file) : 0;
+        text->len += got;
+    }
+    bool ok = (!text->failed && !ferror(file)) || err_set(e, ERR_USAGE, "cannot read %.900s", path);
+    fclose(file);
+    return ok;
+}
+
+bool stored_read(struct stored *s, const char *folder, struct err *e)
+{
+    char path[PATH_MAX];
+    struct buf text;
+
+    if (!path_join(path, folder, "result.json", e))
+        return false;
+    buf_init(&text, RESULT_MAX);
+    bool ok = read_all(&text, path, e) &&
+              (stored_parse(s, text.data, text.len, e) || err_prefix(e, "%.900s", path));
+    buf_fini(&text);
+    return ok;
+}
