@@ -14,6 +14,8 @@ static const struct command {
 } commands[] = {
     {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
+    {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
+        cli_compare, "two results, or two collectors by turns: better, worse or no difference"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
 };
 
@@ -32,10 +34,10 @@ static void print_help(FILE *out)
           "Commands:\n",
         out);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-16s %s\n", commands[i].usage, commands[i].help);
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     fputs("\n'mailproof COMMAND --help' shows its options.\n\n"
           "Exit codes: 0 all expectations hold, 1 an invariant is broken, 2 inconclusive,\n"
-          "3 an objective was missed, 64 usage, 70 internal error, 77 skipped.\n",
+          "3 an objective was missed, 4 regression, 64 usage, 70 internal error, 77 skipped.\n",
         out);
 }
 

@@ -476,7 +476,7 @@ static bool write_reports(struct run *r, struct err *e)
 
     return folder_copy_log(&r->folder, r->server.log_path, e) && report_write(&report, e) &&
            (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
-           report_print(&report, stdout, e);
+           (r->options->silent || report_print(&report, stdout, e));
 }
 
 static bool keep_server(struct run *r, struct err *e)

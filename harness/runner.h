@@ -14,6 +14,7 @@ struct run_options {
     const char *out;       // --out: where result folders are made
     bool keep;             // --keep: leave server and data
     bool quiet;            // --quiet: no progress
+    bool silent;           // no verdict table: the caller tells what came of it
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,65 +11,81 @@
 #define SEED_MAX ((1ull << 53) - 1)
 
 enum {
-    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN,
-    SCOPE_EVERY = SCOPE_RUN | SCOPE_PLAN | SCOPE_LIST,
+    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
+    SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST,
 };
 
-// getopt's values: letters that no option uses, in the order of the table.
-enum option_id {
-    OPT_COLLECTOR = 256,
-    OPT_POSTGRES,
-    OPT_SEED,
-    OPT_SET,
-    OPT_OUT,
-    OPT_JUNIT,
-    OPT_TAG,
-    OPT_REPEAT,
-    OPT_FAIL_FAST,
-    OPT_KEEP,
-    OPT_QUIET,
-    OPT_EVERY_CUT,
-    OPT_JSON,
-    OPT_HELP,
-};
+// What becomes of an option's value: kept as it is, a flag set, or read by take().
+enum store { STORE_TEXT, STORE_FLAG, STORE_READ };
+
+enum read_id { READ_POSTGRES, READ_SEED, READ_SET, READ_REPEAT, READ_RUNS, READ_MIN_EFFECT };
+
+#define TEXT(field) STORE_TEXT, offsetof(struct options, field)
+#define FLAG(field) STORE_FLAG, offsetof(struct options, field)
+#define READ(id) STORE_READ, READ_##id
 
 static const struct {
     const char *name;
     const char *argument; // NULL: takes none
-    enum option_id id;
     unsigned scope;
+    enum store store;
+    size_t at; // where in struct options; a read_id for STORE_READ
     const char *help;
 } table[] = {
-    {"collector", "CMD", OPT_COLLECTOR, SCOPE_RUN,
+    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE, TEXT(collector),
         "the collector to test (default: the reference)"},
-    {"postgres", "local", OPT_POSTGRES, SCOPE_RUN, "where the server comes from (default: local)"},
-    {"seed", "N", OPT_SEED, SCOPE_SCENARIO, "another seed, hence another plan of the same kind"},
-    {"set", "KEY.PATH=VALUE", OPT_SET, SCOPE_SCENARIO,
+    {"postgres", "local", SCOPE_SERVER, READ(POSTGRES),
+        "where the server comes from (default: local)"},
+    {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
+    {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
-    {"out", "DIR", OPT_OUT, SCOPE_RUN, "where result folders go (default: results)"},
-    {"junit", "FILE", OPT_JUNIT, SCOPE_RUN, "write the results of all runs as JUnit XML"},
-    {"tag", "TAG", OPT_TAG, SCOPE_RUN | SCOPE_LIST, "only scenarios that carry this tag"},
-    {"repeat", "N", OPT_REPEAT, SCOPE_RUN, "run each scenario N times"},
-    {"fail-fast", NULL, OPT_FAIL_FAST, SCOPE_RUN, "stop at the first scenario that does not pass"},
-    {"keep", NULL, OPT_KEEP, SCOPE_RUN,
+    {"out", "DIR", SCOPE_SERVER, TEXT(out), "where result folders go (default: results)"},
+    {"junit", "FILE", SCOPE_RUN, TEXT(junit), "write the results of all runs as JUnit XML"},
+    {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
+    {"repeat", "N", SCOPE_RUN | SCOPE_TUNE, READ(REPEAT),
+        "run each scenario, or each pair, N times"},
+    {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),
+        "stop at the first scenario that does not pass"},
+    {"keep", NULL, SCOPE_RUN, FLAG(keep),
         "leave server and data, print how to reach and remove them"},
-    {"every-cut", NULL, OPT_EVERY_CUT, SCOPE_RUN,
+    {"every-cut", NULL, SCOPE_RUN, FLAG(every_cut),
         "cut the connection at every message there is, one after another"},
-    {"quiet", NULL, OPT_QUIET, SCOPE_RUN, "no progress"},
-    {"json", NULL, OPT_JSON, SCOPE_PLAN, "print JSON"},
-    {"help", NULL, OPT_HELP, SCOPE_EVERY, "print this"},
+    {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
+        "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
+    {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
+    {"min-effect", "PERCENT", SCOPE_COMPARE, READ(MIN_EFFECT),
+        "smaller differences do not count (default: 10%)"},
+    {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
+        "compare A with itself first, to see whether the machine is steady"},
+    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(markdown), "write the table as Markdown"},
+    {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(json_file),
+        "write the figures as JSON (compare: customSmallerIsBetter)"},
+    {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(csv), "write the figures as CSV"},
+    {"limit", "LIST", SCOPE_TUNE, TEXT(limits), "batch limits to try (default: 1,10,50)"},
+    {"timeout", "LIST", SCOPE_TUNE, TEXT(timeouts),
+        "batch timeouts to try (default: 10ms,100ms,1s)"},
+    {"for", "OBJECTIVE", SCOPE_TUNE, TEXT(objective),
+        "what must hold, e.g. 'latency.p99 < 1s'; then the fewest sends win"},
+    {"budget", "RATE", SCOPE_TUNE, TEXT(budget),
+        "e-mails that may be sent, e.g. 0.38/s, or money: $100/month with --price"},
+    {"price", "PRICE", SCOPE_TUNE, TEXT(price), "what e-mails cost, e.g. 0.10/1000"},
+    {"model", NULL, SCOPE_TUNE, FLAG(model), "simulate the batch window instead of running"},
+    {"rate", "RATE", SCOPE_TUNE, TEXT(rate),
+        "for --model: Poisson arrivals at this rate (default: the scenario's load)"},
+    {"period", "TIME", SCOPE_TUNE, TEXT(period),
+        "for --model: how long to simulate (default: the load's length)"},
+    {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
+        "for --model: what dequeuing and writing a batch take (default: 2ms)"},
+    {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
+    {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
+    {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
 };
 
-#define OPTIONS (sizeof table / sizeof *table)
+// getopt's value for the first row: no letter.
+#define FIRST_ROW 256
 
-static const char *name_of(int id)
-{
-    for (size_t i = 0; i < OPTIONS; i++) {
-        if ((int)table[i].id == id)
-            return table[i].name;
-    }
-    return "?";
-}
+#define OPTIONS (sizeof table / sizeof *table)
 
 static bool parse_number(const char *name, const char *text, unsigned long long min,
     unsigned long long max, unsigned long long *value, struct err *e)
@@ -83,60 +100,78 @@ static bool parse_number(const char *name, const char *text, unsigned long long 
     return true;
 }
 
-static bool take(struct options *o, int id, const char *value, struct err *e)
+// A share between 1 and 1000%; the sign is optional.
+static bool read_percent(const char *text, double *share, struct err *e)
+{
+    char *end;
+    double percent = strtod(text, &end);
+
+    if (end == text || (strcmp(end, "%") != 0 && *end) || !(percent >= 1 && percent <= 1000))
+        return err_set(e, ERR_USAGE, "--min-effect takes 1%% to 1000%%, not '%.40s'", text);
+    *share = percent / 100;
+    return true;
+}
+
+static bool read_count(
+    const char *name, const char *text, unsigned long long max, int *value, struct err *e)
+{
+    unsigned long long number;
+
+    if (!parse_number(name, text, 1, max, &number, e))
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+static bool read_value(struct options *o, enum read_id id, const char *value, struct err *e)
 {
     unsigned long long number;
 
     switch (id) {
-    case OPT_COLLECTOR:
-        o->collector = value;
-        return true;
-    case OPT_POSTGRES:
+    case READ_POSTGRES:
         return strcmp(value, "local") == 0 ||
                err_set(e, ERR_USAGE,
                    "--postgres: this version starts its own server only: local, not '%.20s'",
                    value);
-    case OPT_SEED:
+    case READ_SEED:
         if (!parse_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
         snprintf(o->seed, sizeof o->seed, "seed=%llu", number);
         return true;
-    case OPT_SET:
+    case READ_SET:
         o->sets[o->set_count++] = value;
         return true;
-    case OPT_OUT:
-        o->out = value;
-        return true;
-    case OPT_JUNIT:
-        o->junit = value;
-        return true;
-    case OPT_TAG:
-        o->tag = value;
-        return true;
-    case OPT_REPEAT:
-        if (!parse_number("repeat", value, 1, 10000, &number, e))
-            return false;
-        o->repeat = (int)number;
-        return true;
-    case OPT_FAIL_FAST:
-        o->fail_fast = true;
-        return true;
-    case OPT_KEEP:
-        o->keep = true;
-        return true;
-    case OPT_EVERY_CUT:
-        o->every_cut = true;
-        return true;
-    case OPT_QUIET:
-        o->quiet = true;
-        return true;
-    case OPT_JSON:
-        o->json = true;
-        return true;
-    default:
-        o->help = true;
-        return true;
+    case READ_REPEAT:
+        return read_count("repeat", value, 10000, &o->repeat, e);
+    case READ_RUNS:
+        return read_count("runs", value, 500, &o->runs, e);
+    case READ_MIN_EFFECT:
+        return read_percent(value, &o->min_effect, e);
     }
+    return true;
+}
+
+static bool take(struct options *o, size_t row, const char *value, struct err *e)
+{
+    char *field = (char *)o + table[row].at;
+
+    if (table[row].store == STORE_READ)
+        return read_value(o, (enum read_id)table[row].at, value, e);
+    if (table[row].store == STORE_FLAG)
+        *(bool *)field = true;
+    else
+        *(const char **)(void *)field = value;
+    return true;
+}
+
+// The row of a name in a scope.
+static size_t row_of(const char *name, unsigned scope)
+{
+    size_t i = 0;
+
+    while (i < OPTIONS && !((table[i].scope & scope) && strcmp(table[i].name, name) == 0))
+        i++;
+    return i;
 }
 
 static void fill_long_options(struct option *longs, unsigned scope)
@@ -146,7 +181,7 @@ static void fill_long_options(struct option *longs, unsigned scope)
     for (size_t i = 0; i < OPTIONS; i++) {
         if (table[i].scope & scope)
             longs[n++] = (struct option){table[i].name,
-                table[i].argument ? required_argument : no_argument, NULL, (int)table[i].id};
+                table[i].argument ? required_argument : no_argument, NULL, (int)(FIRST_ROW + i)};
     }
     longs[n] = (struct option){0};
 }
@@ -156,7 +191,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     struct option longs[OPTIONS + 1];
     int id;
 
-    *o = (struct options){.out = "results", .repeat = 1};
+    *o = (struct options){.out = "results", .repeat = 1, .runs = 10, .min_effect = 0.1};
     // One more than needed: the seed is put behind the sets.
     o->sets = calloc((size_t)argc + 1, sizeof *o->sets);
     if (!o->sets)
@@ -166,16 +201,17 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     optind = 1;
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
         if (id == 'h')
-            id = OPT_HELP;
-        else if (id == 'q' && (scope & SCOPE_RUN))
-            id = OPT_QUIET;
+            id = (int)(FIRST_ROW + row_of("help", scope));
+        else if (id == 'q' && (scope & SCOPE_SERVER))
+            id = (int)(FIRST_ROW + row_of("quiet", scope));
         const char *word = argv[optind - 1];
         if (id == ':')
-            return err_set(e, ERR_USAGE, "option '--%s' needs a value", name_of(optopt));
+            return err_set(
+                e, ERR_USAGE, "option '--%s' needs a value", table[optopt - FIRST_ROW].name);
         if (id == '?' || id == 'q')
             return err_set(e, ERR_USAGE,
                 "unknown or ambiguous option '%s'; see mailproof %s --help", word, argv[0]);
-        if (!take(o, id, optarg, e))
+        if (!take(o, (size_t)id - FIRST_ROW, optarg, e))
             return false;
     }
     o->args = argv + optind;

@@ -16,12 +16,25 @@ struct options {
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
+    const char *markdown, *json_file, *csv;
+    int runs;
+    double min_effect; // 0.1: a tenth
+    bool ab, calibrate;
+    const char *limits, *timeouts, *objective; // tune; NULL unless given
+    const char *budget, *price, *rate, *period, *query_time;
+    bool model;
     bool fail_fast, keep, quiet, every_cut, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 
 // Which subcommand takes an option.
-enum option_scope { SCOPE_RUN = 1 << 0, SCOPE_PLAN = 1 << 1, SCOPE_LIST = 1 << 2 };
+enum option_scope {
+    SCOPE_RUN = 1 << 0,
+    SCOPE_PLAN = 1 << 1,
+    SCOPE_LIST = 1 << 2,
+    SCOPE_COMPARE = 1 << 3,
+    SCOPE_TUNE = 1 << 4,
+};
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.
 MUST_USE bool options_parse(

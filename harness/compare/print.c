@@ -39,7 +39,7 @@ static void print_counts(const struct comparison *c, struct buf *out)
 {
     size_t inconclusive = c->base->count + c->new->count - c->base_used - c->new_used;
 
-    buf_printf(out, "%s: %zu of %s, %zu of %s", c->scenario, c->base_used, c->base->name,
+    buf_printf(out, "%s: %zu runs of %s, %zu of %s", c->scenario, c->base_used, c->base->name,
         c->new_used, c->new->name);
     if (inconclusive > 0)
         buf_printf(out, ", %zu inconclusive left out", inconclusive);
@@ -110,7 +110,7 @@ static bool print_verdict(const struct comparison *c, struct buf *out)
 bool print_terminal(const struct comparison *c, struct buf *out)
 {
     print_counts(c, out);
-    buf_append_str(out, " (runs)\n");
+    buf_append_char(out, '\n');
     print_rows(c, out);
     print_correctness(c, "  ", out);
     buf_append_str(out, "  ");

@@ -1,0 +1,275 @@
+// mailproof compare: two sets of stored results, or two collectors by turns.
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/files.h"
+#include "cli/locate.h"
+#include "compare/collect.h"
+#include "compare/print.h"
+#include "os/interrupt.h"
+#include "runner.h"
+
+#define TEXT_MAX (16u << 20)
+#define SCENARIOS_MAX 256
+
+struct comparisons {
+    struct comparison items[SCENARIOS_MAX];
+    struct side base[SCENARIOS_MAX], new[SCENARIOS_MAX];
+    size_t count;
+};
+
+// --- telling ------------------------------------------------------------------------
+
+static bool write_files(const struct comparisons *all, const struct options *o, struct err *e)
+{
+    struct buf text;
+    bool ok = true;
+
+    buf_init(&text, TEXT_MAX);
+    for (size_t i = 0; i < all->count && o->markdown; i++)
+        print_markdown(&all->items[i], &text);
+    if (o->markdown)
+        ok = file_write("markdown", o->markdown, &text, e);
+    buf_clear(&text);
+    if (ok && o->json_file && print_json(all->items, all->count, &text))
+        ok = file_write("json", o->json_file, &text, e);
+    buf_clear(&text);
+    if (ok && o->csv && print_csv(all->items, all->count, &text))
+        ok = file_write("csv", o->csv, &text, e);
+    buf_fini(&text);
+    return ok;
+}
+
+static bool show(const struct comparison *c, struct err *e)
+{
+    struct buf text;
+
+    buf_init(&text, TEXT_MAX);
+    bool ok = print_terminal(c, &text) && fwrite(text.data, 1, text.len, stdout) == text.len &&
+              fflush(stdout) == 0;
+    buf_fini(&text);
+    return ok || err_sys(e, ERR_OUTPUT, "cannot write the comparison");
+}
+
+// One regression is one too many; to know nothing is worse than to know all is well.
+// Nothing compared: the machine was not steady enough.
+static int worst(const struct comparisons *all)
+{
+    int code = all->count > 0 ? EXIT_OK : change_exit_code(CHANGE_UNKNOWN);
+
+    for (size_t i = 0; i < all->count; i++) {
+        int one = change_exit_code(all->items[i].overall);
+        code = one > code ? one : code;
+    }
+    return code;
+}
+
+// --- stored results -------------------------------------------------------------------
+
+static bool has(const struct side *s, size_t before, const char *scenario)
+{
+    for (size_t i = 0; i < before; i++) {
+        if (strcmp(s->runs[i].scenario, scenario) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool compare_scenario(struct comparisons *all, const struct side *base,
+    const struct side *new, const char *scenario, double min_effect, struct err *e)
+{
+    size_t i = all->count;
+
+    if (i == SCENARIOS_MAX)
+        return err_set(e, ERR_USAGE, "compare: more than %d scenarios", SCENARIOS_MAX);
+    all->base[i].name = base->name;
+    all->new[i].name = new->name;
+    all->count++;
+    return collect_scenario(&all->base[i], base, scenario, e) &&
+           collect_scenario(&all->new[i], new, scenario, e) &&
+           compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e) &&
+           show(&all->items[i], e);
+}
+
+static bool compare_each(struct comparisons *all, const struct side *base, const struct side *new,
+    double min_effect, struct err *e)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        const char *scenario = base->runs[i].scenario;
+        if (has(base, i, scenario))
+            continue;
+        if (!has(new, new->count, scenario))
+            fprintf(stderr, "mailproof: %s: in the base only, not compared\n", scenario);
+        else if (!compare_scenario(all, base, new, scenario, min_effect, e))
+            return false;
+    }
+    return all->count > 0 || err_set(e, ERR_USAGE, "compare: the two have no scenario in common");
+}
+
+static bool compare_stored(struct comparisons *all, const struct options *o, struct err *e)
+{
+    struct side base = {.name = "base"}, new = {.name = "new"};
+    bool ok =
+        (o->args[0] && o->args[1] && !o->args[2]) ||
+        err_set(e, ERR_USAGE, "compare: name two results or folders of results, BASE and NEW");
+
+    ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e) &&
+         compare_each(all, &base, &new, o->min_effect, e);
+    side_fini(&base);
+    side_fini(&new);
+    return ok;
+}
+
+// --- two collectors by turns ----------------------------------------------------------
+
+struct turns {
+    const struct scenario *scenario;
+    const struct options *options;
+    char out[PATH_MAX / 2]; // results/compare/<UTC time>
+    int done, planned;
+};
+
+static void tell_run(const struct turns *t, const char *side, const struct stored *run, bool counts)
+{
+    if (!t->options->quiet)
+        printf("  run %d of %d  %-7s %s, latency.p50 %.4g ms, p99 %.4g ms%s\n", t->done, t->planned,
+            side, verdict_name(run->verdict), run->values[METRIC_LATENCY_P50],
+            run->values[METRIC_LATENCY_P99], counts ? "" : " (warm-up, not counted)");
+}
+
+static bool run_turn(
+    struct turns *t, struct side *side, const char *command, bool counts, struct err *e)
+{
+    char out[PATH_MAX];
+    struct run_outcome outcome;
+    struct stored run;
+
+    snprintf(out, sizeof out, "%s/%s", t->out, counts ? side->name : "warm-up");
+    struct run_options how = {
+        .collector = strcmp(command, "reference") == 0 ? NULL : command,
+        .out = out,
+        .quiet = t->options->quiet,
+        .silent = true,
+    };
+    if (!run_scenario(t->scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
+        return false;
+    if (interrupt_signal())
+        return err_set(e, ERR_INTERRUPTED, "interrupted");
+    t->done++;
+    tell_run(t, side->name, &run, counts);
+    return !counts || side_add(side, &run) || err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+// A B, B A, A B, …: what drifts with time, drifts for both. The first pair fills
+// the machine's caches and is dropped.
+static bool take_turns(struct turns *t, struct side *a, const char *command_a, struct side *b,
+    const char *command_b, struct err *e)
+{
+    for (int round = 0; round <= t->options->runs; round++) {
+        bool a_first = round % 2 == 0, counts = round > 0;
+        if (!run_turn(t, a_first ? a : b, a_first ? command_a : command_b, counts, e) ||
+            !run_turn(t, a_first ? b : a, a_first ? command_b : command_a, counts, e))
+            return false;
+    }
+    return true;
+}
+
+static bool compare_collectors(struct comparisons *all, struct turns *t, const char *names[2],
+    const char *commands[2], struct err *e)
+{
+    size_t i = all->count++;
+    struct side *a = &all->base[i], *b = &all->new[i];
+
+    a->name = names[0];
+    b->name = names[1];
+    return take_turns(t, a, commands[0], b, commands[1], e) &&
+           compare_sides(&all->items[i], a, b, t->options->min_effect, e) &&
+           show(&all->items[i], e);
+}
+
+// A against A: whatever is found there, the machine made.
+static bool calibrate(struct turns *t, const char *command, bool *steady, struct err *e)
+{
+    struct comparisons *own = calloc(1, sizeof *own);
+
+    if (!own)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    puts("Calibration, A against itself:");
+    bool ok = compare_collectors(
+        own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
+    *steady = own->items[0].overall == CHANGE_NONE;
+    if (ok && !*steady)
+        puts("inconclusive: A differs from itself, so this machine is not steady enough");
+    side_fini(&own->base[0]);
+    side_fini(&own->new[0]);
+    free(own);
+    return ok;
+}
+
+static bool start_turns(struct turns *t, const struct options *o, struct err *e)
+{
+    time_t now = time(NULL);
+    char stamp[40];
+    struct tm utc;
+
+    t->options = o;
+    t->planned = 2 * (o->runs + 1) * (o->calibrate ? 2 : 1);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    int len = snprintf(t->out, sizeof t->out, "%s/compare/%s", o->out, stamp);
+    return len < (int)sizeof t->out || err_set(e, ERR_USAGE, "--out: the path is too long");
+}
+
+static bool compare_by_turns(
+    struct comparisons *all, const struct scenario *s, const struct options *o, struct err *e)
+{
+    struct turns t = {.scenario = s};
+    bool steady = true;
+
+    if (!start_turns(&t, o, e) || (o->calibrate && !calibrate(&t, o->args[0], &steady, e)))
+        return false;
+    if (steady && !compare_collectors(all, &t, (const char *[]){"A", "B"},
+                      (const char *[]){o->args[0], o->args[1]}, e))
+        return false;
+    printf("  results     %s\n", t.out);
+    return true;
+}
+
+static bool compare_ab(struct comparisons *all, const struct options *o, struct err *e)
+{
+    struct overrides sets = options_overrides(o);
+    struct scenario s = {0};
+    struct paths paths = {0};
+
+    bool ok = (o->args[0] && o->args[1] && o->args[2] && !o->args[3]) ||
+              err_set(e, ERR_USAGE,
+                  "compare --ab: name two collectors, each in quotes, and one scenario");
+    ok = ok && locate_scenarios(&paths, o->args[2], e) &&
+         (paths.count == 1 || err_set(e, ERR_USAGE, "compare --ab: one scenario at a time")) &&
+         scenario_load(&s, paths.items[0], &sets, e) && compare_by_turns(all, &s, o, e);
+    scenario_fini(&s);
+    locate_fini(&paths);
+    return ok;
+}
+
+int cli_compare(const struct options *o)
+{
+    struct comparisons *all = calloc(1, sizeof *all);
+    struct err e = {0};
+
+    bool ok = (all || err_set(&e, ERR_INTERNAL, "out of memory")) &&
+              (o->ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
+              write_files(all, o, &e);
+    int code = ok                   ? worst(all)
+               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
+                                    : cli_fail(&e);
+    for (size_t i = 0; all && i < all->count; i++) {
+        side_fini(&all->base[i]);
+        side_fini(&all->new[i]);
+    }
+    free(all);
+    return code;
+}

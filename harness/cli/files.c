@@ -1,0 +1,14 @@
+#include "cli/files.h"
+
+#include <stdio.h>
+
+bool file_write(const char *option, const char *path, const struct buf *text, struct err *e)
+{
+    if (text->failed)
+        return err_set(e, ERR_INTERNAL, "--%s: too much for one file", option);
+    FILE *file = fopen(path, "we");
+    bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
+    if (file && fclose(file) != 0)
+        ok = false;
+    return ok || err_sys(e, ERR_SYSTEM, "--%s: cannot write %.500s", option, path);
+}
