@@ -152,6 +152,8 @@ bool node_err_here(const struct node *n, struct err *e)
     return origin_prefix(&n->origin, e);
 }
 
+static void err_setv(struct err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
 static void err_setv(struct err *e, const char *fmt, va_list args)
 {
     char text[sizeof e->text];
