@@ -49,7 +49,6 @@ struct check_input {
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled
-    bool still_draining;                // lines were coming in until the end of the drain
 };
 
 MUST_USE bool check_ledger(

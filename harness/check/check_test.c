@@ -218,6 +218,15 @@ static void tell_barely_early(struct story *s)
 
 // 4 tokens at once: the fourth waits from its own announcement, which lies
 // before the full line.
+// Written twice is duplicated, and says nothing about the timeout.
+static void tell_line_again(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 300, story_txn(s, 200, 1), 1);
+    story_line(s, 302, 1, 1);
+    story_death(s, 400, true);
+}
+
 static void tell_remainder(struct story *s)
 {
     one_good_token(s);
@@ -428,7 +437,13 @@ static void tell_fault_without_effect(struct story *s)
 static void tell_violated_and_inconclusive(struct story *s)
 {
     tell_lost(s);
-    s->input.still_draining = true;
+    s->input.stopped_early = true;
+}
+
+static void tell_still_draining(struct story *s)
+{
+    tell_lost(s);
+    story_line(s, 9990, story_txn(s, 9989, 3), 3);
 }
 
 static void expect_metric(struct story *s, const char *metric, const char *how, double value)
@@ -520,6 +535,7 @@ static const struct story_case cases[] = {
     {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
     {"barely early", tell_barely_early, "", VERDICT_PASS},
     {"the rest of a large transaction", tell_remainder, "", VERDICT_PASS},
+    {"a line again", tell_line_again, "", VERDICT_PASS},
     {"a window opened by an ineligible token", tell_opened_by_another, "", VERDICT_PASS},
     {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
     {"the first line of a process", tell_first_line, "", VERDICT_PASS},
@@ -547,6 +563,7 @@ static const struct story_case cases[] = {
     {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},
     {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
     {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
+    {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
     {"missed", tell_missed, "", VERDICT_MISSED},
     {"objective held", tell_objective_held, "", VERDICT_PASS},
     {"a count that is not as expected", tell_count_expectation_broken, "", VERDICT_VIOLATED},

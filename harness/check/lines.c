@@ -1,6 +1,7 @@
 // Invariants of lines, of deliveries nobody planned, and of processes.
 #include "check/check.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -61,7 +62,9 @@ void check_processes(struct result *r, const struct ledger *l)
             snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
         else
             snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
-        if (!p->asked)
+        bool deaf = p->ended_ns >= l->drain_end_ns && WIFSIGNALED(p->status) &&
+                    WTERMSIG(p->status) == SIGKILL;
+        if (!p->asked || deaf)
             finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s", (int)p->pid,
                 ledger_seconds(l, p->ended_ns), how);
     }

@@ -145,14 +145,27 @@ bool check_skips_locked(const struct scenario *s)
     return false;
 }
 
+// Whether a line is there to be judged: with a token that comes for the first
+// time. What is written again is duplicated, and what nobody planned a phantom.
+static bool has_news(const struct ledger *l, uint32_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (d->token < l->plan->token_count && d->flags == 0 &&
+            l->tokens[d->token].first_line == index)
+            return true;
+    }
+    return false;
+}
+
 static bool holds_token_announced_before(
     const struct ledger *l, const struct line_record *line, int64_t until_ns)
 {
     for (uint32_t i = 0; i < line->tokens; i++) {
         uint32_t token = l->log->deliveries[line->first_delivery + i].token;
-        if (token >= l->plan->token_count)
-            return true; // what nobody planned is not judged here
-        if (ledger_txn(l, token)->commit_ns <= until_ns)
+        if (token < l->plan->token_count && ledger_txn(l, token)->commit_ns <= until_ns)
             return true;
     }
     return false;
@@ -175,7 +188,7 @@ static void check_early(struct timing *t, uint32_t index)
     int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
 
     // Without an earlier short line it may be what waited at the start.
-    if (line->state != LINE_WHOLE || line->tokens == 0 || is_full(l, line) ||
+    if (line->state != LINE_WHOLE || is_full(l, line) || !has_news(l, index) ||
         t->short_since[index] == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;

@@ -10,7 +10,7 @@
 static const double busy_share = 0.05;       // of one processor
 static const double busy_wakeups_per_s = 10; // a health check a second is less
 static const int64_t idle_least_ns = NS_PER_S;
-static const uint32_t leak_least_kb = 512;
+static const uint32_t leak_least_kb = 256;
 static const size_t leak_samples_least = 6;
 
 // --- busy_idle ------------------------------------------------------------------

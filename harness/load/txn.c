@@ -10,10 +10,18 @@ static bool is_account(enum token_kind kind)
     return !token_kind_recovery(kind);
 }
 
+// An activation may have no code: the wire carries it with an empty field. Every
+// 64th is made so, in a statement of its own.
+static bool lacks_code(const struct plan *plan, uint32_t token)
+{
+    return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
+}
+
 struct statement {
     const char *name;
     const char *sql;
     enum token_kind kind; // TOKEN_KINDS: all kinds that need a new account
+                          // TOKEN_ACTIVATION: those that are to lose their code
     int params;           // 2: addresses and logins; 1: logins
 };
 
@@ -24,6 +32,7 @@ static const struct statement statements[] = {
     {"expired", load_sql_make_expired, TOKEN_EXPIRED, 1},
     {"consumed", load_sql_make_consumed, TOKEN_CONSUMED, 1},
     {"suspended", load_sql_make_suspended, TOKEN_SUSPENDED, 1},
+    {"null_code", load_sql_make_null_code, TOKEN_ACTIVATION, 1},
     {"short_secret", load_sql_make_short_secret, TOKEN_SHORT_SECRET, 1},
 };
 
@@ -52,7 +61,15 @@ bool txn_ends_at_once(const struct plan_txn *txn)
 
 static bool alone(const struct plan *plan, const struct plan_txn *txn)
 {
-    return txn->rows == 1 && txn->flags == 0 && plan->kinds[txn->first_token] == TOKEN_ACTIVATION;
+    return txn->rows == 1 && txn->flags == 0 && plan->kinds[txn->first_token] == TOKEN_ACTIVATION &&
+           !lacks_code(plan, txn->first_token);
+}
+
+static bool is_for(const struct statement *st, const struct plan *plan, uint32_t token)
+{
+    if (st->kind == TOKEN_KINDS)
+        return is_account(plan->kinds[token]);
+    return st->kind == TOKEN_ACTIVATION ? lacks_code(plan, token) : plan->kinds[token] == st->kind;
 }
 
 static bool send_account(PGconn *conn, uint32_t token)
@@ -75,8 +92,7 @@ static size_t array_of(const struct plan *plan, const struct plan_txn *txn,
 
     buf_append_char(out, '{');
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        enum token_kind kind = plan->kinds[t];
-        if (st->kind == TOKEN_KINDS ? !is_account(kind) : kind != st->kind)
+        if (!is_for(st, plan, t))
             continue;
         size_t len = emails ? names_email(name, t) : names_login(name, t);
         if (count++ > 0)

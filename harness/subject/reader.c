@@ -102,19 +102,31 @@ static bool add_names(struct reader *r, const char *line, size_t len)
     return true;
 }
 
+// Whose it is: by its login, or else by its address, so that a token whose fields
+// are mixed up is a forgery and not a stranger.
+static uint32_t token_of(const struct decoded *t)
+{
+    uint32_t token;
+
+    if (names_token(t->login, t->login_len, &token))
+        return token;
+    const char *at = memchr(t->login, '@', t->login_len);
+    if ((at && names_token(t->login, (size_t)(at - t->login), &token)) ||
+        names_token(t->email, t->email_len, &token))
+        return token;
+    at = memchr(t->email, '@', t->email_len);
+    return at && names_token(t->email, (size_t)(at - t->email), &token) ? token : TOKEN_UNKNOWN;
+}
+
 static struct delivery delivery_of(const struct decoded *t, uint32_t line)
 {
-    struct delivery d = {
+    return (struct delivery){
         .line = line,
-        .token = TOKEN_UNKNOWN,
+        .token = token_of(t),
         .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
         .fingerprint = decode_fingerprint(t->action, t->email, t->email_len, t->login, t->login_len,
             t->secret, DECODE_SECRET_LEN, t->code, t->code_len),
     };
-
-    if (!names_token(t->login, t->login_len, &d.token))
-        d.token = TOKEN_UNKNOWN;
-    return d;
 }
 
 static void mark_seen(struct reader *r, const struct line_record *line)

@@ -15,12 +15,18 @@
 // The columns of sql/read.sql.
 enum { BEHIND, LAST_XID, LAST_SEQ, XID, ID, ACTION, EMAIL, LOGIN, SECRET, CODE, TROUBLE };
 
+static bool has(const struct batch *b, enum defect defect)
+{
+    return b->defect == defect;
+}
+
 static bool sign(const char *action, const char *secret_hex, const char *code, const uint8_t *key,
     char *text) MUST_USE;
 
-void batch_init(struct batch *b)
+void batch_init(struct batch *b, enum defect defect)
 {
-    *b = (struct batch){0};
+    *b = (struct batch){.defect = defect};
+    buf_init(&b->token, LINE_MAX_BYTES);
     buf_init(&b->line, LINE_MAX_BYTES);
     buf_init(&b->dead, LINE_MAX_BYTES);
     buf_init(&b->dead_reasons, LINE_MAX_BYTES);
@@ -31,6 +37,7 @@ void batch_fini(struct batch *b)
     buf_fini(&b->line);
     buf_fini(&b->dead);
     buf_fini(&b->dead_reasons);
+    buf_fini(&b->token);
 }
 
 void batch_clear(struct batch *b)
@@ -56,10 +63,85 @@ static void bury(struct batch *b, const char *id, const char *reason)
     buf_printf(&b->dead_reasons, "%s%s", comma, reason);
 }
 
+// What is known of a row that does not go out: the queue's word for it, or "".
+static const char *trouble_of(struct batch *b, const char *trouble)
+{
+    static const struct {
+        enum defect defect;
+        const char *trouble;
+    } blind[] = {
+        {DEFECT_SENDS_CONSUMED, "consumed"},
+        {DEFECT_SENDS_EXPIRED, "expired"},
+        {DEFECT_SENDS_SUSPENDED, "status"},
+    };
+
+    for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)
+        if (has(b, blind[i].defect) && strcmp(trouble, blind[i].trouble) == 0)
+            return "";
+    if (has(b, DEFECT_DROPS_SOME) && !*trouble && b->added++ % 1000 == 999)
+        return "expired";
+    return trouble;
+}
+
+static bool is_ineligible(const struct batch *b, const char *trouble)
+{
+    if (has(b, DEFECT_BURIES))
+        return false;
+    return strcmp(trouble, "consumed") == 0 || strcmp(trouble, "expired") == 0 ||
+           strcmp(trouble, "status") == 0 || has(b, DEFECT_DROPS_UNSENDABLE);
+}
+
+// Joins the scratch token to the line.
+static void join(struct batch *b)
+{
+    const char *comma = b->tokens++ > 0 ? "," : "";
+
+    if (has(b, DEFECT_YOUNGEST_FIRST)) {
+        buf_printf(&b->token, "%s%.*s", comma, (int)b->line.len, buf_str(&b->line));
+        buf_clear(&b->line);
+        comma = "";
+    }
+    buf_printf(&b->line, "%s%.*s", comma, (int)b->token.len, b->token.data);
+}
+
+static bool append(
+    struct batch *b, const char *const *field, bool has_code, const uint8_t *key, struct err *e)
+{
+    char text[SIGNED_TEXT_LEN + 1];
+    uint8_t other_key[SETTINGS_KEY_LEN];
+    const char *email = field[has(b, DEFECT_SWAPS_FIELDS) ? LOGIN : EMAIL];
+    const char *login = field[has(b, DEFECT_SWAPS_FIELDS) ? EMAIL : LOGIN];
+    const char *code = field[CODE];
+
+    memcpy(other_key, key, sizeof other_key);
+    other_key[0] ^= has(b, DEFECT_WRONG_KEY);
+    if (!sign(field[ACTION], field[SECRET], has(b, DEFECT_SIGNS_NO_CODE) ? NULL : code, other_key,
+            text))
+        return err_set(e, ERR_INTERNAL, "cannot sign");
+    if (has(b, DEFECT_OLD_CODE) && strcmp(field[ACTION], "1") == 0)
+        code = strcmp(code, "00000") == 0 ? "11111" : "00000";
+    buf_clear(&b->token);
+    buf_printf(&b->token, "%s,%s,%s%s%s%s%s", field[ACTION], email, login,
+        has(b, DEFECT_BREAKS_LINE) && b->tokens == 0 ? "\n" : ",", text,
+        has(b, DEFECT_NULL_CODE) && !has_code ? "" : ",", code);
+    join(b);
+    return true;
+}
+
+bool batch_invent(struct batch *b, const uint8_t *key, struct err *e)
+{
+    static const char *const field[] = {[ACTION] = "1",
+        [EMAIL] = "nobody@mailproof.invalid",
+        [LOGIN] = "nobody",
+        [SECRET] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        [CODE] = "12345"};
+
+    return append(b, field, true, key, e);
+}
+
 bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *key, struct err *e)
 {
     const char *field[TROUBLE + 1];
-    char text[SIGNED_TEXT_LEN + 1];
 
     for (int i = 0; i <= TROUBLE; i++)
         field[i] = PQgetvalue(rows, row, i); // "" for null
@@ -69,23 +151,20 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     }
     snprintf(b->to.xid, sizeof b->to.xid, "%s", field[XID]);
     snprintf(b->to.id, sizeof b->to.id, "%s", field[ID]);
-    if (strcmp(field[TROUBLE], "passed") == 0) {
+    const char *trouble = trouble_of(b, field[TROUBLE]);
+    if (*trouble && is_ineligible(b, trouble))
         b->passed++;
-    } else if (*field[TROUBLE]) {
-        bury(b, field[ID], field[TROUBLE]);
-    } else {
-        if (!sign(field[ACTION], field[SECRET], field[CODE], key, text))
-            return err_set(e, ERR_INTERNAL, "cannot sign");
-        buf_printf(&b->line, "%s%s,%s,%s,%s,%s", b->tokens > 0 ? "," : "", field[ACTION],
-            field[EMAIL], field[LOGIN], text, field[CODE]);
-        b->tokens++;
-    }
-    if (b->line.failed || b->dead.failed || b->dead_reasons.failed)
+    else if (*trouble)
+        bury(b, field[ID], trouble);
+    else if (!append(b, field, !PQgetisnull(rows, row, CODE), key, e))
+        return false;
+    if (b->line.failed || b->token.failed || b->dead.failed || b->dead_reasons.failed)
         return err_set(e, ERR_INTERNAL, "no memory for a batch");
     return true;
 }
 
-// text becomes base64url of the secret and its signature, NUL-terminated.
+// text becomes base64url of the secret and its signature, NUL-terminated. Without
+// a code (NULL) a recovery is signed like no good collector does it.
 static bool sign(
     const char *action, const char *secret_hex, const char *code, const uint8_t *key, char *text)
 {
@@ -103,7 +182,7 @@ static bool sign(
             return false;
         message[prefix + i] = signed_secret[i] = (uint8_t)byte;
     }
-    if (!activation) {
+    if (!activation && code) {
         memcpy(message + len, code, 5);
         len += 5;
     }

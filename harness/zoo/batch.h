@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "defect.h"
 
 // A cursor, in the server's own spelling: it is only ever handed back.
 struct position {
@@ -18,6 +19,7 @@ struct position {
 };
 
 struct batch {
+    enum defect defect;
     struct buf line; // fields of all tokens, without the newline
     int tokens;      // in the line
     int walked;      // rows from `from` to `to`
@@ -26,14 +28,19 @@ struct batch {
     struct position to;
     struct buf dead;         // ids for dead_letters, comma-joined
     struct buf dead_reasons; // and their reasons
+    struct buf token;        // scratch: the token that is being added
+    unsigned added;          // tokens since the start of the program
 };
 
-void batch_init(struct batch *b);
+void batch_init(struct batch *b, enum defect defect);
 void batch_fini(struct batch *b);
 void batch_clear(struct batch *b);
 
 // Forgets the rows but not the line: the cursor has passed them.
 void batch_moved(struct batch *b);
+
+// Defect invents: a well-signed token of an account that does not exist.
+bool batch_invent(struct batch *b, const uint8_t *key, struct err *e) MUST_USE;
 
 // Takes one row of sql/read.sql, signing the token with the key.
 bool batch_add(

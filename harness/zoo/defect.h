@@ -1,8 +1,8 @@
 // What the collectors of the zoo get wrong, one thing each.
 //
-// A defect is a row of the table in defect.c and one `if (has(keeper, DEFECT_…))`
-// in the collector. The table also says which invariants the harness must find
-// broken, and names the scenario in which it shows.
+// A defect is a row of the table in defect.c and one `if` in the collector. The
+// table also says which invariants the harness must find broken, and names the
+// scenario (under scenarios/ here) in which they are.
 #pragma once
 
 #include <stdio.h>
@@ -11,6 +11,40 @@ enum defect {
     DEFECT_NONE,
     DEFECT_CURSOR_FIRST,
     DEFECT_ID_ONLY,
+    DEFECT_XMIN_ONLY,
+    DEFECT_COUNTS_WAKEUPS,
+    DEFECT_DROPS_SOME,
+    DEFECT_SENDS_TWICE,
+    DEFECT_CURSOR_BACK,
+    DEFECT_LIMIT_PLUS_ONE,
+    DEFECT_NO_LIMIT,
+    DEFECT_NO_TIMEOUT,
+    DEFECT_EARLY,
+    DEFECT_LATE,
+    DEFECT_YOUNGEST_FIRST,
+    DEFECT_SWAPS_FIELDS,
+    DEFECT_WRONG_KEY,
+    DEFECT_SIGNS_NO_CODE,
+    DEFECT_OLD_CODE,
+    DEFECT_BREAKS_LINE,
+    DEFECT_TRAILING_COMMA,
+    DEFECT_NULL_CODE,
+    DEFECT_SENDS_EXPIRED,
+    DEFECT_SENDS_SUSPENDED,
+    DEFECT_SENDS_CONSUMED,
+    DEFECT_INVENTS,
+    DEFECT_UNCOMMITTED,
+    DEFECT_DELETES,
+    DEFECT_DROPS_UNSENDABLE,
+    DEFECT_BURIES,
+    DEFECT_LAZY_CURSOR,
+    DEFECT_DEAF,
+    DEFECT_SLOW_RECONNECT,
+    DEFECT_EXITS,
+    DEFECT_IGNORES_TERM,
+    DEFECT_SPINS,
+    DEFECT_LEAKS,
+    DEFECT_FULL_PIPE,
 };
 
 struct defect_row {

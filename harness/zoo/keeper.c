@@ -1,5 +1,8 @@
 #include "keeper.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch.h"
@@ -7,6 +10,7 @@
 #include "session.h"
 #include "sql.h"
 #include "stop.h"
+#include "uncommitted.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
 #define FIRST_BACKOFF_NS (10 * NS_PER_MS)
@@ -28,6 +32,9 @@ struct keeper {
     int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
     int64_t looked_ns; // the last look at the queue
     int64_t backoff_ns;
+    int sessions; // opened so far
+    int wakeups;  // defect counts-wakeups: news since the last line
+    void *leaked; // defect leaks: a chain
 };
 
 static bool has(const struct keeper *k, enum defect defect)
@@ -43,6 +50,8 @@ static bool hoard(struct keeper *k, struct err *e) MUST_USE;
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e) MUST_USE;
 static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
 static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
+static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
+static bool come_back(struct keeper *k, struct err *e) MUST_USE;
 
 int keeper_run(const struct settings *settings, enum defect defect)
 {
@@ -52,7 +61,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
         .backoff_ns = FIRST_BACKOFF_NS};
     int code = 0;
 
-    batch_init(&k.batch);
+    batch_init(&k.batch, defect);
     output_init();
     while (code == 0 && !stop_requested()) {
         struct err e = {0};
@@ -66,11 +75,13 @@ int keeper_run(const struct settings *settings, enum defect defect)
             code = EX_IOERR;
         else if (e.kind == ERR_INTERNAL)
             code = EX_SOFTWARE;
+        else if (defect == DEFECT_EXITS && !k.unconfirmed)
+            code = EX_UNAVAILABLE;
         else
             stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
         k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
     }
-    if (code == 0 && k.unconfirmed)
+    if (code == 0 && k.unconfirmed && defect != DEFECT_LAZY_CURSOR)
         code = KEEPER_UNCONFIRMED;
     session_close(&k.session);
     batch_fini(&k.batch);
@@ -87,6 +98,10 @@ static bool serve(struct keeper *k, struct err *e)
     log_line("PG", "connected");
     if (k->unconfirmed && !move_cursor(k, e))
         return false;
+    if (k->sessions++ > 0 && !come_back(k, e))
+        return false;
+    if (has(k, DEFECT_UNCOMMITTED))
+        return uncommitted_serve(&k->session, s, &k->batch, e);
     k->draining = true;
     while (!stop_requested()) {
         if (!look(k, e))
@@ -98,6 +113,44 @@ static bool serve(struct keeper *k, struct err *e)
     return true;
 }
 
+// What some do when they have lost a connection; the good do nothing.
+static bool come_back(struct keeper *k, struct err *e)
+{
+    if (has(k, DEFECT_DEAF))
+        while (!stop_requested())
+            stop_poll(NULL, 0, CLOCK_NEVER);
+    if (has(k, DEFECT_SLOW_RECONNECT))
+        for (int64_t until_ns = clock_now_ns() + 3 * NS_PER_S;
+             clock_now_ns() < until_ns && !stop_requested();)
+            stop_poll(NULL, 0, until_ns);
+    if (has(k, DEFECT_CURSOR_BACK) && *k->batch.from.id) {
+        const struct position to = k->batch.to;
+        k->batch.to = k->batch.from;
+        k->batch.from = to;
+        k->batch.walked = 1;
+        return move_cursor(k, e);
+    }
+    return true;
+}
+
+static int limit_of(const struct keeper *k)
+{
+    if (has(k, DEFECT_NO_LIMIT))
+        return LARGEST_WINDOW;
+    return k->settings->limit + has(k, DEFECT_LIMIT_PLUS_ONE);
+}
+
+static int64_t timeout_of(const struct keeper *k)
+{
+    int64_t timeout_ns = k->settings->timeout_ns;
+
+    if (has(k, DEFECT_NO_TIMEOUT))
+        return timeout_ns + 3600 * NS_PER_S;
+    if (has(k, DEFECT_LATE))
+        return timeout_ns + NS_PER_S;
+    return has(k, DEFECT_EARLY) ? timeout_ns / 2 : timeout_ns;
+}
+
 // Reads what waits, and sends it when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
@@ -105,11 +158,13 @@ static bool look(struct keeper *k, struct err *e)
 
     while (full && !stop_requested()) {
         k->looked_ns = clock_now_ns();
-        bool due = k->draining || (k->first_ns != CLOCK_NEVER &&
-                                      k->looked_ns - k->first_ns >= k->settings->timeout_ns);
+        if (k->unconfirmed && !move_cursor(k, e))
+            return false;
+        bool due = k->draining ||
+                   (k->first_ns != CLOCK_NEVER && k->looked_ns - k->first_ns >= timeout_of(k));
         if (!read_batch(k, e))
             return false;
-        full = k->batch.tokens >= k->settings->limit;
+        full = k->batch.tokens >= limit_of(k);
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
             if (!send_batch(k, e))
@@ -134,16 +189,18 @@ static bool wait_for_work(struct keeper *k, struct err *e)
     int64_t until_ns = k->looked_ns + s->healthcheck_ns;
 
     if (k->first_ns != CLOCK_NEVER)
-        until_ns = clock_min(until_ns, k->first_ns + s->timeout_ns);
+        until_ns = clock_min(until_ns, k->first_ns + timeout_of(k));
     if (k->behind)
         until_ns = clock_min(until_ns, k->looked_ns + HORIZON_POLL_NS);
     while (!stop_requested() && clock_now_ns() < until_ns) {
+        int before = k->announced;
         struct pollfd fd = {.fd = PQsocket(k->session.conn), .events = POLLIN};
         if (!session_listen(&k->session, &k->announced, e))
             return false;
-        if (k->announced >= s->limit || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
+        k->wakeups += k->announced > before;
+        if (k->announced >= limit_of(k) || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
-        stop_poll(&fd, 1, until_ns);
+        stop_poll(&fd, 1, has(k, DEFECT_SPINS) ? 0 : until_ns);
     }
     return true;
 }
@@ -151,13 +208,15 @@ static bool wait_for_work(struct keeper *k, struct err *e)
 // Reads up to the limit, from the cursor on, and leaves the cursor there.
 static bool read_batch(struct keeper *k, struct err *e)
 {
-    int limit = k->settings->limit;
+    int limit = limit_of(k);
     int window = 4 * limit + 100;
     bool full_window;
     int rows;
 
     if (has(k, DEFECT_CURSOR_FIRST))
         return hoard(k, e);
+    if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
+        limit = (int)clock_min(k->wakeups, limit);
     // A batch is short only when nothing else waits, so a window full of rows
     // that do not go out is widened.
     do {
@@ -196,6 +255,8 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
 
     if (has(k, DEFECT_ID_ONLY))
         sql = sql_read_id_only;
+    if (has(k, DEFECT_XMIN_ONLY))
+        sql = sql_read_xmin_only;
     snprintf(window_text, sizeof window_text, "%d", window);
     if (!session_query(&k->session, sql, 2, params, &result, e))
         return false;
@@ -213,6 +274,38 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     return ok;
 }
 
+// Defect leaks: what it holds on to is a chain, and no use to anybody.
+static void leak(struct keeper *k)
+{
+    void **block = malloc(1024);
+
+    if (!block)
+        return;
+    memset(block, 1, 1024);
+    *block = k->leaked;
+    k->leaked = block;
+}
+
+static bool write_line(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+    int times = has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
+
+    if (has(k, DEFECT_INVENTS) && b->tokens < k->settings->limit &&
+        !batch_invent(b, k->settings->key, e))
+        return false;
+    if (has(k, DEFECT_TRAILING_COMMA))
+        buf_append_char(&b->line, ',');
+    if (has(k, DEFECT_LEAKS))
+        leak(k);
+    if (!buf_append_char(&b->line, '\n'))
+        return err_set(e, ERR_INTERNAL, "no memory for a line");
+    for (int i = 0; i < times; i++)
+        if (!output_write(&b->line, &k->session, &k->announced, k->defect, e))
+            return false;
+    return true;
+}
+
 // The line first, the cursor after it: what is lost in between is written
 // again, and nothing is lost.
 static bool send_batch(struct keeper *k, struct err *e)
@@ -222,16 +315,17 @@ static bool send_batch(struct keeper *k, struct err *e)
     if (b->passed > 0)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
     k->announced = 0; // what is announced from here on is for the next batch
+    k->wakeups = 0;
     if (b->tokens > 0) {
         k->unconfirmed = true;
-        if (!buf_append_char(&b->line, '\n'))
-            return err_set(e, ERR_INTERNAL, "no memory for a line");
-        if (!output_write(&b->line, &k->session, &k->announced, e))
+        if (!write_line(k, e))
             return false;
         // Written is written: from here on only the cursor is owed.
         buf_clear(&b->line);
         b->tokens = 0;
     }
+    if (has(k, DEFECT_LAZY_CURSOR) && k->unconfirmed)
+        return true;
     return move_cursor(k, e);
 }
 
@@ -251,7 +345,21 @@ static bool move_cursor(struct keeper *k, struct err *e)
             return false;
         PQclear(result);
         batch_moved(b);
+        if (has(k, DEFECT_DELETES) && !delete_sent(k, e))
+            return false;
     }
     k->unconfirmed = false;
+    return true;
+}
+
+static bool delete_sent(struct keeper *k, struct err *e)
+{
+    const char *params[] = {k->batch.to.xid, k->batch.to.id};
+    PGresult *result;
+
+    if (!session_query(&k->session, "DELETE FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint)",
+            2, params, &result, e))
+        return false;
+    PQclear(result);
     return true;
 }

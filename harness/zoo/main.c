@@ -1,6 +1,7 @@
 // mailroom-zoo: collectors that are broken on purpose, for the harness to find
 // out. Without a defect it is a good one.
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -55,6 +56,8 @@ int main(int argc, char *argv[])
         return EX_CONFIG;
     }
     stop_install();
+    if (row->defect == DEFECT_IGNORES_TERM)
+        signal(SIGTERM, SIG_IGN);
     int code = keeper_run(&settings, row->defect);
     explicit_bzero(settings.key, sizeof settings.key);
     return code;

@@ -33,7 +33,8 @@ static bool wait_for_reader(struct session *s, int *announced, bool *alive, stru
     return true;
 }
 
-bool output_write(const struct buf *line, struct session *s, int *announced, struct err *e)
+bool output_write(
+    const struct buf *line, struct session *s, int *announced, enum defect defect, struct err *e)
 {
     bool alive = true;
 
@@ -43,6 +44,8 @@ bool output_write(const struct buf *line, struct session *s, int *announced, str
             sent += (size_t)n;
         else if (errno != EAGAIN && errno != EINTR)
             return err_sys(e, ERR_OUTPUT, "cannot write to standard output");
+        else if (errno == EAGAIN && defect == DEFECT_FULL_PIPE)
+            return true;
         else if (!wait_for_reader(s, announced, &alive, e))
             return false;
     }

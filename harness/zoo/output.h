@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "defect.h"
 #include "session.h"
 
 // Call once, before the first line.
@@ -12,5 +13,5 @@ void output_init(void);
 // taken off the connection and counted: a backend whose client does not read
 // would hold up everybody's notifications. ERR_INTERRUPTED: TERM came, and the
 // reader did not take the rest of the line in time.
-bool output_write(
-    const struct buf *line, struct session *s, int *announced, struct err *e) MUST_USE;
+bool output_write(const struct buf *line, struct session *s, int *announced, enum defect defect,
+    struct err *e) MUST_USE;

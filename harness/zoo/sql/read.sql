@@ -2,16 +2,16 @@
 -- $1 queue | $2 rows at most. No row at all: there is no such queue. One row
 -- with a null id: nothing waits.
 --
--- trouble is null for a token that can go out, 'passed' for one that is not
--- eligible, and otherwise why the wire cannot carry it.
+-- trouble is null for a token that can go out; otherwise why it is not eligible
+-- (consumed, expired, status) or why the wire cannot carry it.
 SELECT horizon.behind, cursor.last_xid, cursor.last_seq, t.xid, t.id,
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
        a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,
        CASE
-           WHEN t.consumed_at IS NOT NULL
-               OR t.expires_at <= extract(epoch FROM now())
-               OR (t.action, a.status) NOT IN
-                   (('activation', 'provisioned'), ('password_recovery', 'active')) THEN 'passed'
+           WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+           WHEN t.expires_at <= extract(epoch FROM now()) THEN 'expired'
+           WHEN (t.action, a.status) NOT IN
+               (('activation', 'provisioned'), ('password_recovery', 'active')) THEN 'status'
            WHEN a.email ~ '[,"\u0001-\u001f\u007f-\u009f]' THEN 'email'
            WHEN a.login ~ '[,"\u0001-\u001f\u007f-\u009f]' THEN 'login'
            WHEN length(t.secret) <> 32 THEN 'secret'

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Every collector of the zoo against the scenario in which its defect shows, and
+# the good ones against all of them: each breaks exactly what it is declared to
+# break. Prints the matrix. With names as arguments: only those defects.
+#
+# Several runs at once: most of a run's time is waiting.
+set -euo pipefail
+
+here=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${BUILD_DIR:-$here/build}
+mailproof=$build/bin/mailproof
+zoo=$build/tests/mailroom-zoo
+scenarios=$here/harness/zoo/scenarios
+at_once=${ZOO_AT_ONCE:-3}
+
+place=$(mktemp -d /var/tmp/mp-zoo.XXXXXX)
+chmod 755 "$place"
+mkdir -m 755 "$place/tmp"
+export MAILPROOF_TMPDIR=$place/tmp
+trap 'rm -rf "$place"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+main() {
+    declare_all "$@" >"$place/declared"
+    # A busy machine may spoil a run: whoever was not as declared runs again alone.
+    run_all "$at_once" <"$place/declared"
+    deviants >"$place/again"
+    run_all 1 <"$place/again"
+    print_matrix
+    deviants >"$place/deviants"
+    [ ! -s "$place/deviants" ] || explain
+    [ ! -s "$place/deviants" ]
+}
+
+# name, scenario, invariants: tab-separated.
+declare_all() {
+    local file scenario
+    for file in "$scenarios"/*.yaml; do
+        scenario=$(basename "$file" .yaml)
+        printf 'none\t%s\t\n' "$scenario"
+        [ "$scenario" = foreign ] || [ "$scenario" = open ] || printf 'reference\t%s\t\n' "$scenario"
+    done | chosen "$@"
+    "$zoo" --list | awk -F '\t' -v OFS='\t' '$1 != "none" {print $1, $2, $3}' | chosen "$@"
+}
+
+chosen() { # names, or all
+    if [ $# -eq 0 ]; then cat; else grep -E "^($(IFS='|' && echo "$*"))$(printf '\t')"; fi || true
+}
+
+run_all() { # at once
+    local defect scenario rest
+    while IFS=$'\t' read -r defect scenario rest; do
+        while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n || true; done
+        run_one "$defect" "$scenario" &
+    done
+    wait
+}
+
+run_one() { # defect, scenario
+    local out=$place/runs/$1.$2 collector="$zoo --defect $1"
+    rm -rf "$out"
+    mkdir -p "$out"
+    [ "$1" != reference ] || collector=$build/bin/mailroom-collector
+    "$mailproof" run --quiet --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
+        >"$out/log" 2>&1 || true
+    broken "$out" "$2" >"$out/broken"
+}
+
+# The invariants that a run found broken, comma-joined; ? without a verdict.
+broken() { # folder, scenario
+    local result=$1/$2/latest/result.json
+    if [ ! -s "$result" ] || grep -q '"verdict": "inconclusive"' "$result"; then
+        echo '?'
+        return
+    fi
+    awk '
+        /^ +"[a-z_]+": [0-9]+,?$/ {
+            gsub(/[ ",]/, "")
+            split($0, part, ":")
+            if (!(part[1] in count)) count[part[1]] = part[2]
+        }
+        END {
+            split("lost phantom premature ineligible duplicated vanished over_limit early late" \
+                " out_of_order torn forged unplanned_exit unrecovered busy_idle leak end_state", names, " ")
+            for (i = 1; i in names; i++)
+                if (count[names[i]] > (names[i] == "duplicated" ? count["duplicate_bound"] : 0))
+                    list = list (list ? "," : "") names[i]
+            print list
+        }' "$result"
+}
+
+found() { # defect, scenario
+    cat "$place/runs/$1.$2/broken" 2>/dev/null || echo '?'
+}
+
+# What is not as declared, as it was declared.
+deviants() {
+    local defect scenario invariants
+    while IFS=$'\t' read -r defect scenario invariants; do
+        [ "$(found "$defect" "$scenario")" = "$invariants" ] ||
+            printf '%s\t%s\t%s\n' "$defect" "$scenario" "$invariants"
+    done <"$place/declared"
+}
+
+print_matrix() {
+    local defect scenario invariants
+    printf '%-18s %-12s %s\n' collector scenario "found broken"
+    while IFS=$'\t' read -r defect scenario invariants; do
+        printf '%-18s %-12s %s\n' "$defect" "$scenario" "$(found "$defect" "$scenario")"
+    done <"$place/declared"
+}
+
+explain() {
+    local defect scenario invariants
+    while IFS=$'\t' read -r defect scenario invariants; do
+        echo
+        echo "FAILED: $defect in $scenario: declared '$invariants', found '$(found "$defect" "$scenario")'"
+        cat "$place/runs/$defect.$scenario/log"
+    done <"$place/deviants"
+}
+
+main "$@"
