@@ -1,0 +1,123 @@
+// reader_bench TOKENS: how fast lines are split, decoded, checked and kept, on
+// one core, and what keeping them costs. Lines of ten tokens, read as a pipe
+// gives them; every token is signed, every signature is checked.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+#include "subject/reader.h"
+
+#define LIMIT 10
+#define PIPE_CHUNK 65536
+
+static const unsigned char key[32] = "a key for nothing but this bench";
+
+static double cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+// Padded and in the other alphabet, as EVP writes it; two characters are padding.
+static void encode_secret(const unsigned char both[64], char text[89])
+{
+    EVP_EncodeBlock((unsigned char *)text, both, 64);
+    for (char *c = text; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    text[86] = '\0';
+}
+
+static void append_token(struct buf *out, uint32_t token)
+{
+    static const char path[] = "/activate";
+    unsigned char input[sizeof path - 1 + 32] = {0}, both[64] = {0};
+    char email[NAMES_MAX], login[NAMES_MAX], secret[89];
+
+    names_email(email, token);
+    names_login(login, token);
+    memcpy(both, &token, sizeof token);
+    memcpy(input, path, sizeof path - 1);
+    memcpy(input + sizeof path - 1, both, 32);
+    HMAC(EVP_sha256(), key, sizeof key, input, sizeof input, both + 32, NULL);
+    encode_secret(both, secret);
+    buf_printf(out, "%s1,%s,%s,%s,12345", token % LIMIT ? "," : "", email, login, secret);
+}
+
+// Text is made a part at a time, outside of what is measured.
+static void make_text(struct buf *text, uint32_t from, uint32_t until)
+{
+    buf_clear(text);
+    for (uint32_t t = from; t < until; t++) {
+        append_token(text, t);
+        if (t % LIMIT == LIMIT - 1 || t + 1 == until)
+            buf_append_char(text, '\n');
+    }
+}
+
+static bool feed(struct reader *r, const struct buf *text, struct buf *pending, double *spent_s)
+{
+    double before_s = cpu_s();
+
+    for (size_t at = 0; at < text->len;) {
+        size_t len = text->len - at < PIPE_CHUNK ? text->len - at : PIPE_CHUNK;
+        if (!buf_append(pending, text->data + at, len) ||
+            !reader_lines(r, pending, 0, clock_now_ns()))
+            return false;
+        at += len;
+    }
+    *spent_s += cpu_s() - before_s;
+    return true;
+}
+
+static bool run(uint32_t tokens, double *spent_s)
+{
+    enum { PART = 100000 };
+    const struct process_record process = {.pid = 1};
+    struct reader r;
+    struct buf text, pending;
+    struct err e;
+
+    buf_init(&text, 64 << 20);
+    buf_init(&pending, READER_LINE_MAX);
+    bool ok = reader_init(&r, key, tokens, &e) && reader_process(&r, &process) == 0;
+    for (uint32_t from = 0; ok && from < tokens; from += PART) {
+        make_text(&text, from, tokens - from < PART ? tokens : from + PART);
+        ok = feed(&r, &text, &pending, spent_s);
+    }
+    ok = ok && r.tokens == tokens && r.log.delivery_count == tokens;
+    for (size_t i = 0; ok && i < r.log.delivery_count; i++)
+        ok = r.log.deliveries[i].token == i && r.log.deliveries[i].flags == 0;
+    reader_fini(&r);
+    buf_fini(&text);
+    buf_fini(&pending);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t tokens = argc == 2 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
+    struct rusage usage;
+    double spent_s = 0;
+
+    if (tokens == 0) {
+        fprintf(stderr, "usage: reader_bench TOKENS\n");
+        return 64;
+    }
+    if (!run(tokens, &spent_s)) {
+        fprintf(stderr, "reader_bench: the reader did not give back what it was fed\n");
+        return 70;
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%u tokens: %.0f/s on one core, %.0f ns for one, %ld MiB at most\n", tokens,
+        tokens / spent_s, spent_s * 1e9 / tokens, usage.ru_maxrss / 1024);
+    return 0;
+}
