@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "check/intervals.h"
@@ -103,6 +104,7 @@ static void add_harness(const struct report *r, json_t *root)
     const struct usage *usage = sampler_usage(r->sampler);
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
+    struct rusage self;
 
     json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
@@ -114,6 +116,8 @@ static void add_harness(const struct report *r, json_t *root)
         ns_each((double)in->reader_ns / 1e9, lines));
     add_stalls(reader, in->reader_stalls);
     json_object_set_new(root, "reader", reader);
+    getrusage(RUSAGE_SELF, &self);
+    json_object_set_new(root, "harness_rss_max_kb", json_integer(self.ru_maxrss));
     json_t *cpu = json_object();
     for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
         json_object_set_new(cpu, usage_group_name(g), real(usage->cpu_s[g]));
