@@ -157,7 +157,7 @@ static void ramps_follow_their_rate(void **state)
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
         for (int down = 0; down < 2; down++) {
-            struct fixture *f = new_fixture(0, 100 * NS_PER_S, kind);
+            struct fixture *f = new_fixture(0, 100 * NS_PER_S, (enum arrivals)kind);
             size_t half = 0;
 
             *(down ? &f->load[0].rate_from : &f->load[0].rate_to) = 2000;

@@ -87,10 +87,10 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
 static size_t server_argv(
     const struct local *l, const char *program, char (*texts)[512], const char **argv)
 {
-    static const char *const ours[] = {"listen_addresses=", "port=" PORT, "fsync=on",
-        "full_page_writes=on", "unix_socket_permissions=0700", "max_connections=200",
-        "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
-        "timezone=UTC", "log_timezone=UTC"};
+    static const char port[] = "port=" PORT;
+    static const char *const ours[] = {"listen_addresses=", port, "fsync=on", "full_page_writes=on",
+        "unix_socket_permissions=0700", "max_connections=200", "max_prepared_transactions=10",
+        "log_connections=on", "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
     size_t n = 0, t = 0;
 
     argv[n++] = program;
