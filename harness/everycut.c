@@ -84,13 +84,14 @@ static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
         .scenario = s,
         .collector = c->options->collector,
         .server = &c->server,
-        .template_db = MIGRATE_DATABASE,
         .log_dir = c->folder.logs,
     };
+    c->server.conninfo = c->options->postgres;
     if (!c->server.provider->address)
         return err_set(e, ERR_SKIP, "--every-cut needs to know where the server listens");
     return c->server.provider->open(&c->server, &s->postgres, e) &&
            c->server.provider->start(&c->server, e) &&
+           (c->setting.template_db = c->server.database) &&
            migrate_database(&c->server, s->postgres.schema, s->collector.layout, e) &&
            prove_durable(c, s, e);
 }

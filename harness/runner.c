@@ -111,6 +111,7 @@ static bool prepare_server(struct run *r, struct err *e)
     const struct scenario *s = r->scenario;
 
     r->server.provider = provider_find(s->postgres.provider);
+    r->server.conninfo = r->options->postgres;
     if (!fault_possible(r->server.provider, s, e) ||
         !r->server.provider->open(&r->server, &s->postgres, e) ||
         !r->server.provider->start(&r->server, e) ||

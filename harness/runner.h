@@ -11,6 +11,7 @@
 
 struct run_options {
     const char *collector; // --collector: a command line of one program; NULL: the scenario's
+    const char *postgres;  // --postgres CONNINFO; NULL: the scenario's provider needs none
     const char *out;       // --out: where result folders are made
     bool keep;             // --keep: leave server and data
     bool quiet;            // --quiet: no progress

@@ -35,8 +35,8 @@ static const struct {
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE, TEXT(collector),
         "the collector to test (default: the reference)"},
-    {"postgres", "local", SCOPE_SERVER, READ(POSTGRES),
-        "where the server comes from (default: local)"},
+    {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
+        "local (default), or a server that is there already"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
@@ -123,16 +123,27 @@ static bool read_count(
     return true;
 }
 
+// A word that is neither a conninfo nor a URI is a mistake, not a database.
+static bool take_postgres(struct options *o, const char *value, struct err *e)
+{
+    bool conninfo = strchr(value, '=') || strstr(value, "://");
+
+    if (!conninfo && strcmp(value, "local") != 0)
+        return err_set(e, ERR_USAGE,
+            "--postgres takes local or a conninfo such as 'host=db user=postgres', not '%.20s'",
+            value);
+    o->conninfo = conninfo ? value : NULL;
+    o->provider = conninfo ? "postgres.provider=url" : "postgres.provider=local";
+    return true;
+}
+
 static bool read_value(struct options *o, enum read_id id, const char *value, struct err *e)
 {
     unsigned long long number;
 
     switch (id) {
     case READ_POSTGRES:
-        return strcmp(value, "local") == 0 ||
-               err_set(e, ERR_USAGE,
-                   "--postgres: this version starts its own server only: local, not '%.20s'",
-                   value);
+        return take_postgres(o, value, e);
     case READ_SEED:
         if (!parse_number("seed", value, 0, SEED_MAX, &number, e))
             return false;
@@ -192,8 +203,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     int id;
 
     *o = (struct options){.out = "results", .repeat = 1, .runs = 10, .min_effect = 0.1};
-    // One more than needed: the seed is put behind the sets.
-    o->sets = calloc((size_t)argc + 1, sizeof *o->sets);
+    // One more than needed: seed and provider are put behind the sets.
+    o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)
         return err_set(e, ERR_INTERNAL, "out of memory");
     fill_long_options(longs, scope);
@@ -241,6 +252,8 @@ struct overrides options_overrides(const struct options *o)
 {
     struct overrides sets = {.items = o->sets, .count = o->set_count};
 
+    if (o->provider)
+        o->sets[sets.count++] = o->provider;
     if (o->seed[0])
         o->sets[sets.count++] = o->seed;
     return sets;

@@ -9,6 +9,8 @@
 
 struct options {
     const char *collector; // a program and its arguments, split at blanks
+    const char *conninfo;  // --postgres, when it is one
+    const char *provider;  // --postgres as an override; NULL unless given
     const char *out;
     const char *junit;
     const char *tag;

@@ -79,6 +79,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
 {
     struct run_options how = {
         .collector = o->collector,
+        .postgres = o->conninfo,
         .out = o->out,
         .keep = o->keep,
         .quiet = o->quiet,

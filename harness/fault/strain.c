@@ -128,7 +128,7 @@ static bool stopped(const struct strain *s)
 
 static PGconn *session(struct strain *s, const char *role, const char *first)
 {
-    PGconn *conn = weather_connect(s->context, role, MIGRATE_DATABASE, &s->why);
+    PGconn *conn = weather_connect(s->context, role, s->context->server->database, &s->why);
 
     s->failed = !conn;
     if (!conn)

@@ -75,7 +75,7 @@ bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, s
     if (other && !make_other_database(c, e))
         return false;
     h->conn =
-        weather_connect(c, c->server->superuser, other ? OTHER_DATABASE : MIGRATE_DATABASE, e);
+        weather_connect(c, c->server->superuser, other ? OTHER_DATABASE : c->server->database, e);
     return h->conn && open_transaction(h, r->spec, e);
 }
 
@@ -123,7 +123,7 @@ bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, str
 // nothing else, the horizon moves on.
 bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    PGconn *conn = weather_connect(c, c->server->superuser, MIGRATE_DATABASE, e);
+    PGconn *conn = weather_connect(c, c->server->superuser, c->server->database, e);
 
     r->hold = conn;
     return conn &&

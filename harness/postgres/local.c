@@ -68,6 +68,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     l->crashable = want->storage == STORAGE_CRASHABLE;
     s->state = l;
     s->superuser = "mailproof";
+    s->database = "mailroom";
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
@@ -384,7 +385,7 @@ const struct provider provider_local = {
 
 const struct provider *provider_find(const char *name)
 {
-    static const struct provider *const all[] = {&provider_local};
+    static const struct provider *const all[] = {&provider_local, &provider_url};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)

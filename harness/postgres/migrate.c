@@ -9,7 +9,7 @@
 
 bool migrate_conninfo(const struct server *s, const char *role, struct buf *out, struct err *e)
 {
-    if (!s->provider->conninfo(s, role, MIGRATE_DATABASE, out) || !buf_str(out))
+    if (!s->provider->conninfo(s, role, s->database, out) || !buf_str(out))
         return err_set(e, ERR_INTERNAL, "the conninfo is too long");
     return true;
 }
@@ -30,13 +30,16 @@ static PGconn *connect_as_superuser(const struct server *s, const char *dbname, 
 
 PGconn *migrate_admin(const struct server *s, struct err *e)
 {
-    return connect_as_superuser(s, MIGRATE_DATABASE, e);
+    return connect_as_superuser(s, s->database, e);
 }
 
 static bool create_database(const struct server *s, struct err *e)
 {
     PGconn *conn = connect_as_superuser(s, "postgres", e);
-    bool ok = conn && sql_exec(conn, "CREATE DATABASE " MIGRATE_DATABASE, e);
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);
+    bool ok = conn && sql_exec(conn, sql, e);
 
     PQfinish(conn);
     return ok;
@@ -90,13 +93,24 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-static bool create_roles(PGconn *conn, enum layout layout, struct err *e)
+// Roles belong to the whole server: one that a killed run left is used again.
+static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
+{
+    char sql[300];
+
+    snprintf(sql, sizeof sql, "DROP ROLE IF EXISTS %s; CREATE ROLE %s LOGIN%s%s%s", role, role,
+        password ? " PASSWORD '" : "", password ? password : "", password ? "'" : "");
+    return sql_exec(conn, sql, e);
+}
+
+static bool create_roles(const struct server *s, PGconn *conn, enum layout layout, struct err *e)
 {
     char known[8];
 
-    if (!sql_exec(conn,
-            "CREATE ROLE " MIGRATE_COLLECTOR " LOGIN; CREATE ROLE " MIGRATE_LOAD " LOGIN;"
-            "CREATE ROLE " MIGRATE_STRANGER " LOGIN;"
+    if (!create_role(conn, MIGRATE_COLLECTOR, s->password, e) ||
+        !create_role(conn, MIGRATE_LOAD, s->password, e) ||
+        !create_role(conn, MIGRATE_STRANGER, s->password, e) ||
+        !sql_exec(conn,
             "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_LOAD ";"
             "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " MIGRATE_LOAD,
             e) ||
@@ -117,7 +131,7 @@ bool migrate_database(const struct server *s, int last, enum layout layout, stru
     if (!create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
-    bool ok = conn && apply_migrations(conn, last, e) && create_roles(conn, layout, e);
+    bool ok = conn && apply_migrations(conn, last, e) && create_roles(s, conn, layout, e);
     PQfinish(conn);
     return ok;
 }

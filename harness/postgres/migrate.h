@@ -6,7 +6,6 @@
 #include "postgres/provider.h"
 #include "postgres/sql.h"
 
-#define MIGRATE_DATABASE "mailroom"
 #define MIGRATE_COLLECTOR "mailproof_collector"
 #define MIGRATE_LOAD "mailproof_load"
 #define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else

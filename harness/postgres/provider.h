@@ -48,7 +48,10 @@ struct provider {
 struct server {
     const struct provider *provider;
     void *state;           // the provider's own
+    const char *conninfo;  // --postgres CONNINFO, before open; NULL: none was given
+    const char *database;  // of the run
     const char *superuser; // role that the harness itself uses
+    const char *password;  // for the roles that the harness makes; NULL: none is asked for
     const char *data_dir;  // where the data lies on this machine; NULL: elsewhere
     const char *log_path;  // the server's log; NULL: not to be had
     bool running;
@@ -60,3 +63,4 @@ struct server {
 const struct provider *provider_find(const char *name);
 
 extern const struct provider provider_local;
+extern const struct provider provider_url;

@@ -31,7 +31,7 @@ NEIGHBOURS(struct scenario, expect, expect_count, void *);
 static const struct word providers[] = {
     {"local", 0, NULL},
     {"container", 1, "a container cannot be used in this version; use local"},
-    {"url", 2, "a server by its conninfo cannot be used in this version; use local"},
+    {"url", 2, NULL},
     {0},
 };
 

@@ -1,0 +1,128 @@
+#include "postgres/target.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/un.h>
+
+static const char *value_of(const struct target *t, const char *key)
+{
+    for (PQconninfoOption *o = t->options; o && o->keyword; o++) {
+        if (strcmp(o->keyword, key) == 0)
+            return o->val && *o->val ? o->val : NULL;
+    }
+    return NULL;
+}
+
+static bool make_password(struct target *t, struct err *e)
+{
+    unsigned char bytes[TARGET_PASSWORD_LEN];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return err_sys(e, ERR_SYSTEM, "cannot get random bytes");
+    for (int i = 0; i < TARGET_PASSWORD_LEN; i++)
+        t->password[i] = "0123456789abcdef"[bytes[i] % 16];
+    return true;
+}
+
+bool target_init(struct target *t, const char *conninfo, struct err *e)
+{
+    char *why = NULL;
+    // A connection that is never made, only to learn libpq's defaults: those of
+    // the environment and of a service or password file.
+    PGconn *conn = NULL;
+
+    *t = (struct target){0};
+    PQconninfoOption *given = PQconninfoParse(conninfo, &why);
+    PQconninfoFree(given);
+    PQfreemem(why);
+    if (!given)
+        return err_set(e, ERR_USAGE,
+            "--postgres takes local, container or a conninfo such as "
+            "postgresql://me@host/postgres");
+    conn = PQconnectStart(conninfo);
+    t->options = conn ? PQconninfo(conn) : NULL;
+    PQfinish(conn);
+    if (!t->options)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    t->user = value_of(t, "user");
+    return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
+           make_password(t, e);
+}
+
+void target_fini(struct target *t)
+{
+    PQconninfoFree(t->options);
+    *t = (struct target){0};
+}
+
+static void append(struct buf *out, const char *key, const char *value)
+{
+    buf_printf(out, "%s%s='", out->len ? " " : "", key);
+    for (const char *c = value; *c; c++) {
+        if (*c == '\'' || *c == '\\')
+            buf_append_char(out, '\\');
+        buf_append_char(out, *c);
+    }
+    buf_append_char(out, '\'');
+}
+
+bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out)
+{
+    static const char *const own[] = {"user", "password", "dbname", "passfile", "service",
+        "application_name", "fallback_application_name", "replication"};
+    bool self = strcmp(user, t->user) == 0;
+
+    for (PQconninfoOption *o = t->options; o->keyword; o++) {
+        bool ours = false;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            ours = ours || strcmp(own[i], o->keyword) == 0;
+        if (!ours && o->val && *o->val)
+            append(out, o->keyword, o->val);
+    }
+    append(out, "user", user);
+    append(out, "dbname", dbname);
+    const char *password = self ? value_of(t, "password") : t->password;
+    if (password)
+        append(out, "password", password);
+    return !out->failed;
+}
+
+static bool socket_address(
+    const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    int used = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", dir, port);
+    if (used < 0 || used >= (int)sizeof address.sun_path)
+        return err_set(e, ERR_USAGE, "--postgres: the socket's path is too long");
+    memcpy(out, &address, sizeof address);
+    *len = sizeof address;
+    return true;
+}
+
+bool target_address(
+    const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    const char *host = value_of(t, "hostaddr") ? value_of(t, "hostaddr") : value_of(t, "host");
+    const char *port = value_of(t, "port") ? value_of(t, "port") : "5432";
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    char first[256], first_port[16];
+
+    // libpq's own default is the socket of this machine's package.
+    snprintf(first, sizeof first, "%.*s", host ? (int)strcspn(host, ",") : 0, host ? host : "");
+    snprintf(first_port, sizeof first_port, "%.*s", (int)strcspn(port, ","), port);
+    if (!*first)
+        snprintf(first, sizeof first, "/var/run/postgresql");
+    if (*first == '/')
+        return socket_address(first, first_port, out, len, e);
+    int failed = getaddrinfo(first, first_port, &hints, &found);
+    if (failed)
+        return err_set(e, ERR_CONNECTION, "%s: %s", first, gai_strerror(failed));
+    memcpy(out, found->ai_addr, found->ai_addrlen);
+    *len = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}

@@ -1,0 +1,28 @@
+// A server somewhere else, as its conninfo names it: taken apart, and put
+// together again for other roles and databases.
+#pragma once
+
+#include <libpq-fe.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define TARGET_PASSWORD_LEN 32
+
+struct target {
+    PQconninfoOption *options; // libpq's
+    const char *user;          // of the conninfo, or what libpq would take; points into options
+    char password[TARGET_PASSWORD_LEN + 1]; // of the roles that the harness makes there
+};
+
+// Accepts a conninfo string or a URI. Errors never show what it holds.
+MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
+void target_fini(struct target *t); // accepts a zeroed one
+
+// For the conninfo's own role, or another one with the harness's password.
+bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
+
+// Where it listens; of several hosts, the first.
+MUST_USE bool target_address(
+    const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

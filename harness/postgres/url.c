@@ -1,0 +1,189 @@
+// The url provider: a server that is there already, of which we use a database
+// of our own and three roles. It is never stopped, and nothing else on it is
+// touched; verbs that need control of it are refused before the run.
+#include "postgres/provider.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "postgres/migrate.h"
+#include "postgres/sql.h"
+#include "postgres/target.h"
+
+struct url {
+    struct target target;
+    char dbname[64];
+    bool had_migration_role; // it was there before us, and stays
+    bool open;               // what is ours on the server is to be removed
+    bool kept;
+};
+
+static bool url_conninfo(
+    const struct server *s, const char *user, const char *dbname, struct buf *out)
+{
+    const struct url *u = s->state;
+
+    return target_conninfo(&u->target, user, dbname, out);
+}
+
+static bool url_address(
+    const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    const struct url *u = s->state;
+
+    return target_address(&u->target, out, len, e);
+}
+
+static PGconn *connect_to(const struct server *s, const char *dbname, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (url_conninfo(s, s->superuser, dbname, &conninfo) && buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_USAGE, "--postgres: the conninfo is too long");
+    buf_fini(&conninfo);
+    return conn;
+}
+
+static void url_close(struct server *s);
+
+static bool url_open(struct server *s, const struct scenario_postgres *want, struct err *e)
+{
+    struct url *u;
+
+    if (!s->conninfo)
+        return err_set(e, ERR_SKIP, "provider: url needs to be told which: --postgres CONNINFO");
+    if (want->settings.count > 0)
+        return err_set(e, ERR_SKIP,
+            "the scenario sets %s, which needs a server of the harness's own",
+            want->settings.items[0].name);
+    u = calloc(1, sizeof *u);
+    if (!u)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    s->state = u;
+    if (!target_init(&u->target, s->conninfo, e)) {
+        url_close(s);
+        return false;
+    }
+    s->superuser = u->target.user;
+    s->password = u->target.password;
+    snprintf(u->dbname, sizeof u->dbname, "mailproof_%.8s", u->target.password);
+    s->database = u->dbname;
+    return true;
+}
+
+// A database without a session is nobody's: its run was killed.
+static bool drop_left_databases(PGconn *conn, struct err *e)
+{
+    PGresult *left = sql_query(conn,
+        "SELECT format('DROP DATABASE %I', datname) FROM pg_database AS d"
+        " WHERE datname ~ '^mailproof_([0-9a-f]{8}|cut_[0-9]+|other)$'"
+        " AND NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.datid = d.oid)",
+        0, NULL, e);
+    bool ok = left != NULL;
+
+    for (int i = 0; ok && i < PQntuples(left); i++)
+        ok = sql_exec(conn, PQgetvalue(left, i, 0), e);
+    PQclear(left);
+    return ok;
+}
+
+// The roles' names are known to the faults, so two runs cannot share a server.
+static bool claim_server(struct url *u, PGconn *conn, struct err *e)
+{
+    char text[64];
+
+    if (!sql_value(conn,
+            "SELECT CASE WHEN NOT rolsuper THEN 'no'"
+            " WHEN EXISTS (SELECT FROM pg_stat_activity WHERE usename LIKE 'mailproof\\_%') THEN "
+            "'busy'"
+            " ELSE 'ok' END FROM pg_roles WHERE rolname = current_user",
+            text, sizeof text, e))
+        return false;
+    if (strcmp(text, "no") == 0)
+        return err_set(e, ERR_SKIP, "the role of --postgres is no superuser of that server");
+    if (strcmp(text, "busy") == 0)
+        return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
+    if (!drop_left_databases(conn, e) ||
+        !sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'", text,
+            sizeof text, e))
+        return false;
+    u->had_migration_role = strcmp(text, "0") != 0;
+    return true;
+}
+
+static bool url_start(struct server *s, struct err *e)
+{
+    struct url *u = s->state;
+    PGconn *conn = connect_to(s, "postgres", e);
+
+    if (!conn) {
+        e->kind = ERR_SKIP;
+        return err_prefix(e, "the server of --postgres cannot be used");
+    }
+    s->version = PQserverVersion(conn);
+    s->running = u->open = claim_server(u, conn, e);
+    PQfinish(conn);
+    return s->running;
+}
+
+static bool url_keep(struct server *s, struct buf *out, struct err *e)
+{
+    struct url *u = s->state;
+
+    (void)e;
+    u->kept = true;
+    return buf_printf(out,
+        "The database %s is left on the server.\n"
+        "  remove it: DROP DATABASE %s; DROP ROLE mailproof_collector, mailproof_load,"
+        " mailproof_stranger%s\n",
+        u->dbname, u->dbname, u->had_migration_role ? "" : ", mailroom_collector");
+}
+
+static void remove_ours(struct server *s)
+{
+    struct url *u = s->state;
+    struct err ignored;
+    char sql[256];
+    PGconn *conn = connect_to(s, "postgres", &ignored);
+
+    if (!conn)
+        return;
+    // One after another: what is not there must not keep the rest.
+    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
+    PQclear(PQexec(conn, sql));
+    PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
+    PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_COLLECTOR));
+    PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_LOAD));
+    PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_STRANGER));
+    if (!u->had_migration_role)
+        PQclear(PQexec(conn, "DROP ROLE IF EXISTS mailroom_collector"));
+    PQfinish(conn);
+}
+
+static void url_close(struct server *s)
+{
+    struct url *u = s->state;
+
+    if (!u)
+        return;
+    if (u->open && !u->kept)
+        remove_ours(s);
+    target_fini(&u->target);
+    free(u);
+    *s = (struct server){.provider = s->provider};
+}
+
+const struct provider provider_url = {
+    .name = "url",
+    .open = url_open,
+    .start = url_start,
+    .conninfo = url_conninfo,
+    .address = url_address,
+    .keep = url_keep,
+    .close = url_close,
+};
