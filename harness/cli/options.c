@@ -36,7 +36,7 @@ static const struct {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE, TEXT(collector),
         "the collector to test (default: the reference)"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
-        "local (default), or a server that is there already"},
+        "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
@@ -127,13 +127,17 @@ static bool read_count(
 static bool take_postgres(struct options *o, const char *value, struct err *e)
 {
     bool conninfo = strchr(value, '=') || strstr(value, "://");
+    bool container = strcmp(value, "container") == 0;
 
-    if (!conninfo && strcmp(value, "local") != 0)
+    if (!conninfo && !container && strcmp(value, "local") != 0)
         return err_set(e, ERR_USAGE,
-            "--postgres takes local or a conninfo such as 'host=db user=postgres', not '%.20s'",
+            "--postgres takes local, container or a conninfo such as 'host=db user=postgres', not "
+            "'%.20s'",
             value);
     o->conninfo = conninfo ? value : NULL;
-    o->provider = conninfo ? "postgres.provider=url" : "postgres.provider=local";
+    o->provider = conninfo    ? "postgres.provider=url"
+                  : container ? "postgres.provider=container"
+                              : "postgres.provider=local";
     return true;
 }
 

@@ -22,7 +22,7 @@ struct fault_record {
     int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
     bool ok;
     bool left_out; // a repeated fault whose time came while the one before was still at work
-    bool undone; // an instant is undone as soon as it is over
+    bool undone;   // an instant is undone as soon as it is over
     char evidence[160];
     uint64_t mark; // what a verb counted when it began
     void *hold;    // what a lasting verb keeps until it ends; the verb's own

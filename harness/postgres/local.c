@@ -385,7 +385,8 @@ const struct provider provider_local = {
 
 const struct provider *provider_find(const char *name)
 {
-    static const struct provider *const all[] = {&provider_local, &provider_url};
+    static const struct provider *const all[] = {
+        &provider_local, &provider_container, &provider_url};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)

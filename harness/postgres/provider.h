@@ -64,3 +64,4 @@ const struct provider *provider_find(const char *name);
 
 extern const struct provider provider_local;
 extern const struct provider provider_url;
+extern const struct provider provider_container;

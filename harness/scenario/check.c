@@ -82,6 +82,10 @@ static bool good_setting(const char *name, const char *further)
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
+    const struct node *storage = postgres ? node_child(postgres, "storage") : NULL;
+
+    if (s->postgres.storage == STORAGE_CRASHABLE && strcmp(s->postgres.provider, "local") != 0)
+        return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
 
     for (size_t i = 0; i < s->postgres.settings.count; i++) {

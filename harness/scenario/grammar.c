@@ -30,7 +30,7 @@ NEIGHBOURS(struct scenario, expect, expect_count, void *);
 
 static const struct word providers[] = {
     {"local", 0, NULL},
-    {"container", 1, "a container cannot be used in this version; use local"},
+    {"container", 1, NULL},
     {"url", 2, NULL},
     {0},
 };
@@ -98,8 +98,8 @@ static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
 static const struct field postgres_fields[] = {
     {"provider", FIELD_STRING, AT(postgres.provider), .fallback = "local", .words = providers,
         .help = "where the server comes from: local, container or url"},
-    {"image", FIELD_REFUSED, NOT_STORED, .optional = true,
-        .help = "an image belongs to provider: container, which this version cannot use"},
+    {"image", FIELD_STRING, AT(postgres.image), .fallback = "postgres:17",
+        .help = "the image of provider: container"},
     {"schema", FIELD_INT, AT(postgres.schema), .fallback = "latest", .min = 1, .max = 999999,
         .words = schemas, .help = "latest, or the number of the migration to stop at"},
     {"settings", FIELD_SETTINGS, AT(postgres.settings), .fallback = "{}",

@@ -97,6 +97,7 @@ void scenario_fini(struct scenario *s)
     free(s->summary);
     free_strings(s->tags);
     free(s->postgres.provider);
+    free(s->postgres.image);
     free_settings(&s->postgres.settings);
     free_strings(s->collector.command);
     free_settings(&s->collector.env);

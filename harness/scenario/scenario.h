@@ -32,6 +32,7 @@ struct settings {
 
 struct scenario_postgres {
     char *provider; // "local"
+    char *image;    // of a container
     int schema;     // the migration to stop at; SCHEMA_LATEST for all
     struct settings settings;
     enum durability durability;

@@ -188,14 +188,10 @@ static void refuses_wrong_keys_and_values(void **state)
 static void says_what_this_version_cannot_do(void **state)
 {
     static const struct wrong cases[] = {
-        {HEAD LOAD "postgres: {provider: container}\n",
-            "x.yaml:6:22: postgres.provider: 'container': a container cannot be used in this "
-            "version; use local"},
+        {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
+            "x.yaml:6:42: postgres.storage: only provider: local can be crashable"},
         {HEAD LOAD "postgres: {provider: cloud}\n",
             "x.yaml:6:22: postgres.provider: 'cloud' should be local, container or url"},
-        {HEAD LOAD "postgres: {image: postgres:17}\n",
-            "x.yaml:6:12: postgres: 'image': an image belongs to provider: container, which this "
-            "version cannot use"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",
             "x.yaml:7:18: faults.0.do: cut-power needs postgres.storage: crashable"},
         {HEAD LOAD "postgres: {standby: sync}\n",

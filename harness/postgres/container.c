@@ -1,0 +1,331 @@
+// The container provider: a server in a container of any image that follows
+// the official image's contract, through the command line of podman or docker.
+//
+// The data lies in a named volume: a container's own file system may be mounted
+// so that it never flushes. The port is published on 127.0.0.1 only.
+#include "postgres/provider.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/process.h"
+#include "postgres/sql.h"
+#include "postgres/target.h"
+
+#define LABEL "mailproof.pid"
+#define DATA "/var/lib/postgresql/data"
+#define SETTINGS_MAX 64
+
+static const int64_t start_limit_ns = 60 * NS_PER_S;
+static const int64_t poll_ns = 50 * NS_PER_MS; // each try is a whole handshake
+
+struct container {
+    const char *engine; // podman or docker
+    const struct scenario_postgres *want;
+    char name[40]; // of the container and its volume; "" before they exist
+    char data[512];
+    int port;
+    struct target target;
+    bool created;
+    bool kept;
+};
+
+// Runs the engine with up to seven arguments; its output goes into text.
+static bool engine(
+    const struct container *c, char *text, size_t size, struct err *e, const char *const *arguments)
+{
+    const char *argv[16] = {c->engine};
+    size_t n = 1;
+
+    for (; arguments[n - 1] && n < 15; n++)
+        argv[n] = arguments[n - 1];
+    return process_run(argv, (uid_t)-1, 0, text, size, e);
+}
+
+#define ENGINE(c, text, e, ...)                                                                    \
+    engine((c), (text), sizeof(text), (e), (const char *const[]){__VA_ARGS__, NULL})
+
+static bool find_engine(struct container *c, struct err *e)
+{
+    static const char *const known[] = {"podman", "docker"};
+    const char *told = getenv("MAILPROOF_CONTAINER_ENGINE");
+    char text[512];
+    struct err ignored;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        c->engine = told && *told ? told : known[i];
+        if (ENGINE(c, text, &ignored, "info"))
+            return true;
+    }
+    return err_set(e, ERR_SKIP, "neither podman nor docker answers here");
+}
+
+// A port that was free a moment ago. It must stay the same over restarts, which
+// one chosen by the engine does not.
+static bool find_port(struct container *c, struct err *e)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+              getsockname(fd, (struct sockaddr *)&address, &len) == 0;
+
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot find a free port");
+    if (fd >= 0)
+        close(fd);
+    c->port = ntohs(address.sin_port);
+    return ok;
+}
+
+static void remove_one(const struct container *c, const char *name)
+{
+    char text[512];
+    struct err ignored;
+
+    if (!ENGINE(c, text, &ignored, "rm", "-f", "-v", name) ||
+        !ENGINE(c, text, &ignored, "volume", "rm", "-f", name)) {
+        // What is not there need not be removed.
+    }
+}
+
+// What a killed run left behind: its process is no more.
+static void sweep(const struct container *c)
+{
+    char text[4096], *rest = text, *line;
+    struct err ignored;
+
+    if (!ENGINE(c, text, &ignored, "ps", "-a", "--filter", "label=" LABEL, "--format",
+            "{{.Names}} {{.Label \"" LABEL "\"}}"))
+        return;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        char name[64];
+        int pid;
+        if (sscanf(line, "%63s %d", name, &pid) == 2 && strncmp(name, "mailproof-", 10) == 0 &&
+            pid > 0 && !process_alive(pid))
+            remove_one(c, name);
+    }
+}
+
+static void container_close(struct server *s);
+
+static bool container_open(struct server *s, const struct scenario_postgres *want, struct err *e)
+{
+    struct container *c = calloc(1, sizeof *c);
+    char conninfo[256], password[TARGET_PASSWORD_LEN + 1];
+    struct target seed;
+
+    if (!c)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    s->state = c;
+    c->want = want;
+    bool ok = find_engine(c, e) && find_port(c, e) && target_init(&seed, "user=postgres", e);
+    if (ok) {
+        memcpy(password, seed.password, sizeof password);
+        target_fini(&seed);
+        snprintf(conninfo, sizeof conninfo,
+            "host=127.0.0.1 port=%d user=postgres password=%s dbname=postgres sslmode=disable",
+            c->port, password);
+        ok = target_init(&c->target, conninfo, e);
+    }
+    if (!ok) {
+        container_close(s);
+        return false;
+    }
+    sweep(c);
+    snprintf(c->name, sizeof c->name, "mailproof-%.12s", c->target.password);
+    s->superuser = c->target.user;
+    s->password = c->target.password;
+    s->database = "mailroom";
+    return true;
+}
+
+static bool container_conninfo(
+    const struct server *s, const char *user, const char *dbname, struct buf *out)
+{
+    const struct container *c = s->state;
+
+    return target_conninfo(&c->target, user, dbname, out);
+}
+
+static bool container_address(
+    const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    const struct container *c = s->state;
+
+    return target_address(&c->target, out, len, e);
+}
+
+static const char *superuser_password(const struct container *c)
+{
+    for (PQconninfoOption *o = c->target.options; o->keyword; o++) {
+        if (strcmp(o->keyword, "password") == 0)
+            return o->val;
+    }
+    return "";
+}
+
+// The first start: the image makes the cluster in the volume.
+static bool create(struct container *c, struct err *e)
+{
+    static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
+        "max_prepared_transactions=10", "timezone=UTC"};
+    char volume[80], port[48], password[64], label[48], text[1024];
+    char settings[SETTINGS_MAX][512];
+    const char *argv[40 + 2 * SETTINGS_MAX];
+    size_t n = 0;
+
+    snprintf(volume, sizeof volume, "%s:" DATA, c->name);
+    snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
+    snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
+    snprintf(label, sizeof label, LABEL "=%d", (int)getpid());
+    const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", label, "-v",
+        volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA, c->want->image, "postgres"};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        argv[n++] = head[i];
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        argv[n++] = "-c";
+        argv[n++] = ours[i];
+    }
+    for (size_t i = 0; i < c->want->settings.count && i < SETTINGS_MAX; i++) {
+        snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
+            c->want->settings.items[i].value);
+        argv[n++] = "-c";
+        argv[n++] = settings[i];
+    }
+    argv[n] = NULL;
+    c->created = true; // half of it may be there even when it fails
+    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
+        return true;
+    e->kind = ERR_SKIP;
+    return err_prefix(e, "the image %s cannot be run", c->want->image);
+}
+
+static bool handshake(struct server *s, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (container_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    buf_fini(&conninfo);
+    if (conn)
+        s->version = PQserverVersion(conn);
+    PQfinish(conn);
+    return conn != NULL;
+}
+
+static bool wait_ready(struct server *s, struct err *e)
+{
+    const struct container *c = s->state;
+    int64_t deadline = clock_now_ns() + start_limit_ns;
+
+    while (!handshake(s, e)) {
+        char state[256];
+        struct err ignored;
+        if (ENGINE(c, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
+            strcmp(state, "false") == 0)
+            return err_set(
+                e, ERR_SYSTEM, "the server in container %s ended while starting", c->name);
+        if (clock_now_ns() > deadline)
+            return err_prefix(e, "the server was not ready after 60 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+// Where the volume lies, if that is on this machine and ours to look into.
+static void find_data(struct server *s)
+{
+    struct container *c = s->state;
+    struct err ignored;
+
+    if (ENGINE(c, c->data, &ignored, "volume", "inspect", "-f", "{{.Mountpoint}}", c->name) &&
+        access(c->data, W_OK) == 0)
+        s->data_dir = c->data;
+}
+
+static bool container_start(struct server *s, struct err *e)
+{
+    struct container *c = s->state;
+    char text[512];
+
+    if (s->running)
+        return true;
+    if (!(c->created ? ENGINE(c, text, e, "start", c->name) : create(c, e)))
+        return false;
+    s->running = wait_ready(s, e);
+    if (s->running)
+        find_data(s);
+    return s->running;
+}
+
+// `stop` may be a clean shutdown whatever its time limit; a signal is what it is.
+static bool container_stop(struct server *s, enum server_stop how, struct err *e)
+{
+    static const char *const signals[] = {
+        [SERVER_STOP_FAST] = "INT", [SERVER_STOP_IMMEDIATE] = "QUIT", [SERVER_STOP_KILL] = "KILL"};
+    struct container *c = s->state;
+    char text[512];
+
+    if (how == SERVER_STOP_POWER)
+        return err_set(e, ERR_SKIP, "the power of a container's disk cannot be cut");
+    s->running = false;
+    return ENGINE(c, text, e, "kill", "-s", signals[how], c->name) &&
+           ENGINE(c, text, e, "wait", c->name);
+}
+
+static bool container_pause(struct server *s, bool paused, struct err *e)
+{
+    const struct container *c = s->state;
+    char text[512];
+
+    s->paused = paused;
+    return ENGINE(c, text, e, paused ? "pause" : "unpause", c->name);
+}
+
+static bool container_keep(struct server *s, struct buf *out, struct err *e)
+{
+    struct container *c = s->state;
+
+    (void)e;
+    c->kept = true;
+    return buf_printf(out,
+        "The server is still running.\n"
+        "  reach it:  %s exec -it %s psql -U postgres mailroom\n"
+        "  remove it: %s rm -f -v %s && %s volume rm %s\n",
+        c->engine, c->name, c->engine, c->name, c->engine, c->name);
+}
+
+static void container_close(struct server *s)
+{
+    struct container *c = s->state;
+
+    if (!c)
+        return;
+    if (c->created && !c->kept)
+        remove_one(c, c->name);
+    target_fini(&c->target);
+    free(c);
+    *s = (struct server){.provider = s->provider};
+}
+
+const struct provider provider_container = {
+    .name = "container",
+    .open = container_open,
+    .start = container_start,
+    .stop = container_stop,
+    .pause = container_pause,
+    .conninfo = container_conninfo,
+    .address = container_address,
+    .keep = container_keep,
+    .close = container_close,
+};
