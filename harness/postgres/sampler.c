@@ -75,19 +75,19 @@ void sampler_free(struct sampler *s)
 
 const struct sample *sampler_samples(const struct sampler *s, size_t *count)
 {
-    *count = s->count;
-    return s->samples;
+    *count = s ? s->count : 0;
+    return s ? s->samples : NULL;
 }
 
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count)
 {
-    *count = s->wait_count;
-    return s->waits;
+    *count = s ? s->wait_count : 0;
+    return s ? s->waits : NULL;
 }
 
 const struct usage *sampler_usage(const struct sampler *s)
 {
-    return &s->usage;
+    return s ? &s->usage : NULL;
 }
 
 // --- the thread --------------------------------------------------------------

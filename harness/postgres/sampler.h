@@ -45,7 +45,7 @@ MUST_USE struct sampler *sampler_start(const struct sampler_config *config, stru
 // or end, for this to return.
 void sampler_stop(struct sampler *s);
 
-// After sampler_stop.
+// After sampler_stop. Of no sampler (NULL) there is nothing.
 const struct sample *sampler_samples(const struct sampler *s, size_t *count);
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
 const struct usage *sampler_usage(const struct sampler *s);

@@ -97,11 +97,21 @@ static json_t *ns_each(double seconds, double count)
     return count > 0 ? real(seconds * 1e9 / count) : json_null();
 }
 
+static json_t *cpu_by_group(const struct usage *usage)
+{
+    json_t *cpu = json_object();
+
+    for (enum usage_group g = 0; usage && g < USAGE_GROUPS; g++)
+        json_object_set_new(cpu, usage_group_name(g), real(usage->cpu_s[g]));
+    json_object_set_new(cpu, "machine_busy", usage ? real(usage->busy_s) : json_null());
+    json_object_set_new(cpu, "machine_total", usage ? real(usage->total_s) : json_null());
+    return cpu;
+}
+
 static void add_harness(const struct report *r, json_t *root)
 {
     const struct check_input *in = r->input;
     json_t *generator = json_object_get(root, "generator");
-    const struct usage *usage = sampler_usage(r->sampler);
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
     struct rusage self;
@@ -114,16 +124,12 @@ static void add_harness(const struct report *r, json_t *root)
     json_t *reader = json_pack("{s:f, s:o, s:o}", "busy_s", (double)in->reader_ns / 1e9,
         "ns_per_token", ns_each((double)in->reader_ns / 1e9, tokens), "ns_per_line",
         ns_each((double)in->reader_ns / 1e9, lines));
-    add_stalls(reader, in->reader_stalls);
+    if (in->reader_stalls)
+        add_stalls(reader, in->reader_stalls);
     json_object_set_new(root, "reader", reader);
     getrusage(RUSAGE_SELF, &self);
     json_object_set_new(root, "harness_rss_max_kb", json_integer(self.ru_maxrss));
-    json_t *cpu = json_object();
-    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
-        json_object_set_new(cpu, usage_group_name(g), real(usage->cpu_s[g]));
-    json_object_set_new(cpu, "machine_busy", real(usage->busy_s));
-    json_object_set_new(cpu, "machine_total", real(usage->total_s));
-    json_object_set_new(root, "cpu_s", cpu);
+    json_object_set_new(root, "cpu_s", cpu_by_group(sampler_usage(r->sampler)));
 }
 
 // --- the server --------------------------------------------------------------

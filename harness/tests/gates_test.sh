@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# What the harness cannot do it does not blame on the collector: a plan that no
+# machine keeps is inconclusive, with the gate and who used the processors. A
+# closed loop has no plan to keep, and is labelled.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cat >"$place/greedy.yaml" <<'YAML'
+name: greedy
+summary: More inserts than one connection can do.
+load:
+  - {for: 1s, rate: 200000/s, connections: 1}
+collector: {batch_timeout: 100ms}
+drain: 2s
+YAML
+expect_exit 2 run "$place/greedy.yaml"
+grep -q '^greedy: inconclusive' "$place/out" || fail "not inconclusive"
+grep -Eq '^  because +the generator (could not send [0-9]+ tokens|sent only)' "$place/out" ||
+    fail "the drop is not told"
+grep -Eq '^  because +the generator fell behind: lag p99 [0-9]+ ms, at most 100 ms \(processors [0-9]+% busy: harness [0-9]+%, collector [0-9]+%,' "$place/out" ||
+    fail "who used the processors is not told"
+
+expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=max --set 'expect={lost: "= 0"}'
+grep -q 'closed loop' "$place/out" || fail "the closed loop is not labelled"
+result=$place/results/steady/latest/result.json
+grep -q '"closed_loop": true' "$result" || fail "nor in result.json"
+grep -q '"offered": null' "$result" || fail "a closed loop offers no rate"
+
+# Recorded arrivals go into the result folder, from where the run is repeated.
+printf '0.1\n0.2,order 7\n0.2\n' >"$place/three.csv"
+cat >"$place/recorded.yaml" <<'YAML'
+name: recorded
+summary: Three inserts at the times of a file.
+load:
+  - {name: all, for: 1s, arrivals: trace, file: three.csv}
+YAML
+expect_exit 0 run "$place/recorded.yaml" --set 'expect={delivered: "= 3"}'
+rm "$place/three.csv"
+cp -r "$(readlink -f "$place/results/recorded/latest")" "$place/kept"
+expect_exit 0 run "$place/kept"
+[ "$(number delivered "$place/results/recorded/latest/result.json")" = 3 ] || fail "not repeated"
+[ "$(wc -l <"$place/results/recorded/latest/intervals.csv")" -ge 2 ] || fail "no intervals.csv"
+expect_nothing_left
