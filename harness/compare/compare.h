@@ -37,7 +37,7 @@ struct comparison {
     const struct side *base, *new;
     size_t base_used, new_used; // without those that were inconclusive
     size_t broke_base[METRIC_COUNT], broke_new[METRIC_COUNT]; // runs that broke an invariant
-    size_t violated_base, violated_new;
+    size_t violated_base, violated_new; // runs, for more than promises on time
     enum change correctness;
     struct compared rows[COMPARED_MAX];
     size_t row_count;

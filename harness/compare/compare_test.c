@@ -135,6 +135,24 @@ static void correctness_outranks_speed(void **state)
     assert_int_equal(judge(&base_again, &new_again), CHANGE_BETTER);
 }
 
+// A machine that stalls once makes a token late, with any collector.
+static void one_late_run_may_be_chance(void **state)
+{
+    (void)state;
+    for (size_t late = 0; late <= RUNS; late++) {
+        struct side base = {.name = "a"}, new = {.name = "b"};
+        struct rng rng;
+        rng_init(&rng, 1, 0);
+        add_runs(&base, RUNS, 1, &rng);
+        add_runs(&new, RUNS, 1, &rng);
+        for (size_t i = 0; i < late; i++) {
+            new.runs[i].verdict = VERDICT_VIOLATED;
+            new.runs[i].broken[METRIC_LATE] = true;
+        }
+        assert_int_equal(judge(&base, &new), late < 5 ? CHANGE_NONE : CHANGE_WORSE);
+    }
+}
+
 static void inconclusive_runs_are_left_out(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
@@ -180,6 +198,7 @@ int main(void)
         cmocka_unit_test(small_effects_do_not_count),
         cmocka_unit_test(few_runs_say_nothing),
         cmocka_unit_test(correctness_outranks_speed),
+        cmocka_unit_test(one_late_run_may_be_chance),
         cmocka_unit_test(inconclusive_runs_are_left_out),
         cmocka_unit_test(results_are_read_back),
     };

@@ -166,3 +166,21 @@ double stats_smallest_p(size_t n, size_t m)
     return fmin(
         1, 2 * exp(lgamma((double)n + 1) + lgamma((double)m + 1) - lgamma((double)(n + m) + 1)));
 }
+
+static double log_choose(size_t n, size_t k)
+{
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
+double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count)
+{
+    size_t hits = a_hits + b_hits;
+    double p = 0;
+
+    for (size_t k = b_hits; k <= hits && k <= b_count; k++) {
+        if (hits - k <= a_count)
+            p += exp(log_choose(a_count, hits - k) + log_choose(b_count, k) -
+                     log_choose(a_count + b_count, hits));
+    }
+    return fmin(1, p);
+}

@@ -29,5 +29,9 @@ MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_cou
 // nothing can be found, however large it is.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
+// Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits
+// by chance.
+double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
+
 // Sorts the values. NAN of none.
 double stats_median(double *values, size_t count);

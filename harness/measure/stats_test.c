@@ -104,6 +104,16 @@ static void zero_is_a_value(void **state)
     assert_true(compare(zero, 6, some, 6).low > 1000);
 }
 
+// The lady who tastes tea: all four of eight, or three of four.
+static void hits_by_chance(void **state)
+{
+    (void)state;
+    assert_near(stats_hits_p(0, 4, 4, 4), 1.0 / 70, 1e-12);
+    assert_near(stats_hits_p(1, 4, 3, 4), 17.0 / 70, 1e-12);
+    assert_near(stats_hits_p(0, 10, 1, 10), 0.5, 1e-12);
+    assert_near(stats_hits_p(0, 10, 0, 10), 1, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +123,7 @@ int main(void)
         cmocka_unit_test(many_are_approximated),
         cmocka_unit_test(too_few_have_no_interval),
         cmocka_unit_test(zero_is_a_value),
+        cmocka_unit_test(hits_by_chance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
