@@ -16,6 +16,8 @@ static const struct command {
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
     {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
         cli_compare, "two results, or two collectors by turns: better, worse or no difference"},
+    {"check", "check RESULT...", SCOPE_CHECK, cli_check,
+        "judge stored runs again from their histories, without a server"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ledger/history.h"
 #include "load/load.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
@@ -461,6 +462,20 @@ static bool settle_and_judge(struct run *r, struct err *e)
            check_ledger(&r->result, &r->ledger, &r->input, e);
 }
 
+static bool keep_history(struct run *r, struct err *e)
+{
+    struct history_notes notes = {.reconnects = r->input.reconnects,
+        .stopped_early = r->input.stopped_early,
+        .reader_stalls = *r->input.reader_stalls,
+        .reader_ns = r->input.reader_ns};
+    char path[PATH_MAX];
+
+    snprintf(notes.gave_up, sizeof notes.gave_up, "%s", r->input.gave_up ? r->input.gave_up : "");
+    snprintf(notes.cpu_users, sizeof notes.cpu_users, "%s", r->input.cpu_users);
+    return path_join(path, r->folder.path, HISTORY_NAME, e) &&
+           history_write(path, &r->ledger, &r->load, &notes, e);
+}
+
 static bool write_reports(struct run *r, struct err *e)
 {
     struct report report = {
@@ -474,7 +489,8 @@ static bool write_reports(struct run *r, struct err *e)
         .sampler = r->sampler,
     };
 
-    return folder_copy_log(&r->folder, r->server.log_path, e) && report_write(&report, e) &&
+    return folder_copy_log(&r->folder, r->server.log_path, e) && keep_history(r, e) &&
+           report_write(&report, e) &&
            (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
            (r->options->silent || report_print(&report, stdout, e));
 }

@@ -106,9 +106,10 @@ static void index_txns(struct timing *t)
     index_spans(t->announced, t->announced_count);
 }
 
+// After such a line there may be more to send. What was torn may have been full.
 static bool is_full(const struct ledger *l, const struct line_record *line)
 {
-    return line->state == LINE_WHOLE &&
+    return line->state != LINE_WHOLE ||
            line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }
 
@@ -188,7 +189,7 @@ static void check_early(struct timing *t, uint32_t index)
     int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
 
     // Without an earlier short line it may be what waited at the start.
-    if (line->state != LINE_WHOLE || is_full(l, line) || !has_news(l, index) ||
+    if (is_full(l, line) || !has_news(l, index) ||
         t->short_since[index] == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;

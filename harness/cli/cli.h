@@ -15,7 +15,11 @@ enum {
 int cli_run(const struct options *o);
 int cli_plan(const struct options *o);
 int cli_compare(const struct options *o);
+int cli_check(const struct options *o);
 int cli_list(const struct options *o);
 
 // Prints "mailproof: text" on stderr and returns the exit code that fits.
 int cli_fail(const struct err *e);
+
+// Of two exit codes the one that wins: 70, then 1, 2, 3, 4.
+int cli_worse(int a, int b);

@@ -13,7 +13,7 @@
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE,
-    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -77,6 +77,7 @@ static const struct {
         "for --model: how long to simulate (default: the load's length)"},
     {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
         "for --model: what dequeuing and writing a batch take (default: 2ms)"},
+    {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},

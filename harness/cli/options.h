@@ -12,6 +12,7 @@ struct options {
     const char *conninfo;  // --postgres, when it is one
     const char *provider;  // --postgres as an override; NULL unless given
     const char *out;
+    const char *token;
     const char *junit;
     const char *tag;
     const char **sets; // owned array; the strings are argv's
@@ -36,6 +37,7 @@ enum option_scope {
     SCOPE_LIST = 1 << 2,
     SCOPE_COMPARE = 1 << 3,
     SCOPE_TUNE = 1 << 4,
+    SCOPE_CHECK = 1 << 5,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

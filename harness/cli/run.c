@@ -63,7 +63,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
 }
 
 // The order in which codes win: 70, then 1, 2, 3; 77 only if all were skipped.
-static int worse(int a, int b)
+int cli_worse(int a, int b)
 {
     static const int order[] = {EXIT_INTERNAL, 1, 2, 3, 4};
 
@@ -115,7 +115,7 @@ static int run_each(
             int code = run_one(&scenarios[i], o, t);
             if (code == EXIT_USAGE)
                 return EXIT_USAGE;
-            t->exit_code = worse(t->exit_code, code);
+            t->exit_code = cli_worse(t->exit_code, code);
             if (interrupt_signal())
                 return EXIT_SIGNAL + interrupt_signal();
             if (o->fail_fast && code != EXIT_OK)

@@ -44,7 +44,7 @@ bool output_write(
             sent += (size_t)n;
         else if (errno != EAGAIN && errno != EINTR)
             return err_sys(e, ERR_OUTPUT, "cannot write to standard output");
-        else if (errno == EAGAIN && defect == DEFECT_FULL_PIPE)
+        else if (errno == EAGAIN && sent == 0 && defect == DEFECT_FULL_PIPE)
             return true;
         else if (!wait_for_reader(s, announced, &alive, e))
             return false;

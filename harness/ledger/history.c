@@ -1,0 +1,360 @@
+#include "ledger/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ledger/pack.h"
+
+static const uint64_t any = UINT64_MAX;
+static const uint64_t processes_max = 1000000;
+static const uint64_t lines_max = 1u << 27;
+
+// The sections come in this order, and each says how it looks, for both
+// directions.
+
+static void pack_header(struct pack *p)
+{
+    char magic[16] = "mailproof";
+    uint64_t version = HISTORY_VERSION;
+
+    pack_text(p, magic, sizeof magic);
+    if (strcmp(magic, "mailproof") != 0)
+        pack_fail(p, "is not one of mailproof's");
+    pack_number(p, &version, any);
+    if (version != HISTORY_VERSION)
+        pack_fail(p, "was written by another version of mailproof");
+}
+
+static void pack_stalls(struct pack *p, struct stalls *s)
+{
+    PACK_FIELD(p, s->count, any);
+    pack_signed(p, &s->longest_ns);
+    pack_signed(p, &s->total_ns);
+    for (size_t i = 0; pack_ok(p) && i < s->count && i < STALLS_KEPT; i++) {
+        pack_time(p, &s->kept[i].from_ns);
+        pack_time(p, &s->kept[i].until_ns);
+    }
+}
+
+static void pack_notes(struct pack *p, struct history *h)
+{
+    struct history_notes *n = &h->notes;
+    struct load_result *load = &h->load;
+    uint64_t cpu_us = (uint64_t)(load->cpu_s * 1e6);
+
+    pack_number(p, &n->reconnects, any);
+    PACK_FIELD(p, n->stopped_early, 1);
+    pack_text(p, n->gave_up, sizeof n->gave_up);
+    pack_text(p, n->cpu_users, sizeof n->cpu_users);
+    pack_stalls(p, &n->reader_stalls);
+    pack_signed(p, &n->reader_ns);
+    PACK_FIELD(p, load->refused, any);
+    pack_text(p, load->refusal, sizeof load->refusal);
+    pack_number(p, &cpu_us, any);
+    load->cpu_s = (double)cpu_us / 1e6;
+    pack_stalls(p, &load->stalls);
+}
+
+static void pack_ledger(struct pack *p, struct ledger *l)
+{
+    pack_time(p, &l->start_ns);
+    pack_time(p, &l->load_end_ns);
+    pack_time(p, &l->drain_end_ns);
+    pack_signed(p, &l->server_epoch_s);
+    PACK_FIELD(p, l->strangers, any);
+}
+
+// A count, and when reading the array for it; NULL with 0 items after a failure.
+static void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size)
+{
+    PACK_FIELD(p, *count, most);
+    if (!pack_reading(p))
+        return items;
+    items = calloc(*count + 1, size);
+    if (!items) {
+        pack_fail(p, "needs more memory than there is");
+        *count = 0;
+    }
+    return items;
+}
+
+static void pack_txn(
+    struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
+{
+    int64_t planned_ns = l->start_ns + t->at_ns;
+
+    pack_time(p, &planned_ns);
+    t->at_ns = planned_ns - l->start_ns;
+    PACK_FIELD(p, t->rows, UINT16_MAX);
+    PACK_FIELD(p, t->phase, UINT8_MAX);
+    PACK_FIELD(p, t->flags, UINT8_MAX);
+    PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
+    pack_time(p, &r->sent_ns);
+    pack_time(p, &r->commit_ns);
+    pack_time(p, &r->ended_ns);
+}
+
+static void pack_txns(struct pack *p, struct history *h)
+{
+    struct plan *plan = &h->plan;
+    uint64_t tokens = 0;
+
+    plan->txns = pack_array(p, &plan->txn_count, PLAN_TOKENS_MAX, plan->txns, sizeof *plan->txns);
+    if (pack_reading(p))
+        h->load.records = calloc(plan->txn_count + 1, sizeof *h->load.records);
+    if (!h->load.records)
+        pack_fail(p, "needs more memory than there is");
+    for (size_t i = 0; pack_ok(p) && i < plan->txn_count; i++) {
+        pack_txn(p, &h->ledger, &plan->txns[i], &h->load.records[i]);
+        plan->txns[i].first_token = (uint32_t)tokens;
+        tokens += plan->txns[i].rows;
+    }
+    PACK_FIELD(p, plan->token_count, PLAN_TOKENS_MAX);
+    if (pack_ok(p) && tokens != plan->token_count)
+        pack_fail(p, "has transactions that do not fit its tokens");
+    pack_signed(p, &plan->load_ns);
+    pack_signed(p, &plan->end_ns);
+}
+
+static void pack_tokens(struct pack *p, struct history *h)
+{
+    struct plan *plan = &h->plan;
+
+    if (pack_reading(p))
+        plan->kinds = calloc(plan->token_count + 1, sizeof *plan->kinds);
+    if (!plan->kinds)
+        pack_fail(p, "needs more memory than there is");
+    for (size_t i = 0; pack_ok(p) && i < plan->token_count; i++)
+        PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
+}
+
+// After the ledger's own arrays exist.
+static void pack_ends(struct pack *p, struct history *h)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++) {
+        struct ledger_token *t = &h->ledger.tokens[i];
+        int64_t step = t->expires_at_s - last;
+        PACK_FIELD(p, t->flags, UINT8_MAX);
+        pack_signed(p, &step);
+        last = t->expires_at_s = (int32_t)(last + step);
+    }
+}
+
+static void pack_faults(struct pack *p, struct history *h)
+{
+    struct plan *plan = &h->plan;
+    const struct scenario *s = h->ledger.scenario;
+
+    plan->faults =
+        pack_array(p, &plan->fault_count, PLAN_FAULTS_MAX, plan->faults, sizeof *plan->faults);
+    if (pack_reading(p))
+        h->faults = calloc(plan->fault_count + 1, sizeof *h->faults);
+    for (size_t i = 0; pack_ok(p) && i < plan->fault_count; i++) {
+        struct plan_fault *f = &plan->faults[i];
+        struct fault_record *r = &h->faults[i];
+        pack_signed(p, &f->at_ns);
+        pack_signed(p, &f->end_ns);
+        PACK_FIELD(p, f->spec, s->fault_count ? s->fault_count - 1 : 0);
+        pack_time(p, &r->planned_ns);
+        pack_time(p, &r->began_ns);
+        pack_time(p, &r->ended_ns);
+        PACK_FIELD(p, r->ok, 1);
+        PACK_FIELD(p, r->undone, 1);
+        pack_text(p, r->evidence, sizeof r->evidence);
+        if (s->fault_count == 0)
+            pack_fail(p, "has faults that its scenario does not");
+        else
+            r->spec = &s->faults[f->spec];
+    }
+}
+
+static void pack_process(struct pack *p, struct process_record *r)
+{
+    uint64_t cpu_us = (uint64_t)(r->cpu_s * 1e6);
+
+    PACK_FIELD(p, r->instance, INT32_MAX);
+    PACK_FIELD(p, r->pid, INT32_MAX);
+    pack_time(p, &r->started_ns);
+    pack_time(p, &r->ended_ns);
+    PACK_FIELD(p, r->status, INT32_MAX);
+    PACK_FIELD(p, r->asked, 1);
+    PACK_FIELD(p, r->lines, UINT32_MAX);
+    PACK_FIELD(p, r->rss_max_kb, INT64_MAX);
+    pack_number(p, &cpu_us, any);
+    r->cpu_s = (double)cpu_us / 1e6;
+}
+
+static void pack_lines(struct pack *p, struct subject_log *log)
+{
+    uint64_t deliveries = 0;
+
+    log->processes =
+        pack_array(p, &log->process_count, processes_max, log->processes, sizeof *log->processes);
+    for (size_t i = 0; pack_ok(p) && i < log->process_count; i++)
+        pack_process(p, &log->processes[i]);
+    log->lines = pack_array(p, &log->line_count, lines_max, log->lines, sizeof *log->lines);
+    for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
+        struct line_record *line = &log->lines[i];
+        uint64_t skipped = line->first_delivery - deliveries; // those of torn lines before it
+        pack_time(p, &line->read_ns);
+        PACK_FIELD(p, line->process, log->process_count - 1);
+        pack_number(p, &skipped, UINT32_MAX);
+        PACK_FIELD(p, line->tokens, UINT32_MAX);
+        PACK_FIELD(p, line->state, LINE_TAIL);
+        line->first_delivery = (uint32_t)(deliveries + skipped);
+        deliveries = line->first_delivery + (uint64_t)line->tokens;
+        if (deliveries > UINT32_MAX)
+            pack_fail(p, "has more deliveries than there can be");
+    }
+    PACK_FIELD(p, log->delivery_count, UINT32_MAX);
+    if (pack_ok(p) && deliveries > log->delivery_count)
+        pack_fail(p, "has lines without their deliveries");
+    if (log->process_count == 0 && log->line_count > 0)
+        pack_fail(p, "has lines that nobody wrote");
+}
+
+static void pack_deliveries(struct pack *p, struct history *h)
+{
+    struct subject_log *log = &h->log;
+    int64_t token = 0;
+    uint32_t line = 0;
+
+    if (pack_reading(p))
+        log->deliveries = calloc(log->delivery_count + 1, sizeof *log->deliveries);
+    if (!log->deliveries)
+        pack_fail(p, "needs more memory than there is");
+    for (size_t i = 0; pack_ok(p) && i < log->delivery_count; i++) {
+        struct delivery *d = &log->deliveries[i];
+        int64_t step = (int64_t)d->token - token;
+        uint64_t lines = d->line - line;
+        pack_signed(p, &step);
+        pack_number(p, &lines, UINT32_MAX);
+        PACK_FIELD(p, d->flags, UINT8_MAX);
+        token += step;
+        line += (uint32_t)lines;
+        if (line >= log->line_count || token < 0 || token > (int64_t)TOKEN_UNKNOWN)
+            pack_fail(p, "has deliveries without a line");
+        d->token = (uint32_t)token;
+        d->line = line;
+    }
+}
+
+static void pack_samples(struct pack *p, struct history *h)
+{
+    struct subject_log *log = &h->log;
+    struct ledger *l = &h->ledger;
+
+    log->samples = pack_array(p, &log->sample_count, lines_max, log->samples, sizeof *log->samples);
+    for (size_t i = 0; pack_ok(p) && i < log->sample_count; i++) {
+        struct process_sample *s = &log->samples[i];
+        pack_time(p, &s->at_ns);
+        PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
+        PACK_FIELD(p, s->rss_kb, UINT32_MAX);
+        pack_number(p, &s->cpu_ms, any);
+        pack_number(p, &s->wakeups, any);
+    }
+    h->probes = pack_array(p, &l->probe_count, lines_max, h->probes, sizeof *h->probes);
+    for (size_t i = 0; pack_ok(p) && i < l->probe_count; i++) {
+        struct probe_sample *s = &h->probes[i];
+        bool answered = s->took_ns != CLOCK_NEVER;
+        pack_time(p, &s->due_ns);
+        pack_signed(p, &s->stall_ns);
+        PACK_FIELD(p, answered, 1);
+        if (answered)
+            pack_signed(p, &s->took_ns);
+        else
+            s->took_ns = CLOCK_NEVER;
+    }
+}
+
+static void pack_end(struct pack *p)
+{
+    char end[8] = "end";
+
+    pack_text(p, end, sizeof end);
+    if (strcmp(end, "end") != 0)
+        pack_fail(p, "has no end");
+}
+
+// Returns false without memory; what the stream itself says is asked later.
+static bool pack_all(struct pack *p, struct history *h, struct err *e)
+{
+    pack_header(p);
+    pack_notes(p, h);
+    pack_ledger(p, &h->ledger);
+    pack_txns(p, h);
+    pack_tokens(p, h);
+    if (pack_reading(p) && pack_ok(p)) {
+        struct ledger read = h->ledger;
+        if (!ledger_init(&h->ledger, read.scenario, &h->plan, e))
+            return false;
+        h->ledger.start_ns = read.start_ns;
+        h->ledger.load_end_ns = read.load_end_ns;
+        h->ledger.drain_end_ns = read.drain_end_ns;
+        h->ledger.server_epoch_s = read.server_epoch_s;
+        h->ledger.strangers = read.strangers;
+    }
+    if (pack_ok(p))
+        pack_ends(p, h);
+    pack_faults(p, h);
+    pack_lines(p, &h->log);
+    pack_deliveries(p, h);
+    pack_samples(p, h);
+    pack_end(p);
+    return true;
+}
+
+bool history_write(const char *path, const struct ledger *l, const struct load_result *load,
+    const struct history_notes *notes, struct err *e)
+{
+    // A view: writing changes nothing of what it shows.
+    struct history view = {.plan = *l->plan,
+        .log = *l->log,
+        .load = *load,
+        .ledger = *l,
+        .faults = (struct fault_record *)l->faults,
+        .probes = (struct probe_sample *)l->probes,
+        .notes = *notes};
+    struct pack *p = pack_write(path, e);
+
+    view.load.records = (struct txn_record *)l->txns;
+    return p && pack_all(p, &view, e) && pack_close(p, e);
+}
+
+bool history_read(struct history *h, const char *path, const struct scenario *s, struct err *e)
+{
+    *h = (struct history){.ledger.scenario = s};
+    struct pack *p = pack_read(path, e);
+    if (!p)
+        return false;
+    bool made = pack_all(p, h, e);
+    bool whole = pack_close(p, made ? e : &(struct err){0});
+    if (!made || !whole) {
+        history_fini(h);
+        return false;
+    }
+    h->ledger.txns = h->load.records;
+    h->ledger.log = &h->log;
+    h->ledger.faults = h->faults;
+    h->ledger.fault_count = h->plan.fault_count;
+    h->ledger.probes = h->probes;
+    // The flags of deliveries are final; with equal fingerprints this only counts.
+    return ledger_settle_end(&h->ledger, NULL, e);
+}
+
+void history_fini(struct history *h)
+{
+    ledger_fini(&h->ledger);
+    plan_fini(&h->plan);
+    load_result_fini(&h->load);
+    free(h->log.processes);
+    free(h->log.lines);
+    free(h->log.deliveries);
+    free(h->log.samples);
+    free(h->faults);
+    free(h->probes);
+    *h = (struct history){0};
+}

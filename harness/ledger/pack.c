@@ -1,0 +1,191 @@
+#include "ledger/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/clock.h"
+
+enum { BUFFER = 1 << 16 };
+
+struct pack {
+    gzFile file;
+    bool reading;
+    const char *why; // NULL: nothing has failed
+    int64_t last_ns;
+    size_t pos, len;
+    unsigned char buffer[BUFFER];
+};
+
+static struct pack *open_stream(const char *path, const char *mode, struct err *e)
+{
+    struct pack *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    p->reading = mode[0] == 'r';
+    p->file = gzopen(path, mode);
+    if (!p->file) {
+        err_sys(e, ERR_SYSTEM, "cannot open %s", path);
+        free(p);
+        return NULL;
+    }
+    gzbuffer(p->file, 1 << 18);
+    return p;
+}
+
+struct pack *pack_write(const char *path, struct err *e)
+{
+    return open_stream(path, "wbe3", e);
+}
+
+struct pack *pack_read(const char *path, struct err *e)
+{
+    return open_stream(path, "rbe", e);
+}
+
+bool pack_reading(const struct pack *p)
+{
+    return p->reading;
+}
+
+bool pack_ok(const struct pack *p)
+{
+    return !p->why;
+}
+
+void pack_fail(struct pack *p, const char *why)
+{
+    if (!p->why)
+        p->why = why;
+}
+
+static void flush(struct pack *p)
+{
+    if (p->len > 0 && gzwrite(p->file, p->buffer, (unsigned)p->len) != (int)p->len)
+        pack_fail(p, "cannot be written");
+    p->len = 0;
+}
+
+bool pack_close(struct pack *p, struct err *e)
+{
+    if (!p)
+        return true;
+    if (!p->reading)
+        flush(p);
+    const char *why = p->why;
+    if (gzclose(p->file) != Z_OK && !why)
+        why = p->reading ? "is damaged" : "cannot be written";
+    free(p);
+    return !why || err_set(e, ERR_SYSTEM, "the history %s", why);
+}
+
+static void put(struct pack *p, unsigned char byte)
+{
+    if (p->len == BUFFER)
+        flush(p);
+    p->buffer[p->len++] = byte;
+}
+
+static unsigned char get(struct pack *p)
+{
+    if (p->why)
+        return 0;
+    if (p->pos == p->len) {
+        int got = gzread(p->file, p->buffer, BUFFER);
+        int error = Z_OK;
+        gzerror(p->file, &error);
+        p->pos = 0;
+        p->len = got > 0 ? (size_t)got : 0;
+        if (got < 0 && error != Z_BUF_ERROR)
+            pack_fail(p, "is damaged");
+        else if (got <= 0)
+            pack_fail(p, "is cut off");
+        if (got <= 0)
+            return 0;
+    }
+    return p->buffer[p->pos++];
+}
+
+void pack_number(struct pack *p, uint64_t *value, uint64_t most)
+{
+    uint64_t v = *value;
+
+    if (!p->reading) {
+        for (; v >= 0x80; v >>= 7)
+            put(p, (unsigned char)(v | 0x80));
+        put(p, (unsigned char)v);
+        return;
+    }
+    v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        unsigned char byte = get(p);
+        if (shift > 63 || (shift == 63 && byte > 1)) {
+            pack_fail(p, "holds a number that is too long");
+            break;
+        }
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            break;
+    }
+    if (v > most)
+        pack_fail(p, "holds a number that cannot be");
+    *value = p->why ? 0 : v;
+}
+
+// 0, -1, 1, -2 … become 0, 1, 2, 3 …
+static uint64_t fold(int64_t v)
+{
+    return ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t unfold(uint64_t v)
+{
+    return (int64_t)((v >> 1) ^ (v & 1 ? UINT64_MAX : 0));
+}
+
+void pack_signed(struct pack *p, int64_t *value)
+{
+    uint64_t folded = fold(*value);
+
+    pack_number(p, &folded, UINT64_MAX);
+    *value = unfold(folded);
+}
+
+void pack_time(struct pack *p, int64_t *ns)
+{
+    const int64_t most_ns = INT64_MAX / 4; // so that no difference overflows
+    uint64_t v = *ns == CLOCK_NEVER ? 1 : *ns == 0 ? 0 : fold(*ns - p->last_ns) + 2;
+
+    pack_number(p, &v, UINT64_MAX);
+    if (p->reading && v >= 2) {
+        int64_t step = unfold(v - 2);
+        if (step > most_ns || step < -most_ns || p->last_ns + step > most_ns ||
+            p->last_ns + step < -most_ns) {
+            pack_fail(p, "holds a time that cannot be");
+            step = 0;
+        }
+        *ns = p->last_ns + step;
+    } else if (p->reading) {
+        *ns = v == 1 ? CLOCK_NEVER : 0;
+    }
+    if (v >= 2)
+        p->last_ns = *ns;
+}
+
+void pack_text(struct pack *p, char *text, size_t size)
+{
+    uint64_t len = p->reading ? 0 : strlen(text);
+
+    pack_number(p, &len, size - 1);
+    for (uint64_t i = 0; i < len; i++) {
+        if (p->reading)
+            text[i] = (char)get(p);
+        else
+            put(p, (unsigned char)text[i]);
+    }
+    if (p->reading)
+        text[p->why ? 0 : len] = '\0';
+}
