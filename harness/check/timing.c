@@ -189,8 +189,7 @@ static void check_early(struct timing *t, uint32_t index)
     int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
 
     // Without an earlier short line it may be what waited at the start.
-    if (is_full(l, line) || !has_news(l, index) ||
-        t->short_since[index] == NO_LINE)
+    if (is_full(l, line) || !has_news(l, index) || t->short_since[index] == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;
     if (!holds_token_announced_before(l, line, latest_ns) &&
