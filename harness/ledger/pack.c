@@ -150,7 +150,8 @@ void pack_signed(struct pack *p, int64_t *value)
 {
     uint64_t folded = fold(*value);
 
-    pack_number(p, &folded, UINT64_MAX);
+    // Far from the ends, so that sums of a damaged history do not overflow.
+    pack_number(p, &folded, UINT64_MAX / 4);
     *value = unfold(folded);
 }
 

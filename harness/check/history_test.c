@@ -1,0 +1,183 @@
+// What a history says is what the ledger said; and no damage to the file makes
+// the reader do more than refuse it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "check/story.h"
+#include "ledger/history.h"
+#include "plan/rng.h"
+
+static char path[64]; // of a file in memory: thousands are written
+
+static int make_path(void **state)
+{
+    int fd = memfd_create("history", MFD_CLOEXEC);
+
+    *state = (void *)(intptr_t)fd;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return fd < 0 ? -1 : 0;
+}
+
+static int remove_path(void **state)
+{
+    return close((int)(intptr_t)*state);
+}
+
+// A bit of everything.
+static void tell(struct story *s)
+{
+    story_init(s);
+    uint32_t first = story_txn(s, 50, 5);
+    s->kinds[first] = TOKEN_RECOVERY;
+    s->kinds[first + 1] = TOKEN_SHORT_SECRET;
+    story_line(s, 151, first + 2, 2);
+    story_txn(s, 160, 2);
+    story_last(s)->outcome = TXN_UNKNOWN;
+    story_txn(s, 170, 1);
+    *story_last(s) = (struct txn_record){.outcome = TXN_NOT_SENT};
+    story_fault(s, "kill-collector", 400, 401);
+    story_death(s, 400, true);
+    story_line(s, 600, first + 2, 3);
+    s->deliveries[s->log.delivery_count - 1].flags = DELIVERY_FORGED;
+    story_line(s, 700, 0, 0)->state = LINE_TORN;
+    s->deliveries[s->log.delivery_count++] =
+        (struct delivery){.token = first, .line = 2, .flags = DELIVERY_NAMED};
+    s->samples[s->log.sample_count++] = (struct process_sample){
+        .at_ns = s->processes[0].started_ns, .rss_kb = 9000, .cpu_ms = 7, .wakeups = 3};
+    s->probes[0] = (struct probe_sample){.due_ns = s->processes[0].started_ns, .took_ns = 12345};
+    s->probes[1] = s->probes[0];
+    s->probes[1].took_ns = CLOCK_NEVER;
+    s->ledger.probe_count = 2;
+    s->load.refused = 1;
+    strcpy(s->load.refusal, "no");
+    story_judge(s);
+}
+
+static void store(const struct story *s)
+{
+    struct history_notes notes = {.reconnects = UINT64_MAX};
+    struct err e = {0};
+
+    if (!history_write(path, &s->ledger, &s->load, &notes, &e))
+        fail_msg("%s", e.text);
+}
+
+static void same_verdict(const struct result *a, const struct result *b)
+{
+    assert_int_equal(a->verdict, b->verdict);
+    assert_int_equal(a->reason_count, b->reason_count);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        assert_int_equal(a->findings[id].count, b->findings[id].count);
+        assert_int_equal(a->broken[id], b->broken[id]);
+        assert_memory_equal(&a->values[id], &b->values[id], sizeof a->values[id]);
+        for (size_t i = 0; i < a->findings[id].example_count; i++)
+            assert_string_equal(a->findings[id].examples[i], b->findings[id].examples[i]);
+    }
+}
+
+static void round_trip(void **state)
+{
+    static struct story s;
+    static struct history h;
+    struct result again;
+    struct err e = {0};
+
+    (void)state;
+    tell(&s);
+    store(&s);
+    if (!history_read(&h, path, &s.scenario, &e))
+        fail_msg("%s", e.text);
+    struct check_input input = s.input;
+    input.load = &h.load;
+    assert_true(check_ledger(&again, &h.ledger, &input, &e));
+    same_verdict(&s.result, &again);
+    assert_string_equal(h.load.refusal, "no");
+    result_fini(&again);
+    history_fini(&h);
+    story_fini(&s);
+}
+
+static size_t slurp(unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t got = fread(bytes, 1, size, file);
+    fclose(file);
+    return got;
+}
+
+static void spill(const unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void cut_off_is_refused(void **state)
+{
+    static struct story s;
+    static struct history h;
+    unsigned char bytes[8192];
+
+    (void)state;
+    tell(&s);
+    store(&s);
+    size_t size = slurp(bytes, sizeof bytes);
+    for (size_t cut = 0; cut < size; cut++) {
+        struct err e = {0};
+        spill(bytes, cut);
+        assert_false(history_read(&h, path, &s.scenario, &e));
+        assert_int_not_equal(e.text[0], 0);
+    }
+    story_fini(&s);
+}
+
+// Uncompressed, so that every flipped bit reaches the reader.
+static void damage_is_survived(void **state)
+{
+    static struct story s;
+    static struct history h;
+    unsigned char bytes[8192];
+    struct rng rng;
+
+    (void)state;
+    tell(&s);
+    store(&s);
+    gzFile file = gzopen(path, "rb");
+    int size = gzread(file, bytes, sizeof bytes);
+    gzclose(file);
+    assert_true(size > 0);
+    rng_init(&rng, 1, 1);
+    for (int i = 0; i < 5000; i++) {
+        unsigned char damaged[8192];
+        struct err e = {0};
+        memcpy(damaged, bytes, (size_t)size);
+        damaged[rng_below(&rng, (uint64_t)size)] ^= (unsigned char)(1u << rng_below(&rng, 8));
+        spill(damaged, (size_t)size);
+        if (history_read(&h, path, &s.scenario, &e))
+            history_fini(&h);
+    }
+    story_fini(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(damage_is_survived, make_path, remove_path),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
