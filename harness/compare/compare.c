@@ -29,7 +29,7 @@ static bool is_timing(enum metric_id id)
 
 // Violated by more than promises on time; a broken expectation on a count names
 // no invariant.
-static bool violated_for_good(const struct stored *run)
+bool compare_violated_for_good(const struct stored *run)
 {
     bool timing = false;
 
@@ -48,7 +48,7 @@ static void count_broken(const struct side *s, size_t *used, size_t *violated, s
         if (run->verdict == VERDICT_INCONCLUSIVE)
             continue;
         (*used)++;
-        *violated += violated_for_good(run);
+        *violated += compare_violated_for_good(run);
         for (enum metric_id id = 0; id < METRIC_COUNT; id++)
             broke[id] += run->broken[id];
     }

@@ -50,6 +50,9 @@ struct comparison {
 MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
     double min_effect, struct err *e);
 
+// The run broke more than promises on time, which a stalled machine breaks too.
+bool compare_violated_for_good(const struct stored *run);
+
 const char *change_name(enum change change);
 
 // 4 worse, 2 unknown, else 0.

@@ -1,0 +1,180 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tune/model.h"
+#include "tune/tune.h"
+
+#define HOUR (3600 * NS_PER_S)
+
+static void assert_within(double got, double want, double share)
+{
+    if (fabs(got - want) > share * want)
+        print_error("got %g instead of %g\n", got, want);
+    assert_true(fabs(got - want) <= share * want);
+}
+
+static struct model_result simulate(
+    double rate, int limit, int64_t timeout_ns, int64_t query_ns, double budget, int64_t period_ns)
+{
+    const struct model_phase phase = {.for_ns = NS_PER_S, .rate_per_s = rate};
+    const struct model m = {.phases = &phase,
+        .phase_count = 1,
+        .limit = limit,
+        .timeout_ns = timeout_ns,
+        .query_ns = query_ns,
+        .budget_per_s = budget,
+        .period_ns = period_ns,
+        .seed = 1};
+    struct model_result r;
+    struct err e;
+
+    assert_true(model_run(&r, &m, &e));
+    return r;
+}
+
+// The published example: at 0.38 e-mails a second a batch of ten takes 26 seconds.
+static void published_example(void **state)
+{
+    (void)state;
+    struct model_result r = simulate(0.38, 10, 24 * HOUR, 0, 0, 720 * HOUR);
+    assert_within((double)r.end_ns / NS_PER_S / (double)r.batches, 26.3, 0.01);
+    assert_within(model_tokens_per_batch(&r), 10, 1e-3);
+    // The i-th of ten waits for 10 - i more: 4.5 gaps on average.
+    assert_within(histogram_mean(&r.latency) / NS_PER_S, 4.5 / 0.38, 0.01);
+    model_result_fini(&r);
+}
+
+// Without a limit: the first token, and whatever comes within the timeout.
+static void timeout_alone(void **state)
+{
+    const double rate = 200, timeout_s = 0.1, more = rate * timeout_s;
+
+    (void)state;
+    struct model_result r = simulate(rate, 10000, 100 * NS_PER_MS, 0, 0, HOUR);
+    assert_within(model_tokens_per_batch(&r), 1 + more, 0.01);
+    assert_within(histogram_mean(&r.latency) / NS_PER_S,
+        (timeout_s + more * timeout_s / 2) / (1 + more), 0.01);
+    model_result_fini(&r);
+}
+
+// Both: a batch is the first token and the Poisson number that comes within the
+// timeout, but at most the limit.
+static void limit_and_timeout(void **state)
+{
+    const double more = 200 * 0.05;
+    double expected = 0, chance = exp(-more), below = 0;
+
+    (void)state;
+    for (int k = 0; k < 9; k++) {
+        expected += k * chance;
+        below += chance;
+        chance *= more / (k + 1);
+    }
+    expected += 9 * (1 - below);
+    struct model_result r = simulate(200, 10, 50 * NS_PER_MS, 0, 0, HOUR);
+    assert_within(model_tokens_per_batch(&r), 1 + expected, 0.01);
+    model_result_fini(&r);
+}
+
+// One by one with a fixed time each is the queue M/D/1.
+static void one_by_one_is_a_queue(void **state)
+{
+    const double rate = 80, query_s = 0.01, load = rate * query_s;
+
+    (void)state;
+    struct model_result r = simulate(rate, 1, 0, 10 * NS_PER_MS, 0, 10 * HOUR);
+    assert_within(
+        histogram_mean(&r.latency) / NS_PER_S, query_s + load * query_s / (2 * (1 - load)), 0.02);
+    model_result_fini(&r);
+}
+
+// A budget below the arrivals lets the queue grow; one above it does not.
+static void budgets_hold_back(void **state)
+{
+    (void)state;
+    struct model_result r = simulate(1, 10, NS_PER_S, 0, 0.5, HOUR);
+    assert_true(histogram_percentile(&r.sent, 99) > HOUR / 2);
+    model_result_fini(&r);
+    r = simulate(1, 1, 0, 0, 2, 10 * HOUR);
+    // M/D/1 again: half a second each, but the first leaves at once.
+    assert_within(histogram_mean(&r.sent) / NS_PER_S, 0.25, 0.03);
+    model_result_fini(&r);
+}
+
+// On and off: as many tokens, in bursts that fill batches.
+static void phases_repeat(void **state)
+{
+    const struct model_phase phases[] = {{NS_PER_S, 100}, {9 * NS_PER_S, 0}};
+    struct model m = {.phases = phases,
+        .phase_count = 2,
+        .limit = 10,
+        .timeout_ns = 100 * NS_PER_MS,
+        .period_ns = HOUR,
+        .seed = 1};
+    struct model_result r;
+    struct err e;
+
+    (void)state;
+    assert_true(model_run(&r, &m, &e));
+    assert_within((double)r.tokens, 36000, 0.02);
+    assert_true(model_tokens_per_batch(&r) > 8);
+    model_result_fini(&r);
+    m.phase_count = 1;
+    m.period_ns = 1;
+    assert_false(model_run(&r, &m, &e));
+    m.period_ns = 1000000 * HOUR;
+    assert_false(model_run(&r, &m, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
+static struct tune_pair pair(int limit, double p99, double tokens)
+{
+    struct tune_pair p = {.limit = limit, .timeout_ns = NS_PER_S, .tokens_per_batch = tokens};
+
+    p.values[METRIC_LATENCY_P99] = p99;
+    return p;
+}
+
+static void recommends(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"}, .value = 100};
+    struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(20, 60, 7), pair(50, 200, 9)};
+    struct tune t = {.pairs = pairs, .count = 4};
+
+    (void)state;
+    strcpy(objective.comparison, "<");
+    tune_judge(&t);
+    assert_true(pairs[0].on_front && pairs[1].on_front && !pairs[2].on_front && pairs[3].on_front);
+    assert_ptr_equal(tune_recommend(&t), &pairs[1]);
+    t.objective = &objective;
+    objective.value = 500;
+    tune_judge(&t);
+    assert_ptr_equal(tune_recommend(&t), &pairs[3]);
+    objective.value = 20;
+    tune_judge(&t);
+    assert_ptr_equal(tune_recommend(&t), &pairs[0]);
+    pairs[0].broken = true;
+    tune_judge(&t);
+    assert_null(tune_recommend(&t));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_example),
+        cmocka_unit_test(timeout_alone),
+        cmocka_unit_test(limit_and_timeout),
+        cmocka_unit_test(one_by_one_is_a_queue),
+        cmocka_unit_test(budgets_hold_back),
+        cmocka_unit_test(phases_repeat),
+        cmocka_unit_test(recommends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
