@@ -18,6 +18,8 @@ static const struct command {
         cli_compare, "two results, or two collectors by turns: better, worse or no difference"},
     {"check", "check RESULT...", SCOPE_CHECK, cli_check,
         "judge stored runs again from their histories, without a server"},
+    {"tune", "tune SCENARIO", SCOPE_TUNE, cli_tune,
+        "try batch limits and timeouts, show the trade-off, recommend"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
 };
 

@@ -47,8 +47,10 @@ void tune_judge(struct tune *t)
 // Which of two that are both fit to be recommended is better.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
+    if (t->objective && a->tokens_per_batch >= b->tokens_per_batch)
+        return a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b);
     if (t->objective)
-        return a->tokens_per_batch > b->tokens_per_batch;
+        return false;
     return p99(a) / a->tokens_per_batch < p99(b) / b->tokens_per_batch;
 }
 
@@ -134,6 +136,8 @@ static const char *remark(const struct tune *t, const struct tune_pair *p)
 {
     if (p->broken)
         return "breaks an invariant";
+    if (isnan(p99(p)))
+        return "inconclusive";
     if (p == tune_recommend(t))
         return "* take this";
     return !p->meets ? "misses the objective" : p->on_front ? "*" : "";
