@@ -3,15 +3,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/manual.h"
 #include "os/interrupt.h"
 
-static const struct command {
-    const char *name;
-    const char *usage;
-    enum option_scope scope;
-    int (*run)(const struct options *o);
-    const char *help;
-} commands[] = {
+static const struct command commands[] = {
     {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
     {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
@@ -39,7 +34,8 @@ static void print_help(FILE *out)
         out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\n'mailproof COMMAND --help' shows its options.\n\n"
+    fputs("\n'mailproof COMMAND --help' shows its options, 'mailproof --man' prints the manual\n"
+          "page, 'mailproof --completion bash' a completion.\n\n"
           "Exit codes: 0 all expectations hold, 1 an invariant is broken, 2 inconclusive,\n"
           "3 an objective was missed, 4 regression, 64 usage, 70 internal error, 77 skipped.\n",
         out);
@@ -87,6 +83,14 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "--version") == 0) {
         puts("mailproof " MAILPROOF_VERSION);
+        return EXIT_OK;
+    }
+    if (strcmp(name, "--man") == 0) {
+        manual_print(commands, COMMANDS);
+        return EXIT_OK;
+    }
+    if (strcmp(name, "--completion") == 0 && argc == 3 && strcmp(argv[2], "bash") == 0) {
+        manual_print_completion(commands, COMMANDS);
         return EXIT_OK;
     }
     if (*name)

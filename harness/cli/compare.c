@@ -152,6 +152,7 @@ static bool run_turn(
     struct run_options how = {
         .collector = strcmp(command, "reference") == 0 ? NULL : command,
         .out = out,
+        .postgres = t->options->conninfo,
         .quiet = t->options->quiet,
         .silent = true,
     };

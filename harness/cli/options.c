@@ -240,17 +240,27 @@ void options_fini(struct options *o)
     *o = (struct options){0};
 }
 
+void options_each(enum option_scope scope, void (*tell)(const struct option_text *o))
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (table[i].scope & scope)
+            tell(&(struct option_text){table[i].name, table[i].argument, table[i].help});
+    }
+}
+
+static void print_line(const struct option_text *o)
+{
+    char left[40];
+
+    snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
+        o->argument ? o->argument : "");
+    printf("  %-24s %s\n", left, o->help);
+}
+
 void options_print_help(enum option_scope scope)
 {
     puts("\nOptions:");
-    for (size_t i = 0; i < OPTIONS; i++) {
-        char left[40];
-        if (!(table[i].scope & scope))
-            continue;
-        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument ? " " : "",
-            table[i].argument ? table[i].argument : "");
-        printf("  %-24s %s\n", left, table[i].help);
-    }
+    options_each(scope, print_line);
 }
 
 struct overrides options_overrides(const struct options *o)

@@ -45,6 +45,16 @@ MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
+// What people are told of an option.
+struct option_text {
+    const char *name;
+    const char *argument; // NULL: takes none
+    const char *help;
+};
+
+// Calls `tell` for each option of a subcommand.
+void options_each(enum option_scope scope, void (*tell)(const struct option_text *o));
+
 // The options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 

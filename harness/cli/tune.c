@@ -227,6 +227,7 @@ static bool run_pair(struct tuning *t, size_t i, struct err *e)
     const struct tune_pair *p = &t->pairs[i];
     struct run_options how = {.collector = t->options->collector,
         .out = t->out,
+        .postgres = t->options->conninfo,
         .quiet = t->options->quiet,
         .silent = true};
     struct run_outcome outcome;

@@ -8,6 +8,15 @@ mailproof=$place/usr/bin/mailproof
 [ -x "$place/usr/bin/mailroom-collector" ] || fail "the collector is not installed"
 expect_exit 0 "$mailproof" list
 grep -q '^  steady ' "$place/out" || fail "the installed mailproof has no scenarios"
+grep -q '^.B .-.-min.-effect' "$place/usr/share/man/man1/mailproof.1" || fail "no manual page"
+# shellcheck disable=SC1091
+. "$place/usr/share/bash-completion/completions/mailproof"
+COMP_WORDS=(mailproof compare --cal) COMP_CWORD=2
+_mailproof
+[ "${COMPREPLY[*]}" = --calibrate ] || fail "no completion of options"
+COMP_WORDS=(mailproof r) COMP_CWORD=1
+_mailproof
+[ "${COMPREPLY[*]}" = run ] || fail "no completion of commands"
 cd /
 expect_exit 0 run steady --set load.0.for=1s
 expect_nothing_left

@@ -1,0 +1,103 @@
+#include "cli/manual.h"
+
+#include <stdio.h>
+
+// A minus that can be copied and searched for; nothing that starts a request.
+static void print_roff(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_option(const struct option_text *o)
+{
+    fputs(".TP\n.B \\-\\-", stdout);
+    print_roff(o->name);
+    if (o->argument)
+        printf(" \\fI%s\\fR", o->argument);
+    putchar('\n');
+    print_roff(o->help);
+    putchar('\n');
+}
+
+static void print_exit_codes(void)
+{
+    static const struct {
+        const char *code, *meaning;
+    } codes[] = {
+        {"0", "all expectations hold; no difference, or better"},
+        {"1", "an invariant is broken"},
+        {"2", "inconclusive; too few runs to compare"},
+        {"3", "an objective on speed or time was missed"},
+        {"4", "regression"},
+        {"64", "usage"},
+        {"70", "internal error"},
+        {"77", "skipped: what the scenario needs is not here"},
+        {"128+n", "ended by signal n"},
+    };
+
+    puts(".SH EXIT STATUS");
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        printf(".TP\n.B %s\n%s\n", codes[i].code, codes[i].meaning);
+}
+
+void manual_print(const struct command *commands, size_t count)
+{
+    puts(".TH MAILPROOF 1 \"\" \"mailproof " MAILPROOF_VERSION "\" \"User Commands\"\n"
+         ".SH NAME\n"
+         "mailproof \\- proves that a PostgreSQL\\-backed mail collector loses nothing\n"
+         ".SH SYNOPSIS\n.B mailproof\n.I COMMAND\n.RI [ OPTION ]... \" \" [ SCENARIO ]...\n"
+         ".SH DESCRIPTION\n"
+         "Runs scenarios against a collector as a black box: inserts accounts into a real, durable "
+         "PostgreSQL, breaks things, and gives a verdict with latency percentiles and an exit "
+         "code.\n"
+         ".SH COMMANDS");
+    for (size_t i = 0; i < count; i++) {
+        fputs(".SS ", stdout);
+        print_roff(commands[i].usage);
+        putchar('\n');
+        print_roff(commands[i].help);
+        putchar('\n');
+        options_each(commands[i].scope, print_option);
+    }
+    print_exit_codes();
+}
+
+static void print_word(const struct option_text *o)
+{
+    printf(" --%s", o->name);
+}
+
+void manual_print_completion(const struct command *commands, size_t count)
+{
+    puts("# bash completion for mailproof\n"
+         "_mailproof()\n{\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+         "    case $COMP_CWORD:${COMP_WORDS[1]} in");
+    fputs("    1:*) words='", stdout);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s", i ? " " : "", commands[i].name);
+    puts(" --help --version' ;;");
+    for (size_t i = 0; i < count; i++) {
+        printf("    *:%s) words='", commands[i].name);
+        options_each(commands[i].scope, print_word);
+        puts("' ;;");
+    }
+    puts("    esac\n"
+         "    # Scenarios that come with mailproof are names, all others are files.\n"
+         "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
+         "        words=$(mailproof list 2>/dev/null | sed -n '/^Scenarios/,/^$/s/^  \\([^ ]*\\) "
+         ".*/\\1/p')\n"
+         "    fi\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "}\n"
+         "complete -o default -F _mailproof mailproof");
+}

@@ -1,0 +1,20 @@
+// The manual page and the shell completion, from the tables that drive --help.
+#pragma once
+
+#include <stddef.h>
+
+#include "cli/options.h"
+
+struct command {
+    const char *name;
+    const char *usage;
+    enum option_scope scope;
+    int (*run)(const struct options *o);
+    const char *help;
+};
+
+// mailproof.1, in man's macros.
+void manual_print(const struct command *commands, size_t count);
+
+// A completion for bash.
+void manual_print_completion(const struct command *commands, size_t count);
