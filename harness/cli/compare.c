@@ -151,6 +151,7 @@ static bool run_turn(
     snprintf(out, sizeof out, "%s/%s", t->out, counts ? side->name : "warm-up");
     struct run_options how = {
         .collector = strcmp(command, "reference") == 0 ? NULL : command,
+        .postgres = t->options->conninfo,
         .out = out,
         .postgres = t->options->conninfo,
         .quiet = t->options->quiet,

@@ -8,7 +8,7 @@ const struct verb verbs[] = {
     {"terminate-backend", VERB_TERMINATE_BACKEND, PARAM_TARGET, false, false, false,
         "ends every backend of the target's login role with pg_terminate_backend"},
     {"cancel-query", VERB_CANCEL_QUERY, PARAM_TARGET, false, false, false,
-        "cancels what the target's backends are running with pg_cancel_backend"},
+        "cancels a query that a backend of the target's is running, with pg_cancel_backend"},
     {"stop-server", VERB_STOP_SERVER, LASTS, false, true, false,
         "fast stop; the server is started again when it is over"},
     {"restart-server", VERB_RESTART_SERVER, 0, false, true, false, "fast stop and start at once"},

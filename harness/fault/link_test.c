@@ -1,0 +1,221 @@
+// One connection through the proxy, over socket pairs and on a clock of its own.
+#include "fault/link.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+#define STARTUP "\0\0\0\x09\0\3\0\0\0"
+#define QUERY "Q\0\0\0\6;\0"
+#define SYNC "S\0\0\0\4"
+
+struct fixture {
+    int client, server; // the far ends
+    struct link *link;
+    struct link_weather weather;
+    unsigned char cut_type; // 0: nowhere
+    enum cut_side cut_side;
+    char types[64]; // of the messages seen
+    int64_t now_ns, wake_ns;
+    bool was_cut;
+};
+
+static bool watch(
+    void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side)
+{
+    struct fixture *f = self;
+    size_t len = strlen(f->types);
+
+    (void)sender;
+    f->types[len] = (char)m->type;
+    f->types[len + 1] = '\0';
+    *side = f->cut_side;
+    return f->cut_type && m->type == f->cut_type;
+}
+
+static void open_link(struct fixture *f)
+{
+    int near[2], far[2];
+
+    *f = (struct fixture){.now_ns = NS_PER_S};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, near), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, far), 0);
+    f->client = near[0];
+    f->server = far[0];
+    f->link = link_new(near[1], far[1]);
+    assert_non_null(f->link);
+}
+
+static void close_link(struct fixture *f)
+{
+    link_free(f->link, false);
+    close(f->client);
+    close(f->server);
+}
+
+static bool pump(struct fixture *f)
+{
+    const struct link_watcher watcher = {.message = watch, .self = f};
+
+    f->wake_ns = CLOCK_NEVER;
+    return link_pump(f->link, &f->weather, &watcher, f->now_ns, &f->wake_ns, &f->was_cut);
+}
+
+static void send_all(int fd, const char *bytes, size_t len)
+{
+    assert_int_equal(write(fd, bytes, len), len);
+}
+
+#define SEND(fd, text) send_all(fd, text, sizeof(text) - 1)
+
+static void expect_bytes(int fd, const char *bytes, size_t len)
+{
+    char got[256];
+
+    assert_int_equal(read(fd, got, sizeof got), len);
+    assert_memory_equal(got, bytes, len);
+}
+
+#define EXPECT(fd, text) expect_bytes(fd, text, sizeof(text) - 1)
+
+static void expect_nothing(int fd)
+{
+    char got[8];
+
+    assert_int_equal(read(fd, got, sizeof got), -1);
+}
+
+static void passes_both_ways(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    SEND(f.client, STARTUP QUERY);
+    SEND(f.server, "Z\0\0\0\5I");
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP QUERY);
+    EXPECT(f.client, "Z\0\0\0\5I");
+    assert_string_equal(f.types, "\1QZ");
+    assert_true(f.wake_ns == CLOCK_NEVER);
+    close_link(&f);
+}
+
+static void cuts_before_and_after_a_message(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    for (int side = CUT_BEFORE; side <= CUT_AFTER; side++) {
+        open_link(&f);
+        f.cut_type = 'Q';
+        f.cut_side = (enum cut_side)side;
+        SEND(f.client, STARTUP SYNC QUERY SYNC);
+        assert_false(pump(&f));
+        assert_true(f.was_cut);
+        if (side == CUT_BEFORE)
+            EXPECT(f.server, STARTUP SYNC);
+        else
+            EXPECT(f.server, STARTUP SYNC QUERY);
+        close_link(&f);
+    }
+}
+
+static void waits_for_the_rest_of_the_message_to_cut_after(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    f.cut_type = 'Q';
+    f.cut_side = CUT_AFTER;
+    SEND(f.client, STARTUP "Q\0\0\0\6;");
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP "Q\0\0\0\6;");
+    SEND(f.client, "\0" SYNC);
+    assert_false(pump(&f));
+    assert_true(f.was_cut);
+    EXPECT(f.server, "\0");
+    close_link(&f);
+}
+
+static void holds_one_way_and_says_nothing_of_the_end(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    f.weather.hold[MESSAGE_SERVER] = true;
+    SEND(f.client, STARTUP);
+    SEND(f.server, "Z\0\0\0\5I");
+    shutdown(f.server, SHUT_WR);
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP);
+    expect_nothing(f.client);
+    assert_int_equal(link_withheld(f.link, MESSAGE_SERVER), 6);
+    f.weather.hold[MESSAGE_SERVER] = false;
+    assert_false(pump(&f));
+    assert_false(f.was_cut);
+    EXPECT(f.client, "Z\0\0\0\5I");
+    close_link(&f);
+}
+
+static void delays_in_order(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    f.weather.delay_ns = 30 * NS_PER_MS;
+    SEND(f.client, STARTUP);
+    assert_true(pump(&f));
+    expect_nothing(f.server);
+    assert_true(f.wake_ns == f.now_ns + 30 * NS_PER_MS);
+    // The delay is over before the first bytes are due: these must not overtake.
+    f.weather.delay_ns = 0;
+    SEND(f.client, QUERY);
+    f.now_ns += 10 * NS_PER_MS;
+    assert_true(pump(&f));
+    expect_nothing(f.server);
+    f.now_ns += 20 * NS_PER_MS;
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP QUERY);
+    close_link(&f);
+}
+
+static void throttles(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_link(&f);
+    assert_true(pump(&f));
+    f.weather.rate = 200; // bytes per second
+    SEND(f.client, STARTUP QUERY SYNC);
+    assert_true(pump(&f));
+    expect_nothing(f.server);
+    f.now_ns += 50 * NS_PER_MS;
+    assert_true(pump(&f));
+    EXPECT(f.server, STARTUP "Q");
+    assert_true(f.wake_ns < CLOCK_NEVER);
+    close_link(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_both_ways),
+        cmocka_unit_test(cuts_before_and_after_a_message),
+        cmocka_unit_test(waits_for_the_rest_of_the_message_to_cut_after),
+        cmocka_unit_test(holds_one_way_and_says_nothing_of_the_end),
+        cmocka_unit_test(delays_in_order),
+        cmocka_unit_test(throttles),
+    };
+    return cmocka_run_group_tests_name("harness.link", tests, NULL, NULL);
+}
