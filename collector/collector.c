@@ -78,6 +78,18 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_LOCK:
         ok = connect_on_lock(c, reply.result, e);
         break;
+    case QUEUE_SWITCH:
+        ok = connect_on_switch(c, reply.result, e);
+        break;
+    case QUEUE_RESTAMP:
+        ok = connect_on_restamp(c, reply.result, e);
+        break;
+    case QUEUE_CONFIRM:
+        ok = connect_on_confirm(c, reply.result, e);
+        break;
+    case QUEUE_ORPHANS:
+        fetch_on_orphans(c, reply.result);
+        break;
     case QUEUE_CLAIM:
         ok = connect_on_claim(c, reply.result, e);
         break;
@@ -191,7 +203,7 @@ static bool collector_init(
     *c = (struct collector){.config = config, .signal_fd = signal_fd, .passed_log_ns = CLOCK_NEVER};
     RAND_bytes((unsigned char *)&seed, sizeof seed);
     backoff_init(&c->backoff, seed);
-    queue_init(&c->queue, config->queue_name, config->channel_name, limit);
+    queue_init(&c->queue, config->queue_name, config->channel_name, config_shared(config), limit);
     // 254 characters of up to four bytes twice, the text, the code, and commas.
     buf_init(&c->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     c->state = BACK_OFF;

@@ -44,7 +44,9 @@ static const struct setting settings[] = {
         "how long a token waits for its batch to fill; 0: not at all"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
-    {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor", "how tokens are dequeued: cursor"},
+    {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
+        "how tokens are dequeued: cursor, one collector in commit order; or skip-locked, any "
+        "number"},
     {PREFIX "GRACE", MILLISECONDS, AT(grace_ms), 0, DAY_MS, "500",
         "how long a collector whose session ended may come back before another takes over"},
 };
@@ -175,8 +177,9 @@ static bool check_url(const struct config *c, struct err *e)
 
 static bool check_together(const struct config *c, struct err *e)
 {
-    if (strcmp(c->dequeue, "cursor") != 0)
-        return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: cursor", c->dequeue);
+    if (strcmp(c->dequeue, "cursor") != 0 && !config_shared(c))
+        return err_set(
+            e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: cursor, skip-locked", c->dequeue);
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
         return err_set(e, ERR_USAGE,
             PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; allowed is at least " PREFIX
@@ -197,6 +200,11 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
             return false;
     }
     return check_url(c, e) && check_together(c, e) && load_key(c, e);
+}
+
+bool config_shared(const struct config *c)
+{
+    return strcmp(c->dequeue, "skip-locked") == 0;
 }
 
 void config_fini(struct config *c)

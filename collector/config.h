@@ -30,6 +30,8 @@ struct config {
 // still the caller's duty.
 bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
 
+bool config_shared(const struct config *c); // MAILROOM_DEQUEUE is skip-locked
+
 // Wipes the key and frees the strings; accepts a zeroed struct.
 void config_fini(struct config *c);
 

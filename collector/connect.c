@@ -66,6 +66,49 @@ bool connect_step_stand_by(struct collector *c, struct err *e)
     return queue_send_lock(&c->queue, &c->session, may_take(c), state_deadline_ns(c), e);
 }
 
+// Before the queue is claimed: does its state fit, and is something of the last
+// session still to be confirmed? (With a cursor, the first read shows that.)
+static bool settle_in(struct collector *c, enum queue_lock lock, struct err *e)
+{
+    if (lock == LOCK_UNUSED)
+        return queue_send_switch(&c->queue, &c->session, state_deadline_ns(c), e);
+    if (lock == LOCK_MOVED) {
+        log_line("QUEUE", "the tokens come from another cluster or database; renumbering them");
+        return queue_send_restamp(&c->queue, &c->session, e);
+    }
+    if (c->queue.shared && c->unconfirmed &&
+        !queue_send_advance(&c->queue, &c->session, QUEUE_CONFIRM, &c->written, c->written.n,
+            state_deadline_ns(c), e))
+        return false;
+    return queue_send_claim(&c->queue, &c->session, state_deadline_ns(c), e);
+}
+
+bool connect_on_switch(struct collector *c, const PGresult *result, struct err *e)
+{
+    c->locking = false;
+    c->lock_at_ns = c->now_ns;
+    return session_check(result, e);
+}
+
+bool connect_on_restamp(struct collector *c, const PGresult *result, struct err *e)
+{
+    if (!session_check(result, e))
+        return false;
+    log_line("QUEUE", "renumbered; %s tokens wait", PQgetvalue(result, 0, 0));
+    return settle_in(c, LOCK_TAKEN, e);
+}
+
+bool connect_on_confirm(struct collector *c, const PGresult *result, struct err *e)
+{
+    bool moved;
+
+    if (!queue_decode_advance(&c->queue, result, &moved, e))
+        return false;
+    c->unconfirmed = false;
+    batch_clear(&c->written);
+    return true;
+}
+
 bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
 {
     char before[HOLDER_LEN];
@@ -76,9 +119,9 @@ bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
     c->lock_at_ns = c->now_ns + LOCK_POLL_NS;
     if (!queue_decode_lock(&c->queue, result, &lock, e))
         return false;
-    if (lock == LOCK_TAKEN) {
+    if (lock == LOCK_TAKEN || lock == LOCK_MOVED || lock == LOCK_UNUSED) {
         c->locking = true;
-        return queue_send_claim(&c->queue, &c->session, state_deadline_ns(c), e);
+        return settle_in(c, lock, e);
     }
     if (lock == LOCK_HELD)
         c->free_ns = CLOCK_NEVER;
@@ -108,6 +151,12 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
     c->wanted = c->queue.limit;
     c->examine = c->queue.rows_max;
     c->horizon_ns = 0;
+    c->gone[0] = '\0';
+    c->orphans_at_ns = c->now_ns;
+    if (c->queue.shared) {
+        log_line("QUEUE", "collecting '%s' with others, as %s", c->queue.name, c->queue.claimant);
+        return true;
+    }
     log_line("QUEUE", "collecting '%s' from token %" PRId64 " on, epoch %" PRId64, c->queue.name,
         c->queue.cursor.id, c->queue.epoch);
     return true;

@@ -42,7 +42,7 @@ bool deliver_step_write(struct collector *c, struct err *e)
     struct batch free = c->written;
     c->written = c->next;
     c->next = free;
-    c->ready = false;
+    c->ready = c->claiming = false;
     c->unconfirmed = true;
     for (int i = 0; i < c->written.n; i++)
         window_taken(&c->window, c->written.rows[i].token.id, c->now_ns);
@@ -67,12 +67,15 @@ bool deliver_step_advance(struct collector *c, struct err *e)
     const struct batch *b = c->reason == ADVANCE_WRITTEN ? &c->written : &c->next;
 
     if (c->advanced) {
-        // A batch that saw everything leaves nothing to ask for.
-        c->state = b->all && c->reason != ADVANCE_RECOVERED ? WAIT : FETCH;
+        // A batch that saw everything leaves nothing to ask for; except, where
+        // several share the queue, whether others have claims.
+        bool done = b->all && c->reason != ADVANCE_RECOVERED && !c->queue.shared;
+        c->state = done ? WAIT : FETCH;
         if (c->reason == ADVANCE_WRITTEN) {
             c->unconfirmed = false;
             batch_clear(&c->written);
         } else {
+            c->claiming = false;
             fetch_drop(c);
         }
         return true;
@@ -86,12 +89,13 @@ bool deliver_step_advance(struct collector *c, struct err *e)
     c->advancing = true;
     c->wanted = c->queue.limit;
     c->examine = c->queue.rows_max;
-    if (!queue_send_advance(&c->queue, &c->session, b, c->advance_rows, state_deadline_ns(c), e))
+    if (!queue_send_advance(
+            &c->queue, &c->session, QUEUE_ADVANCE, b, c->advance_rows, state_deadline_ns(c), e))
         return false;
     // More waits behind a batch that did not see everything: ask for it in the
     // same trip. Nothing of it is written before the move is confirmed.
     if (c->reason == ADVANCE_WRITTEN && !b->all && !c->reading && !c->stopping)
-        return fetch_send(c, e);
+        return c->queue.shared ? fetch_claim(c, c->queue.limit, e) : fetch_send(c, e);
     return true;
 }
 
@@ -101,7 +105,7 @@ bool deliver_on_advance(struct collector *c, const PGresult *result, struct err 
     bool moved;
 
     c->advancing = false;
-    if (!queue_decode_advance(result, &moved, e)) {
+    if (!queue_decode_advance(&c->queue, result, &moved, e)) {
         c->stale_read = c->reading;
         return fetch_retry(c, e);
     }
@@ -112,15 +116,20 @@ bool deliver_on_advance(struct collector *c, const PGresult *result, struct err 
 
     struct passed p;
     c->queue.cursor = batch_end(b, c->advance_rows, &p);
-    c->passed.expired += p.expired;
-    c->passed.consumed += p.consumed;
-    c->passed.status += p.status;
     for (int i = 0; i < c->advance_rows; i++)
         c->dead_letters += b->rows[i].unsendable != NULL;
-    bool something = p.expired + p.consumed + p.status + c->dead_letters > 0;
+    deliver_count_passed(c, &p);
+    return true;
+}
+
+void deliver_count_passed(struct collector *c, const struct passed *p)
+{
+    c->passed.expired += p->expired;
+    c->passed.consumed += p->consumed;
+    c->passed.status += p->status;
+    bool something = p->expired + p->consumed + p->status + c->dead_letters > 0;
     if (something && c->passed_log_ns == CLOCK_NEVER)
         c->passed_log_ns = c->now_ns + TALLY_NS;
-    return true;
 }
 
 void deliver_log_passed(struct collector *c)

@@ -1,6 +1,8 @@
 #include "states.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -8,12 +10,61 @@
 #define HORIZON_MIN_NS (5 * NS_PER_MS) // most writing transactions end in no time
 #define HORIZON_MAX_NS (100 * NS_PER_MS)
 #define HORIZON_LOG_NS (10 * NS_PER_S) // between two lines of the log about it
+#define ORPHANS_NS (100 * NS_PER_MS)   // between two looks at the claims of others
+#define OTHERS_NS (5 * NS_PER_MS)      // until another's claim that was in the way is committed
 #define SLOW_MAX 3        // answers in a row; a network that is always slow is put up with
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
+// Skip-locked. Nothing announces that a collector died, so whoever reads looks
+// now and then whether claims have lost their collector.
+static bool send_housekeeping(struct collector *c, struct err *e)
+{
+    bool due = c->gone[0] && c->now_ns - c->gone_ns >= c->config->grace_ms * NS_PER_MS;
+
+    if (c->unclaim && !queue_send_unclaim(&c->queue, &c->session, state_deadline_ns(c), e))
+        return false;
+    c->unclaim = false;
+    if (c->now_ns < c->orphans_at_ns)
+        return true;
+    c->orphans_at_ns = c->now_ns + ORPHANS_NS;
+    return queue_send_orphans(&c->session, due ? c->gone : "{}", state_deadline_ns(c), e);
+}
+
+void fetch_on_orphans(struct collector *c, const PGresult *result)
+{
+    struct err e;
+
+    err_clear(&e);
+    if (!session_check(result, &e)) {
+        log_line("PG", "claims of others cannot be looked at: %s", e.text);
+        return;
+    }
+    const char *freed = PQgetvalue(result, 0, 0);
+    const char *gone = PQgetvalue(result, 0, 1);
+    if (strcmp(freed, "0") != 0)
+        log_line("QUEUE", "freed %s tokens that a dead collector had claimed", freed);
+    if (strcmp(gone, c->gone) == 0 || strlen(gone) >= sizeof c->gone)
+        return;
+    snprintf(c->gone, sizeof c->gone, "%s", strcmp(gone, "{}") == 0 ? "" : gone);
+    c->gone_ns = c->now_ns;
+}
+
+bool fetch_claim(struct collector *c, int fewest, struct err *e)
+{
+    fetch_drop(c);
+    c->claiming = c->reading = true;
+    c->asked_ns = c->now_ns;
+    return queue_send_take(
+        &c->queue, &c->session, c->queue.limit, c->queue.rows_max, fewest, state_deadline_ns(c), e);
+}
+
 bool fetch_send(struct collector *c, struct err *e)
 {
+    if (c->queue.shared && !send_housekeeping(c, e))
+        return false;
     c->reading = true;
+    c->claiming = false;
+    c->asked_ns = c->now_ns;
     window_reading(&c->window, c->now_ns);
     return queue_send_read(&c->queue, &c->session, c->wanted, c->examine, state_deadline_ns(c), e);
 }
@@ -32,18 +83,21 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 {
     bool stale = c->stale_read;
 
+    int wanted = c->claiming ? c->queue.limit : c->wanted;
+    int examine = c->claiming ? c->queue.rows_max : c->examine;
+
     c->reading = c->stale_read = false;
-    if (!queue_decode_read(&c->queue, result, c->wanted, c->examine, &c->next, e)) {
+    if (!queue_decode_read(&c->queue, result, wanted, examine, &c->next, e)) {
         batch_clear(&c->next);
         return fetch_retry(c, e);
     }
     if (stale) {
-        batch_clear(&c->next);
+        fetch_drop(c);
         return true;
     }
     // The answer tells how things stood when it was asked for, at the earliest:
     // if it was held up, the queue may have become somebody else's meanwhile.
-    c->ready_ns = c->window.reading_ns;
+    c->ready_ns = c->asked_ns;
     if (c->now_ns - c->ready_ns <= state_stale_ns(c)) {
         c->slow = 0;
     } else if (c->slow++ < SLOW_MAX) {
@@ -58,13 +112,14 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 
 void fetch_drop(struct collector *c)
 {
-    c->ready = false;
+    c->unclaim = c->unclaim || (c->claiming && c->next.n > 0);
+    c->ready = c->claiming = false;
     batch_clear(&c->next);
 }
 
 void fetch_forget(struct collector *c)
 {
-    c->reading = c->stale_read = c->ready = false;
+    c->reading = c->stale_read = c->ready = c->claiming = c->unclaim = false;
     batch_clear(&c->next);
 }
 
@@ -123,6 +178,35 @@ void fetch_on_horizon(struct collector *c, const PGresult *result)
             (c->now_ns - c->horizon_since_ns) / NS_PER_S, holder);
 }
 
+// A claim was answered: its tokens are ours, what stood before them is passed.
+static bool consider_claim(struct collector *c, struct err *e)
+{
+    struct batch *b = &c->next;
+    bool passed = b->examined > b->n;
+
+    deliver_count_passed(c, &b->passed);
+    b->passed = (struct passed){0};
+    if (b->sendable > 0)
+        return deliver_begin_line(c, e);
+    if (b->n > 0) {
+        deliver_start_advance(c, ADVANCE_PASSED, b->n);
+        return true;
+    }
+    // Others were quicker. Their claims are not committed yet, or are now.
+    fetch_drop(c);
+    if (passed)
+        return fetch_send(c, e);
+    c->retry_ns = c->now_ns + OTHERS_NS;
+    state_wake_at(c, c->retry_ns);
+    return true;
+}
+
+// What was read is to be sent. Cursor: it is ours. Skip-locked: we only looked.
+static bool send_batch(struct collector *c, int fewest, struct err *e)
+{
+    return c->queue.shared ? fetch_claim(c, fewest, e) : deliver_begin_line(c, e);
+}
+
 // A batch was read: is it sent, passed, or left for later?
 static bool consider(struct collector *c, struct err *e)
 {
@@ -135,6 +219,8 @@ static bool consider(struct collector *c, struct err *e)
         c->at_once = false;
     }
     if (b->sendable == 0) {
+        if (b->examined > 0 && c->queue.shared)
+            return fetch_claim(c, c->queue.limit, e);
         if (b->examined > 0) {
             deliver_start_advance(c, ADVANCE_PASSED, b->n);
             return true;
@@ -144,15 +230,15 @@ static bool consider(struct collector *c, struct err *e)
         return true;
     }
     if (b->sendable >= c->queue.limit)
-        return deliver_begin_line(c, e);
+        return send_batch(c, c->queue.limit, e);
     if (!b->all) {
         if (!look_further(c))
-            return deliver_begin_line(c, e);
+            return send_batch(c, 1, e);
         fetch_drop(c);
         return fetch_send(c, e);
     }
     if (at_once || window_timeout_ns(&c->window) <= c->now_ns)
-        return deliver_begin_line(c, e);
+        return send_batch(c, 1, e);
     fetch_drop(c);
     c->state = WAIT;
     return true;
@@ -179,7 +265,7 @@ bool fetch_step(struct collector *c, struct err *e)
     if (c->ready) {
         if (c->unconfirmed && recover(c))
             return true;
-        return consider(c, e);
+        return c->claiming ? consider_claim(c, e) : consider(c, e);
     }
     if (c->reading)
         return true;
@@ -197,7 +283,7 @@ bool fetch_step_wait(struct collector *c, struct err *e)
 
     if (c->horizon_ns > 0)
         due_ns = clock_min(due_ns, c->horizon_at_ns);
-    if (c->horizon_ns > 0 && c->now_ns >= c->horizon_log_ns) {
+    if (!c->queue.shared && c->horizon_ns > 0 && c->now_ns >= c->horizon_log_ns) {
         c->horizon_log_ns = c->now_ns + HORIZON_LOG_NS;
         if (!queue_send_horizon(&c->session, state_deadline_ns(c), e))
             return false;

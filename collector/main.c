@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "collector.h"
 #include "config.h"
+#include "switch.h"
 
 static int signal_pipe[2];
 
@@ -55,8 +56,11 @@ static void stay_private(void)
 
 static int help(void)
 {
-    printf("mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
-           "It takes no arguments; these environment variables are its settings:\n\n");
+    printf(
+        "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
+        "Without arguments it collects until TERM or INT. With --switch-mode it carries the\n"
+        "queue over to the mode that MAILROOM_DEQUEUE names, while no collector runs, and ends;\n"
+        "75 says that it could not. These environment variables are its settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  70 internal error\n"
@@ -76,7 +80,7 @@ static void warn_of_unknown(void)
         log_line("MAIN", "%.*s is not a setting of mine", (int)len, name);
 }
 
-static int run(void)
+static int run(bool switching)
 {
     struct config config = {0};
     struct err e;
@@ -85,12 +89,17 @@ static int run(void)
     err_clear(&e);
     stay_private();
     warn_of_unknown();
-    if (catch_signals(&e) && config_load(&config, environ, &e)) {
+    bool ok = config_load(&config, environ, &e);
+    if (ok && switching) {
+        ok = switch_mode(&config, &e);
+        code = ok ? 0 : (int)COLLECTOR_UNCONFIRMED;
+    } else if (ok && (ok = catch_signals(&e))) {
         code = (int)collector_run(&config, signal_pipe[0], STDOUT_FILENO);
     } else {
-        log_line("MAIN", "%s", e.text);
         code = (int)collector_exit_of(e.kind);
     }
+    if (!ok)
+        log_line("MAIN", "%s", e.text);
     config_fini(&config);
     return code;
 }
@@ -98,13 +107,16 @@ static int run(void)
 int main(int argc, char **argv)
 {
     if (argc == 1)
-        return run();
+        return run(false);
+    if (argc == 2 && strcmp(argv[1], "--switch-mode") == 0)
+        return run(true);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help();
     if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
         config_markdown(stdout);
         return 0;
     }
-    fprintf(stderr, "mailroom-collector: it takes no arguments but --help or --settings\n");
+    fprintf(stderr,
+        "mailroom-collector: it takes no arguments but --help, --settings or --switch-mode\n");
     return 64;
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/rand.h>
+
+#include "base/clock.h"
 #include "queue_sql.h"
 
 #define PARAMS(...)                                                                                \
@@ -33,9 +36,13 @@ static const char *xid_number(char text[NUMBER_LEN], uint64_t xid)
     return text;
 }
 
-void queue_init(struct queue *q, const char *name, const char *channel, int limit)
+void queue_init(struct queue *q, const char *name, const char *channel, bool shared, int limit)
 {
-    *q = (struct queue){.name = name, .channel = channel, .limit = limit};
+    int64_t claimant = 0;
+
+    *q = (struct queue){.name = name, .channel = channel, .shared = shared, .limit = limit};
+    RAND_bytes((unsigned char *)&claimant, sizeof claimant);
+    snprintf(q->claimant, sizeof q->claimant, "%" PRId64, claimant & INT64_MAX);
     q->rows_max = limit > 250 ? 4 * limit : 1000;
     holder_self(q->self);
 }
@@ -86,6 +93,18 @@ static bool send_listen(
     return session_query(s, QUEUE_LISTEN, sql, (struct session_params){0}, deadline_ns, e);
 }
 
+static bool send_prepare(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    const char *read = q->shared ? queue_sql_skip_read : queue_sql_read;
+    const char *advance = q->shared ? queue_sql_skip_advance : queue_sql_advance;
+
+    return session_prepare(s, QUEUE_PREPARE, "read", read, deadline_ns, e) &&
+           session_prepare(s, QUEUE_PREPARE, "advance", advance, deadline_ns, e) &&
+           (!q->shared ||
+               session_prepare(s, QUEUE_PREPARE, "claim", queue_sql_skip_claim, deadline_ns, e));
+}
+
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
     const struct session_params none = {0};
@@ -94,9 +113,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     if (!session_query(s, QUEUE_SETTINGS, queue_sql_settings, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SELF, queue_sql_self, none, deadline_ns, e) ||
-        !send_listen(q, s, deadline_ns, e) ||
-        !session_prepare(s, QUEUE_PREPARE, "read", queue_sql_read, deadline_ns, e) ||
-        !session_prepare(s, QUEUE_PREPARE, "advance", queue_sql_advance, deadline_ns, e))
+        !send_listen(q, s, deadline_ns, e) || !send_prepare(q, s, deadline_ns, e))
         return false;
     if (!q->predecessor_pid[0])
         return true;
@@ -129,6 +146,9 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
 bool queue_send_lock(
     const struct queue *q, struct session *s, bool take, int64_t deadline_ns, struct err *e)
 {
+    if (q->shared)
+        return session_query(
+            s, QUEUE_LOCK, queue_sql_skip_lock, PARAMS(q->name, q->claimant), deadline_ns, e);
     return session_query(s, QUEUE_LOCK, queue_sql_lock,
         PARAMS(q->name, q->self, take ? "true" : "false", q->holder), deadline_ns, e);
 }
@@ -147,11 +167,65 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
     else if (PQgetvalue(r, 0, 1)[0] == 't')
         *lock = LOCK_FREE;
     snprintf(q->holder, sizeof q->holder, "%s", PQgetvalue(r, 0, 2));
+    const char *mode = PQgetvalue(r, 0, 4);
+    bool unused = PQgetvalue(r, 0, 5)[0] == 't';
+    if (strcmp(mode, q->shared ? "skip-locked" : "cursor") != 0) {
+        if (!unused)
+            return err_set(e, ERR_USAGE,
+                "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
+                "and run mailroom-collector --switch-mode",
+                q->shared ? "skip-locked" : "cursor", mode);
+        *lock = LOCK_UNUSED;
+    } else if (*lock == LOCK_TAKEN && PQgetvalue(r, 0, 3)[0] == 't') {
+        *lock = LOCK_MOVED;
+    }
     return true;
+}
+
+bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e)
+{
+    static const char patient[] = "SELECT set_config('statement_timeout', '0', false)";
+    static const char usual[] = "SELECT set_config('statement_timeout', '4s', false)";
+    const struct session_params none = {0};
+
+    return session_query(s, QUEUE_SETTINGS, patient, none, CLOCK_NEVER, e) &&
+           session_query(s, QUEUE_RESTAMP, queue_sql_restamp, PARAMS(q->name), CLOCK_NEVER, e) &&
+           session_query(s, QUEUE_SETTINGS, usual, none, CLOCK_NEVER, e);
+}
+
+bool queue_send_switch(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(s, QUEUE_SWITCH, queue_sql_switch_mode,
+        PARAMS(q->name, q->shared ? "skip-locked" : "cursor"), deadline_ns, e);
+}
+
+bool queue_send_take(const struct queue *q, struct session *s, int wanted, int examine, int fewest,
+    int64_t deadline_ns, struct err *e)
+{
+    char want[NUMBER_LEN], most[NUMBER_LEN], least[NUMBER_LEN];
+
+    return session_execute(s, QUEUE_READ, "claim",
+        PARAMS(q->claimant, number(want, wanted), number(most, examine), number(least, fewest)),
+        true, deadline_ns, e);
+}
+
+bool queue_send_unclaim(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(
+        s, QUEUE_UNCLAIM, queue_sql_skip_release, PARAMS(q->claimant), deadline_ns, e);
+}
+
+bool queue_send_orphans(struct session *s, const char *gone, int64_t deadline_ns, struct err *e)
+{
+    return session_query(s, QUEUE_ORPHANS, queue_sql_skip_orphans, PARAMS(gone), deadline_ns, e);
 }
 
 bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
+    if (q->shared)
+        return session_query(
+            s, QUEUE_CLAIM, queue_sql_skip_release, PARAMS(q->claimant), deadline_ns, e);
     return session_query(
         s, QUEUE_CLAIM, queue_sql_claim, PARAMS(q->name, q->self, q->holder), deadline_ns, e);
 }
@@ -160,6 +234,8 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
 {
     if (!session_check(r, e))
         return false;
+    if (q->shared)
+        return true;
     if (PQntuples(r) != 1)
         return err_set(e, ERR_CONNECTION, "another session had the queue in between");
     q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
@@ -173,8 +249,9 @@ void queue_send_release(const struct queue *q, struct session *s, int64_t deadli
     struct err ignored; // others then wait for the grace
 
     err_clear(&ignored);
-    if (session_query(
-            s, QUEUE_RELEASE, queue_sql_release, PARAMS(q->name, q->self), deadline_ns, &ignored))
+    if (q->shared ? queue_send_unclaim(q, s, deadline_ns, &ignored)
+                  : session_query(s, QUEUE_RELEASE, queue_sql_release, PARAMS(q->name, q->self),
+                        deadline_ns, &ignored))
         return;
 }
 
@@ -185,7 +262,8 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
 
     assert(wanted <= q->rows_max);
     return session_execute(s, QUEUE_READ, "read",
-        PARAMS(q->name, number(want, wanted), number(most, examine)), true, deadline_ns, e);
+        PARAMS(q->shared ? q->claimant : q->name, number(want, wanted), number(most, examine)),
+        true, deadline_ns, e);
 }
 
 // The columns of read.sql, in binary.
@@ -310,20 +388,25 @@ struct position batch_end(const struct batch *b, int n, struct passed *passed)
 
 // One array literal for each column of the dead letters.
 struct dead_letters {
+    struct buf ids; // of all rows, dead or not; only skip-locked needs them
     struct buf tokens, accounts, actions, reasons;
 };
 
-static bool collect_dead(struct dead_letters *d, const struct batch *b, int n)
+static bool collect_dead(
+    const struct queue *q, struct dead_letters *d, const struct batch *b, int n)
 {
-    struct buf *all[] = {&d->tokens, &d->accounts, &d->actions, &d->reasons};
+    struct buf *all[] = {&d->tokens, &d->accounts, &d->actions, &d->reasons, &d->ids};
+    const size_t columns = sizeof all / sizeof *all;
     const char *comma = "";
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < columns; i++) {
         buf_init(all[i], SIZE_MAX);
         buf_append_char(all[i], '{');
     }
     for (int i = 0; i < n; i++) {
         const struct row *row = &b->rows[i];
+        if (q->shared)
+            buf_printf(&d->ids, "%s%" PRId64, i > 0 ? "," : "", row->token.id);
         if (!row->unsendable)
             continue;
         buf_printf(&d->tokens, "%s%" PRId64, comma, row->token.id);
@@ -334,43 +417,56 @@ static bool collect_dead(struct dead_letters *d, const struct batch *b, int n)
         comma = ",";
     }
     bool ok = true;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < columns; i++)
         ok = buf_append(all[i], "}", 2) && !all[i]->failed && ok;
     return ok;
 }
 
 static void free_dead(struct dead_letters *d)
 {
+    buf_fini(&d->ids);
     buf_fini(&d->tokens);
     buf_fini(&d->accounts);
     buf_fini(&d->actions);
     buf_fini(&d->reasons);
 }
 
-bool queue_send_advance(const struct queue *q, struct session *s, const struct batch *b, int n,
-    int64_t deadline_ns, struct err *e)
+static bool send_cursor(const struct queue *q, struct session *s, int tag, struct position to,
+    const struct dead_letters *d, int64_t deadline_ns, struct err *e)
 {
-    struct passed passed;
-    struct position to = batch_end(b, n, &passed);
     char epoch[NUMBER_LEN], old_xid[NUMBER_LEN], old_id[NUMBER_LEN], xid[NUMBER_LEN],
         id[NUMBER_LEN];
-    struct dead_letters d = {0};
-    bool ok = collect_dead(&d, b, n) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    ok = ok && session_execute(s, QUEUE_ADVANCE, "advance",
-                   PARAMS(q->name, number(epoch, q->epoch), xid_number(old_xid, q->cursor.xid),
-                       number(old_id, q->cursor.id), xid_number(xid, to.xid), number(id, to.id),
-                       d.tokens.data, d.accounts.data, d.actions.data, d.reasons.data),
-                   false, deadline_ns, e);
+    return session_execute(s, tag, "advance",
+        PARAMS(q->name, number(epoch, q->epoch), xid_number(old_xid, q->cursor.xid),
+            number(old_id, q->cursor.id), xid_number(xid, to.xid), number(id, to.id),
+            d->tokens.data, d->accounts.data, d->actions.data, d->reasons.data),
+        false, deadline_ns, e);
+}
+
+bool queue_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,
+    int n, int64_t deadline_ns, struct err *e)
+{
+    struct passed passed;
+    struct dead_letters d = {0};
+    bool ok = collect_dead(q, &d, b, n) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
+
+    if (ok && q->shared)
+        ok = session_execute(s, tag, "advance",
+            PARAMS(q->claimant, d.ids.data, d.tokens.data, d.accounts.data, d.actions.data,
+                d.reasons.data),
+            false, deadline_ns, e);
+    else if (ok)
+        ok = send_cursor(q, s, tag, batch_end(b, n, &passed), &d, deadline_ns, e);
     free_dead(&d);
     return ok;
 }
 
-bool queue_decode_advance(const PGresult *r, bool *moved, struct err *e)
+bool queue_decode_advance(const struct queue *q, const PGresult *r, bool *moved, struct err *e)
 {
     if (!session_check(r, e))
         return false;
-    *moved = strcmp(PQgetvalue(r, 0, 0), "1") == 0;
+    *moved = q->shared || strcmp(PQgetvalue(r, 0, 0), "1") == 0;
     return true;
 }
 

@@ -31,6 +31,11 @@ enum queue_request {
     QUEUE_CHECK,
     QUEUE_HORIZON,
     QUEUE_RELEASE,
+    QUEUE_RESTAMP,
+    QUEUE_SWITCH,
+    QUEUE_CONFIRM, // skip-locked: an advance for the session before
+    QUEUE_UNCLAIM, // skip-locked: gives claims back
+    QUEUE_ORPHANS, // skip-locked: looks for claims of the dead
 };
 
 struct position {
@@ -70,6 +75,8 @@ struct batch {
 struct queue {
     const char *name;    // jobs.job_type, borrowed
     const char *channel; // borrowed
+    bool shared;         // skip-locked: any number of collectors
+    char claimant[24];   // our number, by which claims and a lock are ours
     int limit;
     int rows_max;
     char self[HOLDER_LEN];   // the name of this process
@@ -82,7 +89,7 @@ struct queue {
     char predecessor_since[40];
 };
 
-void queue_init(struct queue *q, const char *name, const char *channel, int limit);
+void queue_init(struct queue *q, const char *name, const char *channel, bool shared, int limit);
 
 bool batch_init(struct batch *b, const struct queue *q, struct err *e) MUST_USE;
 void batch_fini(struct batch *b);
@@ -100,9 +107,12 @@ bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 // Remembers our backend, to end it should it outlive its session.
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
-// Takes the lock of the queue if it is free and nobody, we or, if `take` says
+// Cursor: takes the lock of the queue if it is free and nobody, we or, if `take` says
 // so, the holder as last seen has claimed it last.
-enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN };
+// LOCK_MOVED: taken, but the tokens' transaction numbers are from elsewhere.
+// LOCK_UNUSED: the mode is another, but nobody has worked with it yet.
+// Skip-locked: takes a lock of its own and shares that of the queue.
+enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_MOVED, LOCK_UNUSED };
 bool queue_send_lock(const struct queue *q, struct session *s, bool take, int64_t deadline_ns,
     struct err *e) MUST_USE;
 // LOCK_FREE: it was left to the holder, which may have changed.
@@ -122,10 +132,11 @@ bool queue_decode_read(const struct queue *q, PGresult *r, int wanted, int exami
 
 // Moves the cursor to the batch_end of n rows; the unsendable ones among them
 // become dead letters.
-bool queue_send_advance(const struct queue *q, struct session *s, const struct batch *b, int n,
-    int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,
+    int n, int64_t deadline_ns, struct err *e) MUST_USE;
 // *moved tells whether the cursor was where we left it.
-bool queue_decode_advance(const PGresult *r, bool *moved, struct err *e) MUST_USE;
+bool queue_decode_advance(
+    const struct queue *q, const PGresult *r, bool *moved, struct err *e) MUST_USE;
 
 // The position behind the first n rows; when these are all, behind everything
 // that was examined. *passed: whose turn came up to there.
@@ -135,6 +146,22 @@ struct position batch_end(const struct batch *b, int n, struct passed *passed);
 // in `written`: the same id and the same secret, for ids may be used again.
 // *matched counts the tokens found. 0: none of them.
 int batch_find_written(const struct batch *b, const struct batch *written, int *matched);
+
+// Gives new numbers to what waits in a restored dump, without a deadline.
+bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e) MUST_USE;
+// Carries the queue over to our mode.
+bool queue_send_switch(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+
+// Skip-locked only. Claims the next `wanted` tokens if at least `fewest` wait;
+// the answer is a read's.
+bool queue_send_take(const struct queue *q, struct session *s, int wanted, int examine, int fewest,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_send_unclaim(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+// Frees the claims of `gone`, an array as text, and asks who is gone now.
+bool queue_send_orphans(
+    struct session *s, const char *gone, int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Gives the queue up in good order; nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);

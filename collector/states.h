@@ -66,13 +66,21 @@ struct collector {
     // FETCH
     struct batch next;
     int64_t ready_ns; // when `next` was true; a line begun long after it might be another's
+    int64_t asked_ns; // when the last read was sent
     int slow;         // answers in a row that took too long to be relied upon
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
     bool ready;       // an answer is in `next`
     bool reading;     // an answer is awaited
     bool stale_read;  // and will be dropped
+    bool claiming;    // the answer awaited, or in `next`, is a claim's
+    bool unclaim;     // claims are to be given back before the next read
     bool at_once;     // what waits after a connect is not held back
+
+    // Skip-locked: who was seen to be gone, and since when.
+    char gone[400];
+    int64_t gone_ns;
+    int64_t orphans_at_ns;
 
     // ADVANCE
     bool unconfirmed;     // across sessions, so that nothing is written twice:
@@ -116,6 +124,9 @@ bool connect_step(struct collector *c, struct err *e) MUST_USE;
 bool connect_step_listen(struct collector *c, struct err *e) MUST_USE;
 bool connect_step_stand_by(struct collector *c, struct err *e) MUST_USE;
 bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool connect_on_confirm(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool connect_on_restamp(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool connect_on_switch(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 void connect_lose(struct collector *c, const struct err *e); // closes and backs off
 void connect_back_off(struct collector *c);
@@ -127,6 +138,8 @@ bool fetch_step(struct collector *c, struct err *e) MUST_USE;
 bool fetch_send(struct collector *c, struct err *e) MUST_USE;
 void fetch_on_horizon(struct collector *c, const PGresult *result);
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
+void fetch_on_orphans(struct collector *c, const PGresult *result);
+bool fetch_claim(struct collector *c, int fewest, struct err *e) MUST_USE;
 bool fetch_retry(struct collector *c, struct err *e) MUST_USE; // was it a matter for a second try?
 void fetch_drop(struct collector *c);                          // the batch that is ready
 void fetch_forget(struct collector *c);                        // that, and an answer to come
@@ -137,4 +150,5 @@ bool deliver_step_write(struct collector *c, struct err *e) MUST_USE;
 void deliver_start_advance(struct collector *c, enum advance_reason reason, int rows);
 bool deliver_step_advance(struct collector *c, struct err *e) MUST_USE;
 bool deliver_on_advance(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+void deliver_count_passed(struct collector *c, const struct passed *p);
 void deliver_log_passed(struct collector *c);

@@ -22,4 +22,8 @@ SELECT CASE
         THEN '000010_queue_holder.up.sql'
     WHEN to_regproc('mailroom_horizon_holder') IS NULL
         THEN '000011_horizon_holder.up.sql'
+    WHEN to_regproc('mailroom_restamp') IS NULL
+        THEN '000012_home_cluster.up.sql'
+    WHEN to_regproc('mailroom_switch_mode') IS NULL
+        THEN '000013_skip_locked.up.sql'
 END AS missing

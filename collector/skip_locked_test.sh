@@ -1,0 +1,180 @@
+#!/bin/sh
+# Several collectors share a queue, whatever becomes of them; and a used queue
+# changes its mode only when it is told to, and loses nothing.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+main()
+{
+    start_server
+    migrate
+    export MAILROOM_DEQUEUE=skip-locked MAILROOM_GRACE=200
+    two_share_the_work
+    what_the_dead_claimed_is_freed
+    what_cannot_be_sent_is_passed
+    nothing_is_open_while_the_reader_is_stopped
+    a_lost_session_writes_nothing_twice
+    the_mode_changes_only_when_told
+    echo "all promises of skip-locked hold"
+}
+
+# An unused queue takes the mode of its first collector.
+two_share_the_work()
+{
+    run a
+    run b
+    has_logged a "with others"
+    has_logged b "with others"
+    at=1
+    while [ "$at" -lt 2000 ]; do
+        add_accounts "$at" $((at + 19))
+        at=$((at + 20))
+    done
+    drained
+    same "tokens, each once" "2000 2000" "$(tokens a b)"
+    [ -s "$server_dir/a.out" ] && [ -s "$server_dir/b.out" ] || failed "one of two did all the work"
+    same "over the limit" 0 "$(cat "$server_dir/a.out" "$server_dir/b.out" | awk -F, 'NF > 50' | wc -l)"
+    ends a TERM 0
+}
+
+# c claims, cannot write because nobody reads, and is killed.
+what_the_dead_claimed_is_freed()
+{
+    ends b TERM 0
+    mkfifo "$server_dir/stuck"
+    exec 5<>"$server_dir/stuck"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/stuck" 2>"$server_dir/c.log" &
+    pid_c=$!
+    has_logged c "with others"
+    add_accounts 2001 3000
+    until_true "SELECT count(*) > 0 FROM tokens WHERE processed_at IS NULL AND claimed_by IS NOT NULL"
+    until_true "SELECT sum(n) = 0 FROM (SELECT count(*) AS n FROM tokens
+        WHERE processed_at IS NULL AND claimed_by IS NULL AND false) AS nothing"
+    kill -KILL "$pid_c"
+    wait "$pid_c" 2>/dev/null || true
+    dd if="$server_dir/stuck" of="$server_dir/c.out" bs=64k iflag=nonblock 2>/dev/null || true
+    exec 5>&-
+    run d
+    drained
+    has_logged d "that a dead collector had claimed"
+    [ "$(tokens a b c d | cut -d' ' -f2)" = 3000 ] || failed "lost: $(tokens a b c d) of 3000"
+    twice=$(($(tokens a b c d | cut -d' ' -f1) - 3000))
+    [ "$twice" -le 10 ] || failed "$twice tokens twice after one death"
+    ends d TERM 0
+}
+
+what_cannot_be_sent_is_passed()
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'x' || n, 'x' || n FROM generate_series(1, 3000) n;
+         UPDATE tokens SET expires_at = 1 WHERE processed_at IS NULL;
+         INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x00' FROM accounts"
+    add_accounts 3001 3005
+    run e
+    drained
+    same "the others come out" "5 5" "$(tokens e)"
+    same "dead letters" 1 "$(sql "SELECT count(*) FROM dead_letters")"
+    ends e TERM 0
+    has_logged e "passed over: 3000 expired unsent"
+}
+
+nothing_is_open_while_the_reader_is_stopped()
+{
+    exec 5<>"$server_dir/stuck"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/stuck" 2>"$server_dir/f.log" &
+    pid_f=$!
+    has_logged f "with others"
+    add_accounts 3006 4000
+    until_true "SELECT count(*) > 0 FROM tokens WHERE processed_at IS NULL AND claimed_by IS NOT NULL"
+    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'
+        AND (backend_xmin IS NOT NULL OR state <> 'idle')"
+    run g
+    until_true "SELECT count(*) <= 10 FROM tokens WHERE processed_at IS NULL"
+    kill -TERM "$pid_f"
+    wait "$pid_f" || [ $? = 75 ] || failed "a stopped reader and TERM"
+    dd if="$server_dir/stuck" of="$server_dir/f.out" bs=64k iflag=nonblock 2>/dev/null || true
+    exec 5>&-
+    drained
+    [ "$(tokens f g | cut -d' ' -f2)" = 995 ] || failed "lost: $(tokens f g) of 995"
+    ends g TERM 0
+}
+
+a_lost_session_writes_nothing_twice()
+{
+    run h
+    has_logged h "with others"
+    at=4001
+    while [ "$at" -lt 5000 ]; do
+        add_accounts "$at" $((at + 9))
+        sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE usename = 'collector'" >/dev/null
+        at=$((at + 10))
+    done
+    drained
+    same "tokens, each once" "1000 1000" "$(tokens h)"
+    ends h TERM 0
+}
+
+the_mode_changes_only_when_told()
+{
+    MAILROOM_DEQUEUE=cursor run i
+    ends i none 78
+    has_logged i "run mailroom-collector --switch-mode"
+    add_accounts 5001 5005
+    run j
+    has_logged j "with others"
+    MAILROOM_DEQUEUE=cursor run k --switch-mode
+    ends k none 75
+    has_logged k "a collector is running"
+    drained
+    ends j TERM 0
+    same "before the switch" "5 5" "$(tokens j)"
+
+    # A transaction that has its number and is yet to insert lies in the way.
+    mkfifo "$server_dir/early"
+    psql -qAtX <"$server_dir/early" >/dev/null &
+    exec 6>"$server_dir/early"
+    echo "BEGIN; SELECT pg_current_xact_id();" >&6
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
+    add_accounts 5006 5010
+    MAILROOM_DEQUEUE=cursor run l --switch-mode
+    ends l none 0
+    has_logged l "5 tokens wait"
+    echo "INSERT INTO accounts (email, login) VALUES ('early', 'early'); COMMIT;" >&6
+    exec 6>&-
+    MAILROOM_DEQUEUE=cursor run m
+    has_logged m collecting
+    until_true "SELECT count(*) = 1 FROM accounts WHERE email = 'early'"
+    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    ends m TERM 0
+    same "after the switch to the cursor" "6 6" "$(tokens m)"
+
+    add_accounts 5011 5015
+    run n --switch-mode
+    ends n none 0
+    run o
+    add_accounts 5016 5020
+    drained
+    ends o TERM 0
+    same "after the switch back" "10 10" "$(tokens o)"
+}
+
+drained()
+{
+    until_true "SELECT count(*) = 0 FROM tokens WHERE processed_at IS NULL"
+}
+
+tokens() # names: all, distinct
+{
+    for name in "$@"; do
+        # Only lines with their end: a torn one was never delivered.
+        sed -e '$!b' "$server_dir/$name.out" | while IFS= read -r line; do printf '%s\n' "$line"; done
+    done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
+        END { print all + 0, distinct + 0 }'
+}
+
+main

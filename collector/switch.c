@@ -1,0 +1,40 @@
+#include "switch.h"
+
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/log.h"
+#include "queue_sql.h"
+#include "session.h"
+
+static bool ask(PGconn *conn, const struct config *config, struct err *e)
+{
+    const char *values[] = {config->queue_name, config->dequeue};
+    PGresult *result = PQexecParams(conn, queue_sql_switch_mode, 2, NULL, values, NULL, NULL, 0);
+    bool ok = session_check(result, e);
+
+    if (ok && PQgetisnull(result, 0, 0))
+        log_line(
+            "QUEUE", "'%s' is dequeued with '%s' already", config->queue_name, config->dequeue);
+    else if (ok)
+        log_line("QUEUE", "'%s' is dequeued with '%s' from now on; %s tokens wait",
+            config->queue_name, config->dequeue, PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return ok;
+}
+
+bool switch_mode(const struct config *config, struct err *e)
+{
+    PGconn *conn = PQconnectdb(config->database_url);
+    bool ok = PQstatus(conn) == CONNECTION_OK;
+
+    if (ok) {
+        ok = ask(conn, config, e);
+    } else {
+        const char *why = conn ? PQerrorMessage(conn) : "out of memory";
+        err_set(e, ERR_CONNECTION, "cannot connect: %.*s", (int)strcspn(why, "\n"), why);
+    }
+    PQfinish(conn);
+    return ok;
+}

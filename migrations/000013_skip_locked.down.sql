@@ -1,0 +1,16 @@
+-- The cursor takes over what waits, if it was not its own.
+
+BEGIN;
+
+DO $$
+BEGIN
+    PERFORM mailroom_switch_mode(job_type::text, 'cursor') FROM jobs;
+END
+$$;
+
+DROP FUNCTION mailroom_switch_mode(text, text);
+DROP INDEX tokens_waiting_idx;
+ALTER TABLE tokens DROP COLUMN processed_at, DROP COLUMN claimed_by;
+ALTER TABLE jobs DROP COLUMN mode;
+
+COMMIT;
