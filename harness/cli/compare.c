@@ -153,7 +153,6 @@ static bool run_turn(
         .collector = strcmp(command, "reference") == 0 ? NULL : command,
         .postgres = t->options->conninfo,
         .out = out,
-        .postgres = t->options->conninfo,
         .quiet = t->options->quiet,
         .silent = true,
     };
