@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/locate.h"
-#include "everycut.h"
+#include "run/everycut.h"
 #include "os/interrupt.h"
 #include "plan/plan.h"
 #include "report/report.h"

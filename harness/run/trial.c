@@ -1,4 +1,4 @@
-#include "trial.h"
+#include "run/trial.h"
 
 #include <stdio.h>
 #include <string.h>

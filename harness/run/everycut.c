@@ -1,4 +1,4 @@
-#include "everycut.h"
+#include "run/everycut.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "report/folder.h"
-#include "trial.h"
+#include "run/trial.h"
 
 // Trials wait more than they work: for batch timeouts and reconnects.
 #define WORKERS 4

@@ -1,0 +1,96 @@
+// From the end of the load to the end of the collector.
+#include "run/run.h"
+
+#include <stdio.h>
+
+#include "os/interrupt.h"
+#include "postgres/migrate.h"
+
+static const int64_t load_gone_ns = 10 * NS_PER_S;
+static const int64_t collector_end_ns = 5 * NS_PER_S;
+static const int64_t linger_ns = 300 * NS_PER_MS; // for a duplicate to show itself
+
+static bool join_load(struct run *r, struct err *e)
+{
+    bool none = false;
+    int64_t deadline = clock_now_ns() + load_gone_ns;
+
+    pthread_join(r->load_thread, NULL);
+    r->load_started = false;
+    if (!r->load_ok) {
+        *e = r->load_err;
+        return false;
+    }
+    r->ledger.txns = r->load.records;
+    r->ledger.faults = r->faults;
+    r->ledger.fault_count = r->plan.fault_count;
+    // A server that could not be started again has no backends and no answers.
+    if (!r->server.running)
+        return true;
+    // A backend whose client is gone may still commit: only when all have ended
+    // does the database know the outcome of what was in flight.
+    while (!none) {
+        if (!run_count_is(r,
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'", "0",
+                &none, e))
+            return false;
+        if (!none && clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "backends of the load were still there after 10 s");
+        if (!none && !interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS / 10))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return ledger_settle_unknown(&r->ledger, r->hands.admin, e);
+}
+
+static bool must_be_seen(const struct run *r, uint32_t token)
+{
+    enum token_kind kind = r->plan.kinds[token];
+
+    return ledger_committed(&r->ledger, token) && !token_kind_ineligible(kind) &&
+           !token_kind_unsendable(kind);
+}
+
+// Waits until every token that must be delivered was read, or `drain` is over.
+static bool wait_for_deliveries(struct run *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + r->scenario->drain_ns;
+    uint32_t token = 0; // everything before it was seen, or need not be
+    uint64_t tokens = 0;
+    int64_t last_change_ns = clock_now_ns();
+
+    for (;;) {
+        int64_t now = clock_now_ns();
+        while (token < r->plan.token_count &&
+               (!must_be_seen(r, token) || subject_seen(r->subject, token)))
+            token++;
+        if (tokens != subject_tokens(r->subject)) {
+            tokens = subject_tokens(r->subject);
+            last_change_ns = now;
+        }
+        bool complete = token == r->plan.token_count;
+        if ((complete && now - last_change_ns >= linger_ns) || now >= deadline ||
+            subject_gave_up(r->subject, &r->gave_up))
+            break;
+        run_show(r, r->plan.fault_count, "drain");
+        if (!interrupt_sleep_until(now + RUN_TICK_NS))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+bool run_drain(struct run *r, struct err *e)
+{
+    r->ledger.load_end_ns = clock_now_ns();
+    if (r->gave_up.kind != ERR_NONE)
+        atomic_store(&r->load_progress.stop, 1);
+    if (!join_load(r, e) || !wait_for_deliveries(r, e))
+        return false;
+    r->ledger.drain_end_ns = clock_now_ns();
+    sampler_stop(r->sampler);
+    subject_stop(r->subject, collector_end_ns);
+    probe_stop(r->probe);
+    r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
+    if (!r->options->quiet)
+        progress_end();
+    return true;
+}

@@ -1,0 +1,182 @@
+// Everything before the first insert.
+#include "run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/interrupt.h"
+#include "postgres/migrate.h"
+
+static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
+static const int64_t collector_ready_ns = 10 * NS_PER_S;
+
+static bool server_epoch(struct run *r, struct err *e)
+{
+    char epoch[32];
+
+    if (!sql_value(r->hands.admin, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
+            epoch, sizeof epoch, e))
+        return false;
+    r->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
+    return true;
+}
+
+bool run_prepare_server(struct run *r, struct err *e)
+{
+    const struct scenario *s = r->scenario;
+
+    r->server.provider = provider_find(s->postgres.provider);
+    r->server.conninfo = r->options->postgres;
+    if (!fault_possible(r->server.provider, s, e) ||
+        !r->server.provider->open(&r->server, &s->postgres, e) ||
+        !r->server.provider->start(&r->server, e) ||
+        !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
+        return false;
+    r->hands.server = &r->server;
+    r->hands.instances = s->collector.instances;
+    r->hands.admin = migrate_admin(&r->server, e);
+    return r->hands.admin &&
+           durability_prove(&r->server, r->hands.admin, s->postgres.durability,
+               &s->postgres.settings, &r->proof, e) &&
+           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&
+           (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
+}
+
+bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, struct err *e)
+{
+    char count[32];
+
+    if (!fault_admin(&r->hands, e) || !sql_value(r->hands.admin, sql, count, sizeof count, e))
+        return false;
+    *is = strcmp(count, want) == 0;
+    return true;
+}
+
+// Start-up is not what the load measures. A collector that does not come in
+// time is not waited for longer: what it loses then, the verdict will say.
+static bool wait_for_collector(struct run *r, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + collector_ready_ns;
+    bool none = true;
+
+    while (none && clock_now_ns() < deadline && !subject_gave_up(r->subject, NULL)) {
+        if (!interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!run_count_is(r,
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_COLLECTOR "'"
+                " AND state IS NOT NULL",
+                "0", &none, e))
+            return false;
+    }
+    return true;
+}
+
+// Only where the scenario breaks the network does a proxy stand in the way.
+static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
+{
+    if (!fault_needs_proxy(r->scenario))
+        return true;
+    r->hands.proxy = proxy_start(&r->server, e);
+    return r->hands.proxy && ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) ||
+                                 err_set(e, ERR_INTERNAL, "the conninfo is too long"));
+}
+
+bool run_start_collector(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+              through_proxy(r, &conninfo, e) &&
+              command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
+    buf_fini(&conninfo);
+    if (!ok)
+        return false;
+    struct subject_config config = {
+        .command = r->command.argv,
+        .env = (const char *const *)r->command.env,
+        .key = r->command.key,
+        .instances = r->scenario->collector.instances,
+        .restart = r->scenario->collector.restart,
+        .token_count = r->plan.token_count,
+        .log_dir = r->folder.logs,
+    };
+    r->subject = subject_start(&config, e);
+    r->hands.subject = r->subject;
+    return r->subject && wait_for_collector(r, e);
+}
+
+static void *load_thread(void *arg)
+{
+    struct run *r = arg;
+
+    r->load_ok = load_run(&r->load_config, &r->load_progress, &r->load, &r->load_err);
+    atomic_store(&r->load_done, true);
+    return NULL;
+}
+
+static bool start_probe(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
+    r->probe = ok ? probe_start(conninfo.data, e) : NULL;
+    buf_fini(&conninfo);
+    return r->probe;
+}
+
+static size_t collector_pids(void *arg, pid_t *pids, size_t max)
+{
+    struct run *r = arg;
+
+    (void)max; // as many as there are instances at most, which the scenario limits
+    return subject_signal(r->subject, -1, 0, pids);
+}
+
+static bool start_sampler(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
+    if (ok) {
+        r->sampler = sampler_start(&(struct sampler_config){.conninfo = buf_str(&conninfo),
+                                       .collector_role = MIGRATE_COLLECTOR,
+                                       .load_role = MIGRATE_LOAD,
+                                       .collectors = collector_pids,
+                                       .arg = r},
+            e);
+    }
+    buf_fini(&conninfo);
+    return ok && r->sampler;
+}
+
+bool run_start_load(struct run *r, struct err *e)
+{
+    if (!start_sampler(r, e))
+        return false;
+    buf_init(&r->load_conninfo, 4096);
+    if (!start_probe(r, e) || !server_epoch(r, e) ||
+        !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+        return false;
+    int64_t start_ns = clock_now_ns() + lead_ns;
+    r->ledger.start_ns = start_ns;
+    r->load_config = (struct load_config){
+        .conninfo = r->load_conninfo.data,
+        .plan = &r->plan,
+        .scenario = r->scenario,
+        .start_ns = start_ns,
+        .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
+    };
+    r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
+    if (!r->faults)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < r->plan.fault_count; i++) {
+        r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
+        r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
+    }
+    r->load_started = pthread_create(&r->load_thread, NULL, load_thread, r) == 0;
+    return r->load_started || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}

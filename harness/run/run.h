@@ -1,0 +1,71 @@
+// One run on its way, and its steps up to the end of the drain. Internal: only
+// runner.c, which strings the steps together, and the files here include this.
+#pragma once
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "fault/fault.h"
+#include "load/load.h"
+#include "postgres/durability.h"
+#include "postgres/probe.h"
+#include "postgres/sampler.h"
+#include "report/folder.h"
+#include "report/progress.h"
+#include "runner.h"
+#include "subject/command.h"
+
+struct run {
+    const struct scenario *scenario;
+    const struct run_options *options;
+    struct folder folder;
+    struct plan plan;
+    struct server server;
+    struct durability_proof proof;
+    struct command command; // of the collector, with its environment
+    struct subject *subject;
+    struct probe *probe;        // how fast the server answers meanwhile
+    struct fault_context hands; // what faults act on; its admin connection is the run's
+    struct fault_record *faults;
+    struct buf load_conninfo;
+    struct load_config load_config;
+    struct load_progress load_progress;
+    struct load_result load;
+    struct err load_err;
+    bool load_ok;
+    struct sampler *sampler;
+    pthread_t load_thread;
+    bool load_started;
+    atomic_bool load_done;
+    struct ledger ledger;
+    struct check_input input;
+    struct progress progress;
+    struct err gave_up;
+    char cpu_users[200];
+    struct result result;
+};
+
+// How often the loops look around.
+#define RUN_TICK_NS (100 * NS_PER_MS)
+
+// prepare.c: a server that is migrated and proved durable; a collector that is
+// connected; a load whose clock starts in a moment.
+MUST_USE bool run_prepare_server(struct run *r, struct err *e);
+MUST_USE bool run_start_collector(struct run *r, struct err *e);
+MUST_USE bool run_start_load(struct run *r, struct err *e);
+
+// timeline.c: faults at their times, until load and faults are over.
+MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
+
+// drain.c: until nothing that is expected is missing, or the drain is over; then
+// the collector is stopped.
+MUST_USE bool run_drain(struct run *r, struct err *e);
+
+// --- shared by the steps --------------------------------------------------------
+
+// Whether a query's one value is `want`.
+MUST_USE bool run_count_is(
+    struct run *r, const char *sql, const char *want, bool *is, struct err *e);
+
+// The progress line: `begun` faults so far, in the phase `what`.
+void run_show(struct run *r, size_t begun, const char *what);

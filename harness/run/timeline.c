@@ -1,0 +1,97 @@
+// Faults at their times, while the load runs in its own thread.
+#include "run/run.h"
+
+#include <stdio.h>
+
+#include "os/interrupt.h"
+
+// The fault that is to be undone next; faults that last may overlap.
+static struct fault_record *next_end(struct run *r, size_t begun, int64_t *at_ns)
+{
+    struct fault_record *next = NULL;
+
+    *at_ns = CLOCK_NEVER;
+    for (size_t i = 0; i < begun; i++) {
+        int64_t end_ns = r->ledger.start_ns + r->plan.faults[i].end_ns;
+        if (r->faults[i].undone || end_ns >= *at_ns)
+            continue;
+        *at_ns = end_ns;
+        next = &r->faults[i];
+    }
+    return next;
+}
+
+// A phase without inserts has to be lived through as well.
+static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
+{
+    return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
+           !to_end && atomic_load(&r->load_done);
+}
+
+void run_show(struct run *r, size_t begun, const char *what)
+{
+    struct progress *p = &r->progress;
+
+    p->what = what;
+    p->scenario = r->scenario->name;
+    p->at_ns = clock_now_ns() - r->ledger.start_ns;
+    p->whole_ns = r->plan.end_ns;
+    p->committed = atomic_load(&r->load_progress.tokens);
+    p->planned = r->plan.token_count;
+    p->delivered = subject_tokens(r->subject);
+    p->faults = begun;
+    p->faults_planned = r->plan.fault_count;
+    if (!r->options->quiet)
+        progress_show(p);
+}
+
+// A collector that is killed faster than it can reconnect has nothing to be
+// killed: of a repeated fault, those whose time passes while the one before is
+// still at work are left out, so that the plan's end stays where it is.
+static bool leave_out(struct run *r, size_t next)
+{
+    struct fault_record *f = &r->faults[next];
+
+    for (size_t i = next; i-- > 0;) {
+        const struct fault_record *before = &r->faults[i];
+        if (before->spec != f->spec || before->left_out)
+            continue;
+        f->left_out = f->undone = before->ended_ns > f->planned_ns;
+        break;
+    }
+    if (f->left_out)
+        snprintf(f->evidence, sizeof f->evidence, "left out: the one before was still at work");
+    return f->left_out;
+}
+
+bool run_carry_out_plan(struct run *r, struct err *e)
+{
+    size_t begun = 0;
+
+    for (;;) {
+        int64_t begin_ns = begun < r->plan.fault_count ? r->faults[begun].planned_ns : CLOCK_NEVER;
+        int64_t end_ns, now = clock_now_ns();
+        struct fault_record *to_end = next_end(r, begun, &end_ns);
+        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
+            break;
+        if (end_ns <= now && end_ns <= begin_ns) {
+            fault_end(&r->hands, to_end);
+            continue;
+        }
+        if (begin_ns <= now) {
+            if (!leave_out(r, begun))
+                fault_begin(&r->hands, &r->faults[begun]);
+            begun++;
+            continue;
+        }
+        run_show(r, begun, "load");
+        int64_t next_ns = clock_min(begin_ns, end_ns);
+        if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    // Nothing stays broken, whatever ended the loop.
+    int64_t ignored;
+    for (struct fault_record *f; (f = next_end(r, begun, &ignored)) != NULL;)
+        fault_end(&r->hands, f);
+    return true;
+}
