@@ -178,7 +178,8 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
                                    : VERDICT_PASS;
 }
 
-bool check_findings(struct result *r, const struct ledger *l, struct err *e)
+bool check_findings(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
     r->slack_ns = check_slack_ns(l);
     check_tokens(r, l);
@@ -187,7 +188,7 @@ bool check_findings(struct result *r, const struct ledger *l, struct err *e)
     check_recovery(r, l);
     check_vitals(r, l);
     check_end_state(r, l);
-    return check_timing(r, l, e) && check_sequence(r, l, e);
+    return check_timing(r, l, in->reader_stalls, e) && check_sequence(r, l, e);
 }
 
 bool check_ledger(
@@ -207,7 +208,7 @@ bool check_ledger(
         result_fini(r);
         return err_set(e, ERR_INTERNAL, "out of memory for the result");
     }
-    if (!check_findings(r, l, e)) {
+    if (!check_findings(r, l, in, e)) {
         result_fini(r);
         return false;
     }

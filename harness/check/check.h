@@ -70,7 +70,6 @@ void check_tokens(struct result *r, const struct ledger *l);                    
 void check_lines(struct result *r, const struct ledger *l);                            // lines.c
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 void check_recovery(struct result *r, const struct ledger *l);                         // recovery.c
-MUST_USE bool check_timing(struct result *r, const struct ledger *l, struct err *e);   // timing.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
 void check_vitals(struct result *r, const struct ledger *l);                           // vitals.c
 void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c
@@ -80,10 +79,14 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 // was cut, is late through no fault of the generator.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
+// timing.c
+MUST_USE bool check_timing(
+    struct result *r, const struct ledger *l, const struct stalls *reader, struct err *e);
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // All invariants and the counts they rest on, without figures and verdict.
-MUST_USE bool check_findings(struct result *r, const struct ledger *l, struct err *e);
+MUST_USE bool check_findings(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
 // The scenario's slack, or what the probe measured.
 int64_t check_slack_ns(const struct ledger *l);

@@ -225,7 +225,7 @@ static void expect_planted(struct random_story *r, uint64_t seed)
     struct err e = {0};
 
     story_settle(&r->s);
-    if (!check_findings(result, &r->s.ledger, &e))
+    if (!check_findings(result, &r->s.ledger, &r->s.input, &e))
         fail_msg("%s", e.text);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (metrics[id].invariant && result->findings[id].count != r->planted[id])

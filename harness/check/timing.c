@@ -21,8 +21,9 @@ struct span {
 struct timing {
     struct result *r;
     const struct ledger *l;
-    struct span *txns;      // all that were sent, by their first statement
-    struct span *announced; // those that committed, by the COMMIT
+    const struct stalls *reader; // of the loop that stamps the lines; NULL: unknown
+    struct span *txns;           // all that were sent, by their first statement
+    struct span *announced;      // those that committed, by the COMMIT
     size_t txn_count, announced_count;
     int64_t *busy_since;   // per line: since when full lines have followed each other
     uint32_t *short_since; // per line: the same process's last line that left nothing behind
@@ -211,6 +212,12 @@ static bool harness_stalled(const struct timing *t, int64_t from_ns, int64_t unt
             p->due_ns + p->stall_ns > from_ns)
             return true;
     }
+    for (size_t i = 0; t->reader && i < t->reader->count && i < STALLS_KEPT; i++) {
+        const struct stall *s = &t->reader->kept[i];
+        if (s->until_ns - s->from_ns > t->r->slack_ns / 2 && s->from_ns < until_ns &&
+            s->until_ns > from_ns)
+            return true;
+    }
     return false;
 }
 
@@ -259,9 +266,10 @@ static void check_all(struct timing *t)
             stalled, (double)t->r->slack_ns / 2e6);
 }
 
-bool check_timing(struct result *r, const struct ledger *l, struct err *e)
+bool check_timing(
+    struct result *r, const struct ledger *l, const struct stalls *reader, struct err *e)
 {
-    struct timing t = {.r = r, .l = l};
+    struct timing t = {.r = r, .l = l, .reader = reader};
     size_t lines = l->log->line_count + 1, processes = l->log->process_count + 1;
     uint32_t *per_process = calloc(2 * processes, sizeof *per_process);
 
