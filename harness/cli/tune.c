@@ -331,27 +331,30 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
     return ok;
 }
 
-// How far the model is from what was measured, at worst.
+// How far the model is from what was measured: half of the pairs are closer.
 static void tell_model(const struct tuning *t, struct buf *out)
 {
-    double worst_p50 = 0, worst_tokens = 0;
+    double p50[PAIRS_MAX], tokens[PAIRS_MAX];
+    size_t n = 0;
 
     for (size_t i = 0; i < t->tune.count; i++) {
         const struct tune_pair *p = &t->pairs[i];
-        if (isnan(p->model_p50_ms))
-            return;
-        if (isnan(p->values[METRIC_COMMIT_LATENCY_P50]))
+        if (isnan(p->model_p50_ms) || isnan(p->values[METRIC_COMMIT_LATENCY_P50]))
             continue;
-        worst_p50 =
-            fmax(worst_p50, fabs(p->model_p50_ms / p->values[METRIC_COMMIT_LATENCY_P50] - 1));
-        worst_tokens =
-            fmax(worst_tokens, fabs(p->model_tokens_per_batch / p->tokens_per_batch - 1));
+        p50[n] = fabs(p->model_p50_ms / p->values[METRIC_COMMIT_LATENCY_P50] - 1);
+        tokens[n++] = fabs(p->model_tokens_per_batch / p->tokens_per_batch - 1);
     }
+    if (n == 0)
+        return;
+    double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
+    // Sorted now: the last is the largest.
     buf_printf(out,
-        "The model of the batch window is off by at most %.0f%% for the p50 from commit, %.0f%% "
-        "for "
-        "tokens per batch.\n",
-        100 * worst_p50, 100 * worst_tokens);
+        "The model of the batch window, with %.3g ms for a query, is off by %.0f%% for the p50 "
+        "from "
+        "commit (median of pairs; largest %.0f%%), by %.0f%% for tokens per batch (largest "
+        "%.0f%%).\n",
+        (double)t->model.query_ns / NS_PER_MS, 100 * p50_median, 100 * p50[n - 1],
+        100 * tokens_median, 100 * tokens[n - 1]);
 }
 
 static bool write_file(const char *option, const char *path,
