@@ -13,6 +13,7 @@ static const struct fault_verb table[] = {
     {VERB_CRASH_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_KILL_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_PROMOTE_STANDBY, fault_promote_standby, NULL, NEEDS_PROMOTE},
     {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
     {VERB_KILL_COLLECTOR, fault_kill_collector, NULL, NEEDS_NOTHING},
     {VERB_STOP_COLLECTOR, fault_stop_collector, NULL, NEEDS_NOTHING},
@@ -49,6 +50,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
         return false;
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
+           : verb->need == NEEDS_PROMOTE ? p->promote != NULL
            : verb->need == NEEDS_ADDRESS ? p->address != NULL
                                          : true;
 }

@@ -58,7 +58,7 @@ MUST_USE bool fault_possible(
 // --- what the families share (backend.c, server.c, collector.c) ---------------
 
 // What a verb asks of the server's provider.
-enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE, NEEDS_ADDRESS };
+enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE, NEEDS_PROMOTE, NEEDS_ADDRESS };
 
 struct fault_verb {
     enum verb_id id;
@@ -76,6 +76,7 @@ bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct 
 bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_promote_standby(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e);
 
 bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e);

@@ -67,3 +67,18 @@ bool fault_continue_server(struct fault_context *c, struct fault_record *r, stru
     (void)r;
     return c->server->provider->pause(c->server, false, e);
 }
+
+bool fault_promote_standby(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    char timeline[16];
+
+    PQfinish(c->admin);
+    c->admin = NULL;
+    if (!c->server->provider->promote(c->server, e) || !fault_admin(c, e) ||
+        !sql_value(c->admin, "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)", timeline,
+            sizeof timeline, e))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "primary killed, standby takes writes on timeline %s",
+        timeline);
+    return true;
+}

@@ -1,6 +1,6 @@
 // The local provider: a cluster of our own under /var/tmp, reached over a Unix
 // socket in a folder that nobody else may enter. No port is opened.
-#include "postgres/provider.h"
+#include "postgres/local.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +17,9 @@
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"
-#include "postgres/disk.h"
 #include "postgres/sql.h"
 #include "postgres/template.h"
 
-#define PORT "5432"
 #define SETTINGS_MAX 64
 #define PROCESSES_MAX 1024
 
@@ -29,23 +27,10 @@ static const int64_t start_limit_ns = 60 * NS_PER_S;
 static const int64_t start_poll_ns = 10 * NS_PER_MS;
 static const int64_t stop_limit_ns = 30 * NS_PER_S;
 
-struct local {
-    struct workdir dir;
-    struct server_user user;
-    char bindir[PATH_MAX];
-    char data[PATH_MAX];
-    char log[PATH_MAX];
-    const struct settings *settings; // the scenario's
-    struct disk disk;                // mounted only when the storage is to be crashable
-    bool crashable;
-    pid_t postmaster; // 0: not running
-    bool detached;    // outlives the harness (--keep)
-};
-
 static bool socket_fits(const struct local *l, struct err *e)
 {
     const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
-    size_t need = strlen(l->dir.path) + strlen("/.s.PGSQL." PORT) + 1;
+    size_t need = strlen(l->dir.path) + strlen("/.s.PGSQL." LOCAL_PORT) + 1;
 
     if (need <= max)
         return true;
@@ -65,6 +50,8 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
         return err_set(e, ERR_INTERNAL, "out of memory");
     l->dir.lock = -1;
     l->settings = &want->settings;
+    l->port = LOCAL_PORT;
+    l->standby_mode = want->standby;
     l->crashable = want->storage == STORAGE_CRASHABLE;
     s->state = l;
     s->superuser = "mailproof";
@@ -85,20 +72,21 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
 }
 
 // The command line; later settings win, so the scenario's come last.
-static size_t server_argv(
-    const struct local *l, const char *program, char (*texts)[512], const char **argv)
+static size_t server_argv(const struct local *l, const char *program, const char *data,
+    const char *port, char (*texts)[512], const char **argv)
 {
-    static const char port[] = "port=" PORT;
-    static const char *const ours[] = {"listen_addresses=", port, "fsync=on", "full_page_writes=on",
+    static const char *const ours[] = {"listen_addresses=", "fsync=on", "full_page_writes=on",
         "unix_socket_permissions=0700", "max_connections=200", "max_prepared_transactions=10",
         "log_connections=on", "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
     size_t n = 0, t = 0;
 
     argv[n++] = program;
     argv[n++] = "-D";
-    argv[n++] = l->data;
+    argv[n++] = data;
     argv[n++] = "-k";
     argv[n++] = l->dir.path;
+    argv[n++] = "-p";
+    argv[n++] = port;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         argv[n++] = "-c";
         argv[n++] = ours[i];
@@ -113,18 +101,20 @@ static size_t server_argv(
     return n;
 }
 
-static bool spawn_postmaster(struct local *l, struct err *e)
+pid_t local_spawn(const struct local *l, const char *data, const char *port, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char program[PATH_MAX], texts[SETTINGS_MAX][512];
     const char *argv[40 + 2 * SETTINGS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
-        return false;
-    server_argv(l, program, texts, argv);
+        return -1;
+    server_argv(l, program, data, port, texts, argv);
     int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log < 0)
-        return err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
+    if (log < 0) {
+        err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
+        return -1;
+    }
     spec.argv = argv;
     spec.dir = l->dir.path;
     spec.uid = l->user.uid;
@@ -132,11 +122,9 @@ static bool spawn_postmaster(struct local *l, struct err *e)
     spec.out = log;
     spec.err = log;
     spec.death_signal = l->detached ? 0 : SIGQUIT;
-    l->postmaster = process_start(&spec, e);
+    pid_t pid = process_start(&spec, e);
     close(log);
-    if (l->postmaster < 0)
-        l->postmaster = 0;
-    return l->postmaster > 0;
+    return pid;
 }
 
 // The last lines of the server's log: why it did not start.
@@ -163,7 +151,14 @@ static bool local_conninfo(
 {
     const struct local *l = s->state;
 
-    return buf_printf(out, "host=%s port=" PORT " user=%s dbname=%s", l->dir.path, user, dbname);
+    // With a standby: whichever of the two takes writes.
+    if (l->standby_mode != STANDBY_NONE)
+        return buf_printf(out,
+            "host=%s,%s port=" LOCAL_PORT "," LOCAL_STANDBY_PORT
+            " target_session_attrs=read-write user=%s dbname=%s",
+            l->dir.path, l->dir.path, user, dbname);
+    return buf_printf(
+        out, "host=%s port=" LOCAL_PORT " user=%s dbname=%s", l->dir.path, user, dbname);
 }
 
 static bool local_address(
@@ -173,7 +168,7 @@ static bool local_address(
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     int used =
-        snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL." PORT, l->dir.path);
+        snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", l->dir.path, l->port);
     if (used < 0 || used >= (int)sizeof address.sun_path)
         return err_set(e, ERR_INTERNAL, "the socket's path is too long");
     memcpy(out, &address, sizeof address);
@@ -222,15 +217,15 @@ static bool wait_ready(struct server *s, struct err *e)
 // process that got the same pid by chance would keep the server from starting.
 static void remove_stale_locks(const struct local *l)
 {
-    static const char *const names[] = {".s.PGSQL." PORT ".lock", ".s.PGSQL." PORT};
-    char path[PATH_MAX];
+    static const char *const ends[] = {".lock", ""};
+    char path[PATH_MAX], name[40];
     struct err ignored;
 
     if (path_join(path, l->data, "postmaster.pid", &ignored))
         unlink(path);
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (path_join(path, l->dir.path, names[i], &ignored))
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, ".s.PGSQL.%s%s", l->port, ends[i]);
+        if (path_join(path, l->dir.path, name, &ignored))
             unlink(path);
     }
 }
@@ -244,26 +239,29 @@ static bool local_start(struct server *s, struct err *e)
     if (l->crashable && !disk_mount(&l->disk, e))
         return false;
     remove_stale_locks(l);
-    if (!spawn_postmaster(l, e))
+    l->postmaster = local_spawn(l, l->data, l->port, e);
+    if (l->postmaster < 0) {
+        l->postmaster = 0;
         return false;
+    }
     s->running = wait_ready(s, e);
     return s->running;
 }
 
 // Frozen first, so that it cannot start another child while we look; with us as
 // subreaper its children become ours and are waited for.
-static bool kill_everything(struct local *l, struct err *e)
+bool local_kill(pid_t postmaster, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
     int64_t deadline = clock_now_ns() + stop_limit_ns;
 
-    kill(l->postmaster, SIGSTOP);
-    process_wait_stopped(l->postmaster, deadline);
-    size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
+    kill(postmaster, SIGSTOP);
+    process_wait_stopped(postmaster, deadline);
+    size_t count = process_children(postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], SIGKILL);
-    kill(l->postmaster, SIGKILL);
-    bool gone = process_wait(l->postmaster, deadline, NULL);
+    kill(postmaster, SIGKILL);
+    bool gone = process_wait(postmaster, deadline, NULL);
     for (size_t i = 0; i < count; i++)
         gone = process_wait(children[i], deadline, NULL) && gone;
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
@@ -284,7 +282,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
         return false;
     s->paused = false;
     if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
-        bool gone = kill_everything(l, e);
+        bool gone = local_kill(l->postmaster, e);
         l->postmaster = 0;
         return gone && (how == SERVER_STOP_KILL || disk_unmount(&l->disk, e));
     }
@@ -322,6 +320,8 @@ static bool local_settle(struct server *s, struct err *e)
     struct local *l = s->state;
     struct buf conninfo;
 
+    if (l->standby_mode != STANDBY_NONE && !standby_make(s, e))
+        return false;
     if (!l->crashable)
         return true;
     buf_init(&conninfo, 4096);
@@ -343,9 +343,9 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e))
         return false;
     buf_printf(out,
-        "The server is still running.\n  reach it:  psql 'host=%s port=" PORT
+        "The server is still running.\n  reach it:  psql 'host=%s port=" LOCAL_PORT
         " user=mailproof dbname=mailroom'\n"
-        "  remove it: kill -INT $(head -n 1 %s/.s.PGSQL." PORT ".lock) && rm -rf %s\n",
+        "  remove it: kill -INT $(head -n 1 %s/.s.PGSQL." LOCAL_PORT ".lock) && rm -rf %s\n",
         l->dir.path, l->dir.path, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
@@ -362,6 +362,8 @@ static void local_close(struct server *s)
     // Nothing in it will be looked at again: the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
+    if (l->standby && !local_kill(l->standby, &ignored))
+        process_wait(l->standby, CLOCK_NEVER, NULL);
     if (l->crashable && !disk_unmount(&l->disk, &ignored)) {
         // It goes with the last process of its namespace, which is ours.
     }
@@ -378,6 +380,7 @@ const struct provider provider_local = {
     .pause = local_pause,
     .conninfo = local_conninfo,
     .address = local_address,
+    .promote = standby_promote,
     .settle = local_settle,
     .keep = local_keep,
     .close = local_close,

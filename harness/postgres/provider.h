@@ -37,6 +37,8 @@ struct provider {
     // Where the server listens at this moment, for whoever stands between.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
+    // Kills the primary for good and puts its standby in its place.
+    MUST_USE bool (*promote)(struct server *s, struct err *e);
     // After the run's database was prepared: makes it last, whatever the server's
     // own settings, so that a power cut takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);

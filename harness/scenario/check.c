@@ -84,6 +84,10 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     const struct node *postgres = node_child(root, "postgres");
     const struct node *storage = postgres ? node_child(postgres, "storage") : NULL;
 
+    const struct node *standby = postgres ? node_child(postgres, "standby") : NULL;
+
+    if (s->postgres.standby != STANDBY_NONE && strcmp(s->postgres.provider, "local") != 0)
+        return node_err(standby ? standby : root, e, "only provider: local can have a standby");
     if (s->postgres.storage == STORAGE_CRASHABLE && strcmp(s->postgres.provider, "local") != 0)
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
@@ -277,6 +281,9 @@ static bool check_fault(
         return false;
     if (fault->verb->id == VERB_CUT_POWER && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(node_child(n, "do"), e, "cut-power needs postgres.storage: crashable");
+    if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
+        return node_err(
+            node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");
     if (fault->at_ns > load_ns)
         return after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)

@@ -302,8 +302,6 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     *verb = verb_find(n->text);
     if (*verb)
         return true;
-    if (verb_is_planned(n->text))
-        return node_err(n, e, "'%s' cannot be done in this version", n->text);
     suggest_init(&near, n->text);
     for (size_t i = 0; i < verb_count; i++)
         suggest_offer(&near, verbs[i].name);

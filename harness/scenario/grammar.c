@@ -50,9 +50,9 @@ static const struct word durabilities[] = {
 };
 
 static const struct word standbys[] = {
-    {"none", 0, NULL},
-    {"async", 1, "standbys cannot be used in this version; use none"},
-    {"sync", 2, "standbys cannot be used in this version; use none"},
+    {"none", STANDBY_NONE, NULL},
+    {"async", STANDBY_ASYNC, NULL},
+    {"sync", STANDBY_SYNC, NULL},
     {0},
 };
 
@@ -108,7 +108,7 @@ static const struct field postgres_fields[] = {
         .help = "plain, or crashable: a file system of its own whose power can be cut"},
     {"durability", FIELD_WORD, AT(postgres.durability), .fallback = "prove", .words = durabilities,
         .help = "prove that commits reach the disk, or waive it"},
-    {"standby", FIELD_WORD, NOT_STORED, .fallback = "none", .words = standbys,
+    {"standby", FIELD_WORD, AT(postgres.standby), .fallback = "none", .words = standbys,
         .help = "none, async or sync"},
 };
 

@@ -16,6 +16,7 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
+enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
@@ -37,6 +38,7 @@ struct scenario_postgres {
     struct settings settings;
     enum durability durability;
     enum storage storage;
+    enum standby_mode standby;
 };
 
 #define SCHEMA_LATEST 0

@@ -194,11 +194,10 @@ static void says_what_this_version_cannot_do(void **state)
             "x.yaml:6:22: postgres.provider: 'cloud' should be local, container or url"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",
             "x.yaml:7:18: faults.0.do: cut-power needs postgres.storage: crashable"},
-        {HEAD LOAD "postgres: {standby: sync}\n",
-            "x.yaml:6:21: postgres.standby: 'sync': standbys cannot be used in this version; use "
-            "none"},
+        {HEAD LOAD "postgres: {provider: url, standby: sync}\n",
+            "x.yaml:6:36: postgres.standby: only provider: local can have a standby"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: promote-standby}\n",
-            "x.yaml:7:18: faults.0.do: 'promote-standby' cannot be done in this version"},
+            "x.yaml:7:18: faults.0.do: promote-standby needs postgres.standby: async or sync"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: x, n: 1}\n",
             "x.yaml:7:35: faults.0.message: 'x' names no message; write its sender and its name, "
             "such as client Bind or server CommandComplete UPDATE"},

@@ -20,6 +20,8 @@ const struct verb verbs[] = {
         "SIGSTOP to every process of the server, SIGCONT when it is over"},
     {"cut-power", VERB_CUT_POWER, PARAM_FOR, false, true, false,
         "all that was not flushed is gone, and every process; needs postgres.storage: crashable"},
+    {"promote-standby", VERB_PROMOTE_STANDBY, 0, false, true, false,
+        "kills the primary for good and promotes its standby; needs postgres.standby"},
     {"kill-collector", VERB_KILL_COLLECTOR, PARAM_INSTANCE, true, false, false,
         "SIGKILL to the collector's process, or to every instance"},
     {"stop-collector", VERB_STOP_COLLECTOR, PARAM_INSTANCE, true, false, false,
@@ -62,23 +64,12 @@ const struct verb verbs[] = {
 
 const size_t verb_count = sizeof verbs / sizeof *verbs;
 
-// Named by the specification, not yet carried out by this version.
-static const char *const planned[] = {"promote-standby"};
-
 const struct verb *verb_find(const char *name)
 {
     for (size_t i = 0; i < verb_count; i++)
         if (strcmp(verbs[i].name, name) == 0)
             return &verbs[i];
     return NULL;
-}
-
-bool verb_is_planned(const char *name)
-{
-    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
-        if (strcmp(planned[i], name) == 0)
-            return true;
-    return false;
 }
 
 const char *fault_direction_name(enum fault_direction direction)

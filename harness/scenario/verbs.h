@@ -23,6 +23,7 @@ enum verb_id {
     VERB_KILL_SERVER,
     VERB_PAUSE_SERVER,
     VERB_CUT_POWER,
+    VERB_PROMOTE_STANDBY,
     VERB_KILL_COLLECTOR,
     VERB_STOP_COLLECTOR,
     VERB_PAUSE_COLLECTOR,
@@ -77,10 +78,6 @@ extern const size_t verb_count;
 
 // NULL when there is no such verb.
 const struct verb *verb_find(const char *name);
-
-// True for a verb that a later version will carry out, so that its refusal can
-// say so instead of calling it unknown.
-bool verb_is_planned(const char *name);
 
 const char *fault_target_name(enum fault_target target);
 const char *fault_direction_name(enum fault_direction direction);

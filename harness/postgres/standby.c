@@ -1,0 +1,108 @@
+// A streaming standby of the local cluster, beside it in the run's folder.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "postgres/local.h"
+#include "postgres/sql.h"
+
+static const int64_t ready_limit_ns = 60 * NS_PER_S;
+static const int64_t poll_ns = 10 * NS_PER_MS;
+
+static PGconn *connect_to(
+    const struct server *s, const char *port, const char *options, struct err *e)
+{
+    const struct local *l = s->state;
+    char conninfo[PATH_MAX + 200];
+
+    snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres%s", l->dir.path,
+        port, s->superuser, options);
+    return sql_connect(conninfo, e);
+}
+
+static bool base_backup(const struct server *s, struct err *e)
+{
+    const struct local *l = s->state;
+    char program[PATH_MAX], text[800];
+
+    if (!path_join(program, l->bindir, "pg_basebackup", e))
+        return false;
+    const char *argv[] = {program, "--host", l->dir.path, "--port", l->port, "--username",
+        s->superuser, "--pgdata", l->standby_data, "--wal-method=stream", "--checkpoint=fast",
+        "--write-recovery-conf", NULL};
+    return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
+}
+
+// Until the primary says so; a standby that only answers may still be behind.
+static bool wait_for_state(const struct server *s, const char *sql, struct err *e)
+{
+    const struct local *l = s->state;
+    int64_t deadline = clock_now_ns() + ready_limit_ns;
+    char value[16] = "";
+    PGconn *conn = connect_to(s, l->port, "", e);
+    bool ok = conn != NULL;
+
+    while (ok && strcmp(value, "t") != 0) {
+        ok = sql_value(conn, sql, value, sizeof value, e);
+        if (ok && clock_now_ns() > deadline)
+            ok = err_set(e, ERR_SYSTEM, "the standby did not follow within 60 s");
+        if (ok && !interrupt_sleep_until(clock_now_ns() + poll_ns))
+            ok = err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    PQfinish(conn);
+    return ok;
+}
+
+// After the backup, so that the standby does not inherit it: once promoted it
+// stands alone.
+static bool make_synchronous(const struct server *s, struct err *e)
+{
+    const struct local *l = s->state;
+    PGconn *conn = connect_to(s, l->port, "", e);
+    bool ok = conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
+              sql_exec(conn, "SELECT pg_reload_conf()", e);
+
+    PQfinish(conn);
+    return ok &&
+           wait_for_state(
+               s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')", e);
+}
+
+bool standby_make(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+
+    if (!path_join(l->standby_data, l->dir.path, "standby", e) || !base_backup(s, e))
+        return false;
+    pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
+    l->standby = pid > 0 ? pid : 0;
+    return l->standby &&
+           wait_for_state(
+               s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')", e) &&
+           (l->standby_mode != STANDBY_SYNC || make_synchronous(s, e));
+}
+
+bool standby_promote(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+    char promoted[16];
+
+    if (!l->standby)
+        return err_set(e, ERR_SYSTEM, "there is no standby to promote");
+    s->running = false;
+    if (l->postmaster && !local_kill(l->postmaster, e))
+        return false;
+    l->postmaster = l->standby;
+    l->standby = 0;
+    l->port = LOCAL_STANDBY_PORT;
+    memcpy(l->data, l->standby_data, sizeof l->data);
+    PGconn *conn = connect_to(s, l->port, "", e);
+    s->running =
+        conn && sql_value(conn, "SELECT pg_promote(true, 60)", promoted, sizeof promoted, e);
+    PQfinish(conn);
+    return s->running && (strcmp(promoted, "t") == 0 ||
+                             err_set(e, ERR_SYSTEM, "the standby was not promoted within 60 s"));
+}
