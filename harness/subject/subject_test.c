@@ -7,9 +7,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "subject/decode.h"
 #include "subject/reader.h"
+#include "subject/vitals.h"
 
 // Key 00 01 … 1f; secrets of 32 bytes 'A' and 'B'.
 static const unsigned char key[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
@@ -225,9 +227,24 @@ static void tails_depend_on_who_ended_the_process(void **state)
     assert_int_equal(log->line_count, 2);
 }
 
+static void vitals_are_read(void **state)
+{
+    struct process_sample sample = {0}, later = {0};
+
+    (void)state;
+    if (!vitals_read(getpid(), &sample))
+        skip(); // no /proc
+    assert_in_range(sample.rss_kb, 100, 10 << 20);
+    while (later.cpu_ms < sample.cpu_ms + 20)
+        assert_true(vitals_read(getpid(), &later));
+    assert_true(later.wakeups >= sample.wakeups);
+    assert_false(vitals_read(-1, &sample));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vitals_are_read),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),
