@@ -33,6 +33,8 @@ static const struct setting settings[] = {
         "the key that signs tokens: 64 hex digits (required, here or in a file)"},
     {PREFIX "SECRET_KEY_FILE", TEXT, AT(secret_key_file), 1, 4095, NULL,
         "a file that holds the key instead"},
+    {PREFIX "SECRET_KEY_PREVIOUS", SECRET, AT(secret_key_previous), 64, 64, NULL,
+        "the key before this one, which verifiers still accept; never signs"},
     {PREFIX "CHANNEL_NAME", TEXT, AT(channel_name), 1, 63, "token_insert",
         "the channel on which new tokens are announced"},
     {PREFIX "QUEUE_NAME", TEXT, AT(queue_name), 1, 63, "mailroom",
@@ -111,17 +113,17 @@ static uint8_t hex_digit(char c)
     return (uint8_t)((c | 0x20) - 'a' + 10);
 }
 
-static bool decode_key(struct config *c, const char *hex, const char *where, struct err *e)
+static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *where, struct err *e)
 {
-    const size_t digits = sizeof c->key * 2;
+    const size_t digits = SIGN_KEY_LEN * 2;
     size_t len = strspn(hex, "0123456789abcdefABCDEF");
 
     if (len != digits || hex[len] != '\0')
         return err_set(e, ERR_USAGE,
             "%s holds a value that is not shown here; allowed are exactly %zu hex digits", where,
             digits);
-    for (size_t i = 0; i < sizeof c->key; i++)
-        c->key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
+    for (size_t i = 0; i < SIGN_KEY_LEN; i++)
+        key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
     return true;
 }
 
@@ -139,7 +141,7 @@ static bool read_key_file(struct config *c, struct err *e)
     fclose(f);
     hex[len] = '\0';
     hex[strcspn(hex, "\r\n")] = '\0';
-    bool ok = decode_key(c, hex, PREFIX "SECRET_KEY_FILE", e);
+    bool ok = decode_key(c->key, hex, PREFIX "SECRET_KEY_FILE", e);
     OPENSSL_cleanse(hex, sizeof hex);
     return ok;
 }
@@ -153,8 +155,25 @@ static bool load_key(struct config *c, struct err *e)
             c->secret_key ? "each" : "none");
     if (c->secret_key_file)
         return read_key_file(c, e);
-    bool ok = decode_key(c, c->secret_key, PREFIX "SECRET_KEY", e);
+    bool ok = decode_key(c->key, c->secret_key, PREFIX "SECRET_KEY", e);
     OPENSSL_cleanse(c->secret_key, strlen(c->secret_key));
+    return ok;
+}
+
+// A key that was retired by mistake in both places, or mistyped, is noticed here
+// and not by a user whose link does not work.
+static bool check_previous_key(struct config *c, struct err *e)
+{
+    uint8_t key[SIGN_KEY_LEN];
+
+    if (!c->secret_key_previous)
+        return true;
+    bool ok = decode_key(key, c->secret_key_previous, PREFIX "SECRET_KEY_PREVIOUS", e);
+    if (ok && memcmp(key, c->key, sizeof key) == 0)
+        ok = err_set(e, ERR_USAGE,
+            PREFIX "SECRET_KEY_PREVIOUS holds the current key; allowed is the one before it");
+    OPENSSL_cleanse(key, sizeof key);
+    OPENSSL_cleanse(c->secret_key_previous, strlen(c->secret_key_previous));
     return ok;
 }
 
@@ -199,7 +218,7 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && load_key(c, e) && check_previous_key(c, e);
 }
 
 bool config_shared(const struct config *c)

@@ -21,8 +21,9 @@ struct config {
     int64_t batch_timeout_ms;
     int64_t batch_limit;
     int64_t grace_ms;
-    char *secret_key;      // as given; wiped by config_load
-    char *secret_key_file; // where else to find it
+    char *secret_key;          // as given; wiped by config_load
+    char *secret_key_previous; // checked, and wiped by config_load
+    char *secret_key_file;     // where else to find it
     uint8_t key[SIGN_KEY_LEN];
 };
 

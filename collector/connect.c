@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "pooler.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
 #define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
@@ -12,7 +13,7 @@ static bool open_session(struct collector *c, struct err *e)
 {
     queue_new_session(&c->queue);
     c->free_ns = CLOCK_NEVER;
-    return session_open(&c->session, c->config->database_url, c->now_ns, e);
+    return session_open(&c->session, c->config->database_url, c->silent_hosts, c->now_ns, e);
 }
 
 bool connect_step(struct collector *c, struct err *e)
@@ -20,14 +21,20 @@ bool connect_step(struct collector *c, struct err *e)
     if (!c->session.up)
         return true;
     c->state = LISTEN;
-    return queue_send_setup(&c->queue, &c->session, state_deadline_ns(c), e);
+    c->greeted = false;
+    return queue_send_self(&c->session, state_deadline_ns(c), e);
 }
 
 bool connect_step_listen(struct collector *c, struct err *e)
 {
-    (void)e;
     if (c->session.count > 0)
         return true;
+    if (!c->greeted) {
+        c->greeted = true;
+        return pooler_check(
+                   c->config->database_url, PQbackendPID(c->session.conn), c->queue.pid, e) &&
+               queue_send_setup(&c->queue, &c->session, state_deadline_ns(c), e);
+    }
     log_line("PG", "connected");
     c->lock_at_ns = c->now_ns;
     c->state = STAND_BY;
@@ -176,6 +183,9 @@ void connect_lose(struct collector *c, const struct err *e)
 {
     c->complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
     c->silent = session_silent(&c->session, c->now_ns);
+    // libpq would begin with the host that does not answer again.
+    if (c->silent && !c->session.up)
+        c->silent_hosts++;
     log_line("PG", "%s: %s%s%s%s", c->session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
         c->complained ? "; this needs somebody's attention" : "");

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "base/log.h"
 
 #define RETRY_NS (50 * NS_PER_MS)      // before a statement is tried again
@@ -12,6 +16,7 @@
 #define HORIZON_LOG_NS (10 * NS_PER_S) // between two lines of the log about it
 #define ORPHANS_NS (100 * NS_PER_MS)   // between two looks at the claims of others
 #define OTHERS_NS (5 * NS_PER_MS)      // until another's claim that was in the way is committed
+#define LARGE_ROWS 500
 #define SLOW_MAX 3        // answers in a row; a network that is always slow is put up with
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
@@ -107,6 +112,7 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
         c->ready_ns = c->now_ns;
     }
     c->ready = true;
+    c->large = c->large || c->next.n > LARGE_ROWS;
     return true;
 }
 
@@ -276,6 +282,21 @@ bool fetch_step(struct collector *c, struct err *e)
     return fetch_send(c, e);
 }
 
+// A large batch leaves megabytes with the C library, which an idle collector
+// has no use for.
+static void give_back_memory(struct collector *c)
+{
+    if (!c->large)
+        return;
+    c->large = false;
+    size_t most = c->line.max;
+    buf_fini(&c->line);
+    buf_init(&c->line, most);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 bool fetch_step_wait(struct collector *c, struct err *e)
 {
     int64_t check_ns = c->session.silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
@@ -296,6 +317,8 @@ bool fetch_step_wait(struct collector *c, struct err *e)
         c->state = FETCH;
         return true;
     }
+    if (due_ns == CLOCK_NEVER)
+        give_back_memory(c);
     state_wake_at(c, clock_min(check_ns, due_ns));
     return true;
 }

@@ -112,7 +112,6 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     // LISTEN before the first read: what is committed in between is announced.
     if (!session_query(s, QUEUE_SETTINGS, queue_sql_settings, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
-        !session_query(s, QUEUE_SELF, queue_sql_self, none, deadline_ns, e) ||
         !send_listen(q, s, deadline_ns, e) || !send_prepare(q, s, deadline_ns, e))
         return false;
     if (!q->predecessor_pid[0])
@@ -130,6 +129,11 @@ bool queue_decode_schema(const PGresult *r, struct err *e)
     return err_set(e, ERR_SCHEMA,
         "the database lacks what migrations/%s brings; apply the migrations up to the latest",
         PQgetvalue(r, 0, 0));
+}
+
+bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(s, QUEUE_SELF, queue_sql_self, (struct session_params){0}, deadline_ns, e);
 }
 
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)

@@ -104,6 +104,8 @@ bool queue_send_setup(
 // ERR_SCHEMA that names the migration file when one is missing.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
+// The first question of a session: who serves us?
+bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 // Remembers our backend, to end it should it outlive its session.
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -44,16 +45,71 @@ static void watch_host(struct session *s, int64_t now_ns)
     s->connect_deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
 }
 
-bool session_open(struct session *s, const char *url, int64_t now_ns, struct err *e)
+static int items(const char *list)
+{
+    int n = 1;
+
+    while ((list = strchr(list, ',')) != NULL) {
+        list++;
+        n++;
+    }
+    return n;
+}
+
+// Puts the first `skip` items of a comma-separated list at its end, in place.
+static bool rotate(char *list, int skip)
+{
+    char *copy = strdup(list);
+
+    if (!copy)
+        return false;
+    char *rest = copy;
+    for (int i = 0; i < skip; i++)
+        rest = strchr(rest, ',') + 1;
+    size_t kept = strlen(rest);
+    memcpy(list, rest, kept);
+    if (rest > copy) {
+        list[kept] = ',';
+        memcpy(list + kept + 1, copy, (size_t)(rest - copy) - 1);
+    }
+    free(copy);
+    return true;
+}
+
+static PGconn *start(const char *url, int skip)
 {
     // What comes before dbname are defaults, what comes behind it is fixed.
-    static const char *const keywords[] = {"keepalives_idle", "keepalives_interval",
-        "keepalives_count", "tcp_user_timeout", "fallback_application_name", "dbname",
-        "client_encoding", NULL};
-    const char *values[] = {"10", "2", "3", "5000", "mailroom-collector", url, "UTF8", NULL};
+    const char *keywords[] = {"keepalives_idle", "keepalives_interval", "keepalives_count",
+        "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding", NULL, NULL,
+        NULL, NULL};
+    const char *values[] = {
+        "10", "2", "3", "5000", "mailroom-collector", url, "UTF8", NULL, NULL, NULL, NULL};
+    size_t n = 7;
+    bool ok = true;
+    PQconninfoOption *options = PQconninfoParse(url, NULL);
+    int hosts = 1;
 
+    for (PQconninfoOption *o = options; o && o->keyword; o++)
+        if (o->val && strncmp(o->keyword, "host", 4) == 0)
+            hosts = items(o->val);
+    // A single port is that of all hosts, and stays.
+    for (PQconninfoOption *o = options; o && o->keyword && skip % hosts; o++) {
+        bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
+        if (!o->val || !list || items(o->val) != hosts)
+            continue;
+        ok = ok && rotate(o->val, skip % hosts);
+        keywords[n] = o->keyword;
+        values[n++] = o->val;
+    }
+    PGconn *conn = ok ? PQconnectStartParams(keywords, values, 1) : NULL;
+    PQconninfoFree(options);
+    return conn;
+}
+
+bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, struct err *e)
+{
     *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
-    s->conn = PQconnectStartParams(keywords, values, 1);
+    s->conn = start(url, skip);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return lost(s, e);
     PQsetErrorVerbosity(s->conn, PQERRORS_VERBOSE);

@@ -54,7 +54,9 @@ struct session_reply {
 // Begins to connect; url is a libpq conninfo string or URI. Keepalives and the
 // TCP timer are defaults that the url may override. Resolving a host name is
 // the one thing here that may block.
-bool session_open(struct session *s, const char *url, int64_t now_ns, struct err *e) MUST_USE;
+// Of a list of hosts the first `skip` are tried last.
+bool session_open(
+    struct session *s, const char *url, int skip, int64_t now_ns, struct err *e) MUST_USE;
 
 // Closes and forgets all requests. Accepts a zeroed or closed session.
 void session_close(struct session *s);

@@ -47,6 +47,8 @@ struct collector {
     // BACK_OFF, and the second try of a statement.
     int64_t retry_ns;
 
+    bool greeted; // LISTEN: the session is known to be our own, its set-up is sent
+
     // STAND_BY
     int64_t free_ns;    // since when nobody has the queue; CLOCK_NEVER: somebody does
     int64_t lock_at_ns; // when to look again
@@ -54,8 +56,9 @@ struct collector {
     bool claimed;       // the queue is ours
     bool standing_by;   // somebody else has it, or may come back for it
 
-    bool complained; // the last session ended with something a person has to mend
-    bool silent;     // or because nothing was heard from the server
+    bool complained;  // the last session ended with something a person has to mend
+    int silent_hosts; // how many of a list of hosts are tried last
+    bool silent;      // or because nothing was heard from the server
 
     // WAIT
     int64_t horizon_ns; // how often to look while something waits behind it; 0: nothing does
@@ -74,6 +77,7 @@ struct collector {
     bool reading;     // an answer is awaited
     bool stale_read;  // and will be dropped
     bool claiming;    // the answer awaited, or in `next`, is a claim's
+    bool large;       // a batch was, since memory was given back last
     bool unclaim;     // claims are to be given back before the next read
     bool at_once;     // what waits after a connect is not held back
 

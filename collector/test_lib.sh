@@ -60,13 +60,13 @@ run() # name, arguments
     : >"$server_dir/$lib_name.log"
     "$BUILD_DIR/bin/mailroom-collector" "$@" >"$server_dir/$lib_name.out" \
         2>"$server_dir/$lib_name.log" &
-    eval "pid_$lib_name=$!"
+    eval "pid_$(echo "$lib_name" | tr - _)=$!"
     at_exit "kill -KILL $! 2>/dev/null"
 }
 
 pid_of() # name
 {
-    eval "echo \$pid_$1"
+    eval "echo \$pid_$(echo "$1" | tr - _)"
 }
 
 has_logged() # name, text

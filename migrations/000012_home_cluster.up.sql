@@ -66,6 +66,10 @@ BEGIN
 END
 $$;
 
+-- Where there is nothing to renumber, this is home.
+UPDATE jobs SET cluster = mailroom_cluster()
+WHERE last_xid = '0' AND NOT EXISTS (SELECT FROM tokens);
+
 REVOKE EXECUTE ON FUNCTION mailroom_cluster(), mailroom_restamp(text) FROM public;
 GRANT EXECUTE ON FUNCTION mailroom_cluster(), mailroom_restamp(text) TO mailroom_collector;
 

@@ -1,0 +1,46 @@
+#!/bin/bash
+# The n-th call of a whole run fails, for every n: the collector either goes on
+# or ends with one of its exit codes; it never crashes, and a collector that
+# follows delivers what is left. Nothing is lost; who ended with the last line
+# unconfirmed costs a batch twice.
+set -euo pipefail
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+waiting="SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+[ "$1" = cursor ] || waiting="SELECT count(*) = 0 FROM tokens WHERE processed_at IS NULL"
+
+# Runs a collector until all is delivered or it has ended by itself.
+one_run() { # program
+    local code=0
+    "$BUILD_DIR/$1" >>"$server_dir/out" 2>"$server_dir/run.log" &
+    local pid=$!
+    while kill -0 "$pid" 2>/dev/null && [ "$(sql "$waiting")" != t ]; do :; done
+    kill -TERM "$pid" 2>/dev/null || true
+    wait "$pid" || code=$?
+    case $code in
+    0) ;;
+    70 | 75 | 78) ends=$((ends + 1)) ;;
+    *) failed "call $n of $1: exit code $code" ;;
+    esac
+}
+
+ends=0
+start_server
+migrate
+export MAILROOM_DEQUEUE=$1 MAILROOM_BATCH_LIMIT=3 MAILROOM_BATCH_TIMEOUT=0 MAILROOM_GRACE=0
+last=${2:-90}
+for ((n = 1; n <= last; n++)); do
+    add_accounts $((5 * n - 4)) $((5 * n))
+    FAIL_AT=$n one_run tests/mailroom-collector-failing
+    [ "$(sql "$waiting")" = t ] || one_run bin/mailroom-collector
+    [ "$(sql "$waiting")" = t ] || failed "call $n: not all was delivered"
+done
+read -r all distinct < <(awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) d++ } }
+    END { print all, d }' "$server_dir/out")
+same "tokens that came out" $((5 * last)) "$distinct"
+[ $((all - distinct)) -le $((3 * ends)) ] || failed "$((all - distinct)) twice after $ends early ends"
+echo "$last failed calls, $ends early ends, $distinct tokens, $((all - distinct)) of them twice"

@@ -1,0 +1,59 @@
+#!/bin/sh
+# An idle collector sleeps: between two health checks nothing wakes it. And it
+# is small, also with a large batch limit and after a backlog.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+main()
+{
+    [ -r /proc/self/status ] || { echo "skipped: no /proc here"; exit 77; }
+    start_server
+    migrate
+    export MAILROOM_HEALTHCHECK_INTERVAL=86400000 MAILROOM_BATCH_LIMIT=5000
+    for mode in cursor skip-locked; do
+        if [ "$mode" = skip-locked ]; then
+            MAILROOM_DEQUEUE=skip-locked run switch --switch-mode
+            ends switch none 0
+        fi
+        MAILROOM_DEQUEUE=$mode run "$mode"
+        has_logged "$mode" collecting
+        add_accounts "$((1 + $(sql 'SELECT count(*) FROM accounts')))" \
+            "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
+        until_true "SELECT CASE WHEN mode = 'cursor'
+            THEN NOT EXISTS (SELECT FROM tokens WHERE (xid, id) > (last_xid, last_seq))
+            ELSE NOT EXISTS (SELECT FROM tokens WHERE processed_at IS NULL) END FROM jobs"
+        settled "$mode"
+        before=$(switches "$mode")
+        sql "SELECT pg_sleep(2)" >/dev/null
+        same "wake-ups of an idle collector in 2 s, $mode" 0 "$(($(switches "$mode") - before))"
+        size=$(awk '/^VmRSS/ { print $2 }' "/proc/$(pid_of "$mode")/status")
+        peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$(pid_of "$mode")/status")
+        echo "$mode: $size KiB idle, $peak KiB at most"
+        # A sanitizer brings memory of its own.
+        grep -q asan "/proc/$(pid_of "$mode")/maps" || [ "$size" -le $((12 * 1024)) ] ||
+            failed "$size KiB at a limit of 5000"
+        ends "$mode" TERM 0
+    done
+    echo "idle means asleep"
+}
+
+switches() # name
+{
+    awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(pid_of "$1")/status"
+}
+
+# Until the last line of the log about what was passed is out, and all is still.
+settled() # name
+{
+    lib_last=
+    until [ "$lib_last" = "$(switches "$1")" ]; do
+        lib_last=$(switches "$1")
+        sql "SELECT pg_sleep(1.2)" >/dev/null
+    done
+}
+
+main
