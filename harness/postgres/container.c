@@ -18,7 +18,7 @@
 #include "postgres/sql.h"
 #include "postgres/target.h"
 
-#define LABEL "mailproof.pid"
+#define LABEL "mailproof"
 #define DATA "/var/lib/postgresql/data"
 #define SETTINGS_MAX 64
 
@@ -95,21 +95,19 @@ static void remove_one(const struct container *c, const char *name)
     }
 }
 
-// What a killed run left behind: its process is no more.
+// What a killed run left behind: the process that its name tells is no more.
 static void sweep(const struct container *c)
 {
     char text[4096], *rest = text, *line;
     struct err ignored;
 
-    if (!ENGINE(c, text, &ignored, "ps", "-a", "--filter", "label=" LABEL, "--format",
-            "{{.Names}} {{.Label \"" LABEL "\"}}"))
+    if (!ENGINE(
+            c, text, &ignored, "ps", "-a", "--filter", "label=" LABEL, "--format", "{{.Names}}"))
         return;
     while ((line = strsep(&rest, "\n")) != NULL) {
-        char name[64];
-        int pid;
-        if (sscanf(line, "%63s %d", name, &pid) == 2 && strncmp(name, "mailproof-", 10) == 0 &&
-            pid > 0 && !process_alive(pid))
-            remove_one(c, name);
+        int pid = 0;
+        if (sscanf(line, "mailproof-%d-", &pid) == 1 && pid > 0 && !process_alive(pid))
+            remove_one(c, line);
     }
 }
 
@@ -139,7 +137,7 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
         return false;
     }
     sweep(c);
-    snprintf(c->name, sizeof c->name, "mailproof-%.12s", c->target.password);
+    snprintf(c->name, sizeof c->name, "mailproof-%d-%.8s", (int)getpid(), c->target.password);
     s->superuser = c->target.user;
     s->password = c->target.password;
     s->database = "mailroom";
@@ -176,7 +174,7 @@ static bool create(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
         "max_prepared_transactions=10", "timezone=UTC"};
-    char volume[80], port[48], password[64], label[48], text[1024];
+    char volume[80], port[48], password[64], text[1024];
     char settings[SETTINGS_MAX][512];
     const char *argv[40 + 2 * SETTINGS_MAX];
     size_t n = 0;
@@ -184,9 +182,8 @@ static bool create(struct container *c, struct err *e)
     snprintf(volume, sizeof volume, "%s:" DATA, c->name);
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
-    snprintf(label, sizeof label, LABEL "=%d", (int)getpid());
-    const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", label, "-v",
-        volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA, c->want->image, "postgres"};
+    const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", LABEL "=run",
+        "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA, c->want->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         argv[n++] = head[i];
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
