@@ -46,7 +46,7 @@ static bool run(const struct scenario *s, struct err *e)
     struct load_config config = {.conninfo = "",
         .plan = &plan,
         .scenario = s,
-        .start_ns = clock_now_ns() + 300 * NS_PER_MS,
+        .start_ns = clock_now_ns() + NS_PER_S,
         .deadline_ns = CLOCK_NEVER};
     bool ok =
         load_run(&config, &progress, &result, e) && count(&f, &plan, &result, config.start_ns, e);
