@@ -147,7 +147,8 @@ static size_t throttled(struct flow *f, size_t len, double rate, int64_t now, in
     if ((double)len <= f->budget)
         return len;
     *wake_ns = clock_min(*wake_ns, now + throttle_step_ns);
-    return (size_t)f->budget;
+    // Below zero by what went out before the line became narrow.
+    return f->budget > 0 ? (size_t)f->budget : 0;
 }
 
 static void pass_on(struct flow *f, int to, size_t len)
