@@ -124,6 +124,28 @@ static void spill(const unsigned char *bytes, size_t size)
     fclose(file);
 }
 
+// A run without a line and without a delivery has a history all the same.
+static void nothing_delivered_is_a_history(void **state)
+{
+    struct story s;
+    struct history h = {0};
+    struct err e = {0};
+
+    (void)state;
+    story_init(&s);
+    story_txn(&s, 50, 5);
+    story_judge(&s);
+    struct subject_log log = s.log;
+    s.log.deliveries = NULL;
+    s.log.lines = NULL;
+    assert_int_equal(s.log.line_count + s.log.delivery_count, 0);
+    store(&s);
+    s.log = log;
+    assert_true(history_read(&h, path, &s.scenario, &e));
+    history_fini(&h);
+    story_fini(&s);
+}
+
 static void cut_off_is_refused(void **state)
 {
     static struct story s;
@@ -175,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
         cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(damage_is_survived, make_path, remove_path),
     };

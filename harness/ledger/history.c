@@ -65,17 +65,25 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     PACK_FIELD(p, l->strangers, any);
 }
 
-// A count, and when reading the array for it; NULL with 0 items after a failure.
+// The array for items that are going to be read; what is written stands in its
+// own, which for no items may be NULL. A NULL for reading is a failure.
+static void *pack_room(struct pack *p, void *items, size_t count, size_t size)
+{
+    if (!pack_reading(p))
+        return items;
+    items = calloc(count + 1, size);
+    if (!items)
+        pack_fail(p, "needs more memory than there is");
+    return items;
+}
+
+// A count, and its array; NULL with 0 items after a failure.
 static void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size)
 {
     PACK_FIELD(p, *count, most);
-    if (!pack_reading(p))
-        return items;
-    items = calloc(*count + 1, size);
-    if (!items) {
-        pack_fail(p, "needs more memory than there is");
+    items = pack_room(p, items, *count, size);
+    if (pack_reading(p) && !items)
         *count = 0;
-    }
     return items;
 }
 
@@ -101,10 +109,7 @@ static void pack_txns(struct pack *p, struct history *h)
     uint64_t tokens = 0;
 
     plan->txns = pack_array(p, &plan->txn_count, PLAN_TOKENS_MAX, plan->txns, sizeof *plan->txns);
-    if (pack_reading(p))
-        h->load.records = calloc(plan->txn_count + 1, sizeof *h->load.records);
-    if (!h->load.records)
-        pack_fail(p, "needs more memory than there is");
+    h->load.records = pack_room(p, h->load.records, plan->txn_count, sizeof *h->load.records);
     for (size_t i = 0; pack_ok(p) && i < plan->txn_count; i++) {
         pack_txn(p, &h->ledger, &plan->txns[i], &h->load.records[i]);
         plan->txns[i].first_token = (uint32_t)tokens;
@@ -121,10 +126,7 @@ static void pack_tokens(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
 
-    if (pack_reading(p))
-        plan->kinds = calloc(plan->token_count + 1, sizeof *plan->kinds);
-    if (!plan->kinds)
-        pack_fail(p, "needs more memory than there is");
+    plan->kinds = pack_room(p, plan->kinds, plan->token_count, sizeof *plan->kinds);
     for (size_t i = 0; pack_ok(p) && i < plan->token_count; i++)
         PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
 }
@@ -222,10 +224,7 @@ static void pack_deliveries(struct pack *p, struct history *h)
     int64_t token = 0;
     uint32_t line = 0;
 
-    if (pack_reading(p))
-        log->deliveries = calloc(log->delivery_count + 1, sizeof *log->deliveries);
-    if (!log->deliveries)
-        pack_fail(p, "needs more memory than there is");
+    log->deliveries = pack_room(p, log->deliveries, log->delivery_count, sizeof *log->deliveries);
     for (size_t i = 0; pack_ok(p) && i < log->delivery_count; i++) {
         struct delivery *d = &log->deliveries[i];
         int64_t step = (int64_t)d->token - token;
