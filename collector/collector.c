@@ -207,7 +207,8 @@ static bool collector_init(
     // 254 characters of up to four bytes twice, the text, the code, and commas.
     buf_init(&c->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     c->state = BACK_OFF;
-    return batch_init(&c->next, &c->queue, e) && batch_init(&c->written, &c->queue, e) &&
+    return batch_init(&c->next, limit, c->queue.rows_max, e) &&
+           batch_init(&c->written, limit, c->queue.rows_max, e) &&
            window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e) &&
            sign_init(&c->sign, config->key, e) && output_init(&c->output, output_fd, e);
 }

@@ -9,6 +9,7 @@
 #endif
 
 #include "base/log.h"
+#include "skip.h"
 
 #define RETRY_NS (50 * NS_PER_MS)      // before a statement is tried again
 #define HORIZON_MIN_NS (5 * NS_PER_MS) // most writing transactions end in no time
@@ -26,13 +27,14 @@ static bool send_housekeeping(struct collector *c, struct err *e)
 {
     bool due = c->gone[0] && c->now_ns - c->gone_ns >= c->config->grace_ms * NS_PER_MS;
 
-    if (c->unclaim && !queue_send_unclaim(&c->queue, &c->session, state_deadline_ns(c), e))
+    if (c->unclaim &&
+        !skip_send_release(&c->queue, &c->session, QUEUE_UNCLAIM, state_deadline_ns(c), e))
         return false;
     c->unclaim = false;
     if (c->now_ns < c->orphans_at_ns)
         return true;
     c->orphans_at_ns = c->now_ns + ORPHANS_NS;
-    return queue_send_orphans(&c->session, due ? c->gone : "{}", state_deadline_ns(c), e);
+    return skip_send_orphans(&c->session, due ? c->gone : "{}", state_deadline_ns(c), e);
 }
 
 void fetch_on_orphans(struct collector *c, const PGresult *result)
@@ -59,7 +61,7 @@ bool fetch_claim(struct collector *c, int fewest, struct err *e)
     fetch_drop(c);
     c->claiming = c->reading = true;
     c->asked_ns = c->now_ns;
-    return queue_send_take(
+    return skip_send_take(
         &c->queue, &c->session, c->queue.limit, c->queue.rows_max, fewest, state_deadline_ns(c), e);
 }
 
@@ -92,7 +94,7 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
     int examine = c->claiming ? c->queue.rows_max : c->examine;
 
     c->reading = c->stale_read = false;
-    if (!queue_decode_read(&c->queue, result, wanted, examine, &c->next, e)) {
+    if (!batch_decode(&c->next, result, wanted, examine, e)) {
         batch_clear(&c->next);
         return fetch_retry(c, e);
     }

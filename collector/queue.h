@@ -7,13 +7,13 @@
 // running one are read, so nothing can appear behind the cursor later.
 //
 // Requests go through a session; their answers come back from it, tagged, and
-// are decoded here.
+// are decoded here. What skip-locked does otherwise stands in skip.h.
 #pragma once
 
 #include <stdint.h>
 
+#include "batch.h"
 #include "holder.h"
-#include "line.h"
 #include "session.h"
 
 // What a request was for; the tag of its answer.
@@ -38,40 +38,6 @@ enum queue_request {
     QUEUE_ORPHANS, // skip-locked: looks for claims of the dead
 };
 
-struct position {
-    uint64_t xid;
-    int64_t id;
-};
-
-// Tokens whose turn came and who did not get one, by reason.
-struct passed {
-    int64_t expired;
-    int64_t consumed;
-    int64_t status;
-};
-
-struct row {
-    struct token token;
-    struct position at;
-    struct passed passed;   // before this row, since the cursor
-    const char *unsendable; // NULL: the wire can carry it
-};
-
-// What one read showed. The rows point into the result, so that nothing is
-// copied; rows has room for queue_rows_max of them and is allocated once.
-struct batch {
-    PGresult *result;
-    struct row *rows;
-    int n;               // rows that are part of the batch
-    int sendable;        // of these
-    bool all;            // the read saw everything that waits; it may be not enough
-    bool more;           // it stopped before it had enough: it had examined too much
-    bool horizon;        // committed rows wait behind the horizon
-    int64_t examined;    // rows between the cursor and `end`
-    struct position end; // passing the batch moves the cursor here
-    struct passed passed;
-};
-
 struct queue {
     const char *name;    // jobs.job_type, borrowed
     const char *channel; // borrowed
@@ -91,10 +57,6 @@ struct queue {
 
 void queue_init(struct queue *q, const char *name, const char *channel, bool shared, int limit);
 
-bool batch_init(struct batch *b, const struct queue *q, struct err *e) MUST_USE;
-void batch_fini(struct batch *b);
-void batch_clear(struct batch *b); // forgets the content, keeps the memory
-
 // A new session: our backend of the last one becomes the predecessor.
 void queue_new_session(struct queue *q);
 
@@ -113,7 +75,6 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_U
 // so, the holder as last seen has claimed it last.
 // LOCK_MOVED: taken, but the tokens' transaction numbers are from elsewhere.
 // LOCK_UNUSED: the mode is another, but nobody has worked with it yet.
-// Skip-locked: takes a lock of its own and shares that of the queue.
 enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_MOVED, LOCK_UNUSED };
 bool queue_send_lock(const struct queue *q, struct session *s, bool take, int64_t deadline_ns,
     struct err *e) MUST_USE;
@@ -126,12 +87,9 @@ bool queue_send_claim(
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
 // Asks for `wanted` tokens (at most rows_max), examining at most `examine` rows.
+// The answer is for batch_decode.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
-// Takes the result over. Cuts the batch behind its limit-th sendable token.
-bool queue_decode_read(const struct queue *q, PGresult *r, int wanted, int examine, struct batch *b,
-    struct err *e) MUST_USE;
-
 // Moves the cursor to the batch_end of n rows; the unsendable ones among them
 // become dead letters.
 bool queue_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,
@@ -140,30 +98,11 @@ bool queue_send_advance(const struct queue *q, struct session *s, int tag, const
 bool queue_decode_advance(
     const struct queue *q, const PGresult *r, bool *moved, struct err *e) MUST_USE;
 
-// The position behind the first n rows; when these are all, behind everything
-// that was examined. *passed: whose turn came up to there.
-struct position batch_end(const struct batch *b, int n, struct passed *passed);
-
-// How many rows of `b`, from its first on, end with the last token that is also
-// in `written`: the same id and the same secret, for ids may be used again.
-// *matched counts the tokens found. 0: none of them.
-int batch_find_written(const struct batch *b, const struct batch *written, int *matched);
-
 // Gives new numbers to what waits in a restored dump, without a deadline.
 bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 // Carries the queue over to our mode.
 bool queue_send_switch(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-
-// Skip-locked only. Claims the next `wanted` tokens if at least `fewest` wait;
-// the answer is a read's.
-bool queue_send_take(const struct queue *q, struct session *s, int wanted, int examine, int fewest,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_unclaim(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-// Frees the claims of `gone`, an array as text, and asks who is gone now.
-bool queue_send_orphans(
-    struct session *s, const char *gone, int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Gives the queue up in good order; nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);

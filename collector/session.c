@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +216,12 @@ static bool queued(struct session *s, int sent, int tag, int64_t deadline_ns, st
         (struct session_request){.tag = tag, .deadline_ns = deadline_ns};
     s->count++;
     return flush(s, e);
+}
+
+const char *session_number(char text[SESSION_NUMBER_LEN], int64_t n)
+{
+    snprintf(text, SESSION_NUMBER_LEN, "%" PRId64, n);
+    return text;
 }
 
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,

@@ -45,6 +45,21 @@ struct session_params {
     const char *const *values;
 };
 
+// The parameters that are named, while the block they are named in lasts.
+#define SESSION_PARAMS(...)                                                                        \
+    (struct session_params)                                                                        \
+    {                                                                                              \
+        .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *),                    \
+        .values = (const char *const[])                                                            \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+// A number as a parameter; returns `text`.
+#define SESSION_NUMBER_LEN 24
+const char *session_number(char text[SESSION_NUMBER_LEN], int64_t n);
+
 // One answer. The result belongs to the receiver, who calls PQclear.
 struct session_reply {
     int tag;

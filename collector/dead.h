@@ -1,0 +1,14 @@
+// The unsendable tokens of a batch, as the statement that passes them wants them:
+// one array literal for each column of the dead letters.
+#pragma once
+
+#include "base/buf.h"
+#include "batch.h"
+
+struct dead {
+    struct buf tokens, accounts, actions, reasons;
+};
+
+// Collects those among the first n rows. False: no memory; dead_fini in any case.
+bool dead_init(struct dead *d, const struct batch *b, int n) MUST_USE;
+void dead_fini(struct dead *d);
