@@ -1,0 +1,316 @@
+#include "subject/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/process.h"
+#include "subject/vitals.h"
+
+#define READ_CHUNK (256u << 10)
+
+static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int64_t sample_every_ns = 500 * NS_PER_MS;
+static const int exits_without_line_max = 3;
+static const int exit_output_failed = 74;
+
+static void give_up(struct subject *s, const struct err *why)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->gave_up)
+        s->why = *why;
+    s->gave_up = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool launch(struct subject *s, int index, struct err *e)
+{
+    struct instance *in = &s->instances[index];
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    int out[2];
+
+    in->restart_at_ns = CLOCK_NEVER;
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    // Our end only: the flag belongs to this description, not to the writer's.
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    spec.argv = (const char *const *)s->config.command;
+    spec.env = s->config.env;
+    spec.out = out[1];
+    spec.err = in->log;
+    spec.death_signal = SIGKILL;
+    struct process_record record = {
+        .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
+    record.pid = process_start(&spec, e);
+    close(out[1]);
+    if (record.pid < 0) {
+        close(out[0]);
+        return false;
+    }
+    in->ended = false;
+    in->pidfd = pidfd_open(record.pid, 0);
+
+    pthread_mutex_lock(&s->lock);
+    in->out = out[0];
+    in->process = reader_process(&s->reader, &record);
+    in->pid = record.pid;
+    in->closed = in->close_asked = false;
+    pthread_mutex_unlock(&s->lock);
+    if (in->process == UINT32_MAX || in->pidfd < 0)
+        return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
+    return true;
+}
+
+// Reads until the pipe is empty, but no more than `most` bytes; every line gets
+// the time at which its read returned. Returns false at the end of the file.
+static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
+{
+    while (*most > 0) {
+        size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
+        char *room = buf_reserve(&in->pending, chunk);
+        struct err e;
+        if (!room) {
+            err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
+                READER_LINE_MAX >> 20);
+            give_up(s, &e);
+            return false;
+        }
+        ssize_t got = read(in->out, room, chunk);
+        int64_t now = clock_now_ns();
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0;
+        in->pending.len += (size_t)got;
+        *most -= (size_t)got;
+        atomic_fetch_add(&s->bytes, (uint64_t)got);
+        if (!reader_lines(&s->reader, &in->pending, in->process, now)) {
+            err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+            give_up(s, &e);
+            return false;
+        }
+        atomic_store(&s->tokens, s->reader.tokens);
+    }
+    return true;
+}
+
+// Nothing reads this output any more. The writer stands still meanwhile, so that
+// what it had written is known to have been read, to the last byte.
+static void close_output(struct subject *s, struct instance *in)
+{
+    size_t all = SIZE_MAX;
+
+    kill(in->pid, SIGSTOP);
+    process_wait_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
+    drain_pipe(s, in, &all);
+    pthread_mutex_lock(&s->lock);
+    close(in->out);
+    in->out = -1;
+    in->closed = true;
+    in->close_asked = false;
+    pthread_mutex_unlock(&s->lock);
+    kill(in->pid, SIGCONT);
+}
+
+static bool close_is_asked(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool asked = in->close_asked && in->pid != 0;
+    in->close_asked = asked; // a process that has ended meanwhile has no reader
+    pthread_mutex_unlock(&s->lock);
+    return asked;
+}
+
+// How much of an output may be read now, and when to look again.
+static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
+{
+    const int64_t step_ns = 10 * NS_PER_MS;
+    struct pace *p = &in->pace;
+
+    pthread_mutex_lock(&s->lock);
+    int64_t rate = p->rate;
+    pthread_mutex_unlock(&s->lock);
+    if (rate <= 0) {
+        p->budget = 0;
+        p->since_ns = now;
+        return rate == 0 ? 0 : SIZE_MAX;
+    }
+    p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
+    // What was not used is not saved up.
+    p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
+    p->since_ns = now;
+    *next_ns = clock_min(*next_ns, now + step_ns);
+    return (size_t)p->budget;
+}
+
+static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
+{
+    struct err e;
+
+    if (p->lines > 0 || p->asked)
+        in->exits_without_line = 0;
+    else
+        in->exits_without_line++;
+    if (in->exits_without_line >= exits_without_line_max) {
+        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
+            exits_without_line_max);
+        give_up(s, &e);
+    } else if (!s->config.restart) {
+        err_set(&e, ERR_OUTPUT, "the collector ended, and collector.restart is off");
+        give_up(s, &e);
+    } else {
+        in->restart_at_ns = p->ended_ns + restart_pause_ns;
+    }
+}
+
+static void reap(struct subject *s, struct instance *in)
+{
+    struct rusage usage = {0};
+    int status = 0;
+
+    size_t all = SIZE_MAX;
+
+    wait4(in->pid, &status, 0, &usage);
+    if (in->out >= 0)
+        drain_pipe(s, in, &all);
+    pthread_mutex_lock(&s->lock);
+    struct process_record *p = &s->reader.log.processes[in->process];
+    p->ended_ns = clock_now_ns();
+    p->status = status;
+    p->rss_max_kb = usage.ru_maxrss;
+    p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    in->pid = 0;
+    if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
+        p->asked = true;
+    int out = in->out;
+    in->out = -1;
+    bool stopping = s->stopping;
+    struct process_record ended = *p;
+    pthread_mutex_unlock(&s->lock);
+
+    if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
+        struct err e;
+        err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+        give_up(s, &e);
+    }
+    if (out >= 0)
+        close(out);
+    close(in->pidfd);
+    in->pidfd = -1;
+    if (!stopping)
+        decide_restart(s, in, &ended);
+}
+
+// Starts what is due; returns when the next start is due.
+static int64_t start_due(struct subject *s, int64_t now)
+{
+    int64_t next = CLOCK_NEVER;
+
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        struct err e;
+        if (in->restart_at_ns <= now && !launch(s, i, &e))
+            give_up(s, &e);
+        next = clock_min(next, in->restart_at_ns);
+    }
+    return next;
+}
+
+// How the living processes are; returns when to look again.
+static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
+{
+    if (now < due_ns)
+        return due_ns;
+    for (int i = 0; i < s->config.instances; i++) {
+        const struct instance *in = &s->instances[i];
+        struct process_sample sample = {.at_ns = now, .process = in->process};
+        if (in->pid && vitals_read(in->pid, &sample))
+            reader_sample(&s->reader, &sample);
+    }
+    return now + sample_every_ns;
+}
+
+static bool all_done(struct subject *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool done = s->stopping;
+    for (int i = 0; i < s->config.instances; i++)
+        done = done && s->instances[i].pid == 0;
+    pthread_mutex_unlock(&s->lock);
+    return done;
+}
+
+static bool is_stopping(struct subject *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return stopping;
+}
+
+// Two entries per instance: its output, then its end. The end comes last, so
+// that what a process wrote before it died is read before it is buried.
+static void serve(struct subject *s, struct pollfd *fds)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        size_t most = fds[2 * i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
+        size_t left = most;
+        if (most > 0 && !drain_pipe(s, in, &left))
+            in->ended = true;
+        if (most != SIZE_MAX)
+            in->pace.budget -= (double)(most - left);
+        if (close_is_asked(s, in))
+            close_output(s, in);
+        if (fds[2 * i + 1].revents)
+            reap(s, in);
+    }
+}
+
+void *serve_run(void *arg)
+{
+    struct subject *s = arg;
+    size_t count = 2 * (size_t)s->config.instances + 1;
+    struct pollfd *fds = calloc(count, sizeof *fds);
+    int64_t sample_at_ns = 0;
+    char bytes[64];
+    struct err e;
+
+    if (!fds) {
+        err_set(&e, ERR_INTERNAL, "out of memory");
+        give_up(s, &e);
+        return NULL;
+    }
+    while (!all_done(s)) {
+        int64_t now = clock_now_ns();
+        int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
+        sample_at_ns = sample_due(s, now, sample_at_ns);
+        next = clock_min(next, sample_at_ns);
+        for (int i = 0; i < s->config.instances; i++) {
+            struct instance *in = &s->instances[i];
+            // An output that its process has closed would be ready for ever, as
+            // would one that is not to be read now.
+            bool ready = !in->ended && may_read(s, in, now, &next) > 0;
+            fds[2 * i] = (struct pollfd){.fd = ready ? in->out : -1, .events = POLLIN};
+            fds[2 * i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
+        }
+        fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
+        if (poll(fds, count, clock_poll_ms(now, next)) < 0)
+            continue;
+        while (read(s->wake[0], bytes, sizeof bytes) > 0)
+            ;
+        int64_t woke_ns = clock_now_ns();
+        serve(s, fds);
+        int64_t done_ns = clock_now_ns();
+        s->cost.serving_ns += done_ns - woke_ns;
+        stalls_note(&s->cost.stalls, woke_ns, done_ns);
+    }
+    free(fds);
+    return NULL;
+}

@@ -1,0 +1,55 @@
+// The subject from within: what its thread shares with those who call it.
+//
+// The thread alone starts, reads and buries processes. Whoever else looks at
+// what is marked as under the lock takes the lock; the rest is the thread's.
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "subject/reader.h"
+#include "subject/subject.h"
+
+// How long a process may take to stand still before its output is closed.
+#define SERVE_STOPPED_NS NS_PER_S
+
+// How fast an output is read.
+struct pace {
+    int64_t rate;     // bytes per second; 0: not at all; READER_UNLIMITED
+    int64_t since_ns; // `budget` counts from here
+    double budget;    // bytes that may be read by now
+};
+
+// One place for a collector; its processes follow each other in it.
+struct instance {
+    pid_t pid; // 0: none at the moment
+    int pidfd, out, log;
+    uint32_t process; // index of the living process in the log
+    struct buf pending;
+    int64_t restart_at_ns; // CLOCK_NEVER: not to be started
+    int exits_without_line;
+    bool ended;       // it has closed its output; the thread's
+    struct pace pace; // rate under the lock, the rest the thread's
+    bool close_asked; // under the lock
+    bool closed;      // the reader of this process went away; under the lock
+};
+
+struct subject {
+    struct subject_config config;
+    struct instance *instances;
+    struct reader reader; // the thread's until it is joined; processes under the lock
+    pthread_t thread;
+    bool started;
+    int wake[2];
+    pthread_mutex_t lock; // instances' pids, the records of processes, and gave_up
+    bool stopping;        // under the lock
+    bool gave_up;         // under the lock
+    struct err why;
+    atomic_uint_least64_t tokens, bytes;
+    struct subject_cost cost; // the thread's until it is joined
+};
+
+// The thread: serves a struct subject until it is stopping and no process lives.
+void *serve_run(void *arg);
