@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+#include "measure/stats.h"
 #include "scenario/units.h"
 
 static double p99(const struct tune_pair *p)
@@ -246,4 +248,28 @@ bool tune_print_csv(const struct tune *t, struct buf *out)
         buf_printf(out, ",%d\n", p->on_front);
     }
     return !out->failed;
+}
+
+bool tune_print_model(const struct tune *t, int64_t query_ns, struct buf *out)
+{
+    double p50[TUNE_PAIRS_MAX], tokens[TUNE_PAIRS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tune_pair *p = &t->pairs[i];
+        if (isnan(p->model_p50_ms) || isnan(p->values[METRIC_COMMIT_LATENCY_P50]))
+            continue;
+        p50[n] = fabs(p->model_p50_ms / p->values[METRIC_COMMIT_LATENCY_P50] - 1);
+        tokens[n++] = fabs(p->model_tokens_per_batch / p->tokens_per_batch - 1);
+    }
+    if (n == 0)
+        return true;
+    double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
+    // Sorted now: the last is the largest.
+    return buf_printf(out,
+        "The model of the batch window, with %.3g ms for a query, is off by %.0f%% for the p50 "
+        "from commit (median of pairs; largest %.0f%%), by %.0f%% for tokens per batch (largest "
+        "%.0f%%).\n",
+        (double)query_ns / NS_PER_MS, 100 * p50_median, 100 * p50[n - 1], 100 * tokens_median,
+        100 * tokens[n - 1]);
 }

@@ -19,9 +19,11 @@ struct tune_pair {
     bool on_front;                               // no pair has larger batches and a lower p99
 };
 
+#define TUNE_PAIRS_MAX 100
+
 struct tune {
-    struct tune_pair *pairs; // borrowed
-    size_t count;
+    struct tune_pair *pairs;             // borrowed
+    size_t count;                        // at most TUNE_PAIRS_MAX
     const struct expectation *objective; // NULL: none
 };
 
@@ -37,3 +39,7 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out);
 bool tune_print_markdown(const struct tune *t, struct buf *out);
 bool tune_print_json(const struct tune *t, struct buf *out);
 bool tune_print_csv(const struct tune *t, struct buf *out);
+
+// How far the model, with `query_ns` for a query, is from what was measured: half
+// of the pairs are closer. Nothing when no pair has both.
+bool tune_print_model(const struct tune *t, int64_t query_ns, struct buf *out);
