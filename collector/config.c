@@ -115,7 +115,7 @@ static uint8_t hex_digit(char c)
 
 static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *where, struct err *e)
 {
-    const size_t digits = SIGN_KEY_LEN * 2;
+    const size_t digits = 2 * (size_t)SIGN_KEY_LEN;
     size_t len = strspn(hex, "0123456789abcdefABCDEF");
 
     if (len != digits || hex[len] != '\0')

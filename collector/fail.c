@@ -21,7 +21,7 @@ static bool fails(void)
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters                                                                  \
     {                                                                                              \
-        return fails() ? failure : __real_##name arguments;                                        \
+        return fails() ? (failure) : __real_##name arguments;                                      \
     }
 
 FAKE(void *, malloc, (size_t n), (n), NULL)

@@ -67,12 +67,8 @@ static bool rotate(char *list, int skip)
     char *rest = copy;
     for (int i = 0; i < skip; i++)
         rest = strchr(rest, ',') + 1;
-    size_t kept = strlen(rest);
-    memcpy(list, rest, kept);
-    if (rest > copy) {
-        list[kept] = ',';
-        memcpy(list + kept + 1, copy, (size_t)(rest - copy) - 1);
-    }
+    if (rest > copy)
+        snprintf(list, strlen(copy) + 1, "%s,%.*s", rest, (int)(rest - copy) - 1, copy);
     free(copy);
     return true;
 }

@@ -43,3 +43,11 @@ bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIK
 bool err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void err_clear(struct err *e);
+
+// clang's analyzer sees one file at a time; without this it would follow what
+// comes after failures that nobody survives.
+#if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
+#define err_set(...) (err_set(__VA_ARGS__), false)
+#define err_sys(...) (err_sys(__VA_ARGS__), false)
+#define err_prefix(...) (err_prefix(__VA_ARGS__), false)
+#endif

@@ -151,22 +151,22 @@ static int check_folder(const char *folder, const struct options *o)
     struct overrides none = {0};
     struct stored *s = calloc(1, sizeof *s);
     struct err e = {0};
-    int code = EXIT_INTERNAL;
+    int code;
 
-    if (!s || !path_join(file, folder, "scenario.yaml", &e) ||
-        !path_join(history, folder, HISTORY_NAME, &e) ||
-        !scenario_load(&s->scenario, file, &none, &e)) {
-        code = cli_fail(&e);
-    } else if (!history_read(&s->history, history, &s->scenario, &e)) {
+    bool ok = (s || err_set(&e, ERR_INTERNAL, "out of memory")) &&
+              path_join(file, folder, "scenario.yaml", &e) &&
+              path_join(history, folder, HISTORY_NAME, &e) &&
+              scenario_load(&s->scenario, file, &none, &e);
+    if (ok && !history_read(&s->history, history, &s->scenario, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s: %s\n", s->scenario.name, history, e.text);
-    } else if (o->token) {
+    } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o->token);
-    } else if (!judge(s, &e)) {
-        code = cli_fail(&e);
-    } else {
+    } else if (ok && judge(s, &e)) {
         code = verdict_exit_code(s->result.verdict);
         print_verdict(s, folder);
+    } else {
+        code = cli_fail(&e);
     }
     if (s) {
         result_fini(&s->result);

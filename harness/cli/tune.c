@@ -119,7 +119,7 @@ static void take_runs(struct tune_pair *p, const struct side *runs)
 // machine is not taken for an effect of the pair.
 static bool run_all(struct tuning *t, struct err *e)
 {
-    size_t order[TUNE_PAIRS_MAX];
+    size_t order[TUNE_PAIRS_MAX] = {0};
     bool ok = true;
 
     for (size_t i = 0; i < t->tune.count; i++)

@@ -48,7 +48,7 @@ static void count_arrangements(double *counts, size_t n, size_t m)
 // P(U <= u) when both sides are of one kind.
 static double exact_below(double u, size_t n, size_t m)
 {
-    double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1];
+    double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1] = {0};
     double all = 0, below = 0;
 
     count_arrangements(counts, n, m);

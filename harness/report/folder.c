@@ -50,7 +50,7 @@ static bool write_traces(const struct folder *f, const struct scenario *s, struc
 
     for (size_t i = 0; ok && i < s->load_count; i++) {
         struct buf times;
-        buf_init(&times, FILE_MAX * 2);
+        buf_init(&times, 2 * (size_t)FILE_MAX);
         ok = !s->load[i].file ||
              (trace_write(&s->load[i], &times) && folder_write(f, s->load[i].file, &times, e));
         buf_fini(&times);

@@ -74,7 +74,7 @@ static void put_sample(struct buf *out, const struct sample *now, const struct s
     else
         buf_append_str(out, ",0,,,,,,,");
     double total_s = before ? now->total_s - before->total_s : 0;
-    if (total_s > 0)
+    if (before && total_s > 0)
         buf_printf(out, ",%.3f", (now->busy_s - before->busy_s) / total_s);
     else
         buf_append_char(out, ',');

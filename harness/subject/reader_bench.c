@@ -32,7 +32,7 @@ static void encode_secret(const unsigned char both[64], char text[89])
 {
     EVP_EncodeBlock((unsigned char *)text, both, 64);
     for (char *c = text; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+        *c = (char)(*c == '+' ? '-' : *c == '/' ? '_' : *c);
     text[86] = '\0';
 }
 

@@ -260,7 +260,8 @@ static void serve(struct subject *s, struct pollfd *fds)
 {
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        size_t most = fds[2 * i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
+        size_t most =
+            fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
         size_t left = most;
         if (most > 0 && !drain_pipe(s, in, &left))
             in->ended = true;
@@ -268,7 +269,7 @@ static void serve(struct subject *s, struct pollfd *fds)
             in->pace.budget -= (double)(most - left);
         if (close_is_asked(s, in))
             close_output(s, in);
-        if (fds[2 * i + 1].revents)
+        if (fds[2 * (size_t)i + 1].revents)
             reap(s, in);
     }
 }
@@ -297,8 +298,8 @@ void *serve_run(void *arg)
             // An output that its process has closed would be ready for ever, as
             // would one that is not to be read now.
             bool ready = !in->ended && may_read(s, in, now, &next) > 0;
-            fds[2 * i] = (struct pollfd){.fd = ready ? in->out : -1, .events = POLLIN};
-            fds[2 * i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
+            fds[2 * (size_t)i] = (struct pollfd){.fd = ready ? in->out : -1, .events = POLLIN};
+            fds[2 * (size_t)i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
         }
         fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
         if (poll(fds, count, clock_poll_ms(now, next)) < 0)
