@@ -71,6 +71,10 @@ static void *pack_room(struct pack *p, void *items, size_t count, size_t size)
 {
     if (!pack_reading(p))
         return items;
+    if (!pack_can_hold(p, count)) {
+        pack_fail(p, "names more items than it can hold");
+        return NULL;
+    }
     items = calloc(count + 1, size);
     if (!items)
         pack_fail(p, "needs more memory than there is");
@@ -152,8 +156,7 @@ static void pack_faults(struct pack *p, struct history *h)
 
     plan->faults =
         pack_array(p, &plan->fault_count, PLAN_FAULTS_MAX, plan->faults, sizeof *plan->faults);
-    if (pack_reading(p))
-        h->faults = calloc(plan->fault_count + 1, sizeof *h->faults);
+    h->faults = pack_room(p, h->faults, plan->fault_count, sizeof *h->faults);
     for (size_t i = 0; pack_ok(p) && i < plan->fault_count; i++) {
         struct plan_fault *f = &plan->faults[i];
         struct fault_record *r = &h->faults[i];
@@ -165,6 +168,7 @@ static void pack_faults(struct pack *p, struct history *h)
         pack_time(p, &r->ended_ns);
         PACK_FIELD(p, r->ok, 1);
         PACK_FIELD(p, r->undone, 1);
+        PACK_FIELD(p, r->left_out, 1);
         pack_text(p, r->evidence, sizeof r->evidence);
         if (s->fault_count == 0)
             pack_fail(p, "has faults that its scenario does not");

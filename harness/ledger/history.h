@@ -8,7 +8,7 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-#define HISTORY_VERSION 1
+#define HISTORY_VERSION 2
 
 // What the check needs besides the ledger.
 struct history_notes {

@@ -2,16 +2,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/clock.h"
 
 enum { BUFFER = 1 << 16 };
 
+// zlib makes at most 1,032 bytes of one, and an item takes at least a byte.
+#define ZLIB_RATIO_MAX 1032
+
 struct pack {
     gzFile file;
     bool reading;
     const char *why; // NULL: nothing has failed
+    size_t most;     // items that a file of its size can hold
     int64_t last_ns;
     size_t pos, len;
     unsigned char buffer[BUFFER];
@@ -43,7 +48,17 @@ struct pack *pack_write(const char *path, struct err *e)
 
 struct pack *pack_read(const char *path, struct err *e)
 {
-    return open_stream(path, "rbe", e);
+    struct pack *p = open_stream(path, "rbe", e);
+    struct stat st;
+
+    if (p && stat(path, &st) == 0)
+        p->most = ((size_t)st.st_size + 1) * ZLIB_RATIO_MAX;
+    return p;
+}
+
+bool pack_can_hold(const struct pack *p, size_t count)
+{
+    return count <= p->most;
 }
 
 bool pack_reading(const struct pack *p)

@@ -17,6 +17,10 @@ struct pack;
 MUST_USE struct pack *pack_write(const char *path, struct err *e);
 MUST_USE struct pack *pack_read(const char *path, struct err *e);
 
+// When reading: whether a file of this size can hold so many items at all. A
+// damaged count must not make us ask for more memory than the machine has.
+bool pack_can_hold(const struct pack *p, size_t count);
+
 bool pack_reading(const struct pack *p);
 bool pack_ok(const struct pack *p);
 
