@@ -93,7 +93,7 @@ static void print_invariants(const struct report *r, FILE *out)
     }
     if (r->result->duplicate_bound > 0)
         fprintf(
-            out, "(of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
+            out, " (of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
     fputc('\n', out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
