@@ -342,11 +342,13 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     l->detached = true;
     if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e))
         return false;
+    // tail waits for the server's end: it writes until then, and what it writes
+    // would keep rm from emptying its folders.
     buf_printf(out,
         "The server is still running.\n  reach it:  psql 'host=%s port=" LOCAL_PORT
         " user=mailproof dbname=mailroom'\n"
-        "  remove it: kill -INT $(head -n 1 %s/.s.PGSQL." LOCAL_PORT ".lock) && rm -rf %s\n",
-        l->dir.path, l->dir.path, l->dir.path);
+        "  remove it: kill -INT %d && tail -s 0.1 --pid=%d -f /dev/null && rm -rf %s\n",
+        l->dir.path, (int)l->postmaster, (int)l->postmaster, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
     return true;
