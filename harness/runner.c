@@ -21,6 +21,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 
     if (!r)
         return err_set(e, ERR_INTERNAL, "out of memory");
+    r->net = (struct netns)NETNS_INIT;
     r->scenario = s;
     r->options = o;
     bool ok = plan_make(&r->plan, s, e) &&             //
@@ -124,6 +125,7 @@ static void close_down(struct run *r)
     // Behind the server's end: a query to a frozen one would not return.
     sampler_free(r->sampler);
     subject_free(r->subject);
+    netns_fini(&r->net);
     result_fini(&r->result);
     ledger_fini(&r->ledger);
     load_result_fini(&r->load);

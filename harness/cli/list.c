@@ -55,9 +55,10 @@ static void print_params(const struct verb *v)
         const char *name;
     } params[] = {{PARAM_TARGET, "target"}, {PARAM_INSTANCE, "instance"},
         {PARAM_DIRECTION, "direction"}, {PARAM_BY, "by"}, {PARAM_JITTER, "jitter"},
-        {PARAM_RATE, "rate"}, {PARAM_RESET, "reset"}, {PARAM_MESSAGE, "message"}, {PARAM_N, "n"},
-        {PARAM_SIDE, "side"}, {PARAM_PREPARED, "prepared"}, {PARAM_DATABASE, "database"},
-        {PARAM_TO, "to"}, {PARAM_FOR, "for"}};
+        {PARAM_RATE, "rate"}, {PARAM_THROUGH, "through"}, {PARAM_RESET, "reset"},
+        {PARAM_MESSAGE, "message"}, {PARAM_N, "n"}, {PARAM_SIDE, "side"},
+        {PARAM_PREPARED, "prepared"}, {PARAM_DATABASE, "database"}, {PARAM_TO, "to"},
+        {PARAM_FOR, "for"}};
     const char *separator = "; takes ";
 
     for (size_t i = 0; i < sizeof params / sizeof *params; i++) {

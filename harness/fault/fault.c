@@ -55,10 +55,10 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
                                          : true;
 }
 
-bool fault_needs_proxy(const struct scenario *s)
+bool fault_needs(const struct scenario *s, enum fault_through through)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->needs_proxy)
+        if (s->faults[i].verb->on_network && s->faults[i].through == through)
             return true;
     }
     return false;
@@ -66,12 +66,17 @@ bool fault_needs_proxy(const struct scenario *s)
 
 bool fault_possible(const struct provider *provider, const struct scenario *s, struct err *e)
 {
+    if (!provider_suits(provider, &s->postgres, e))
+        return false;
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
         if (!is_possible(provider, find(verb->id)))
             return err_set(e, ERR_SKIP,
                 "%s needs a server that the harness controls; provider %s does not", verb->name,
                 provider->name);
+        if (s->faults[i].through == THROUGH_KERNEL && provider != &provider_local)
+            return err_set(e, ERR_SKIP, "%s through: kernel needs provider: local, which %s is not",
+                verb->name, provider->name);
     }
     return true;
 }

@@ -32,8 +32,9 @@ struct fault_record {
 struct fault_context {
     struct server *server;
     struct subject *subject;
-    struct proxy *proxy; // in the collector's connections; NULL unless the scenario needs it
-    PGconn *admin;       // re-opened by the verbs when the server was away
+    struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
+    const struct netns *net; // between collector and server; NULL unless the scenario needs it
+    PGconn *admin;           // re-opened by the verbs when the server was away
     int instances;
 };
 
@@ -47,8 +48,9 @@ void fault_end(struct fault_context *c, struct fault_record *r);
 // that ends before its plan.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
-// True when a fault of the scenario breaks the collector's network.
-bool fault_needs_proxy(const struct scenario *s);
+// True when a fault of the scenario breaks the collector's network, in the
+// harness's proxy or in the kernel.
+bool fault_needs(const struct scenario *s, enum fault_through through);
 
 // Before anything starts: ERR_SKIP names the fault that this provider's server
 // cannot be hurt with.

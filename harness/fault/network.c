@@ -1,4 +1,5 @@
-// Faults of the network between collector and server, all through the proxy.
+// Faults of the network between collector and server: in the proxy, or in the
+// kernel between two network namespaces.
 #include "fault/fault.h"
 
 #include <stdio.h>
@@ -13,18 +14,44 @@ static const int64_t poll_ns = 2 * NS_PER_MS;
 
 // What is withheld at the end of the silence proves it: the load goes on, so
 // something wanted to pass.
+static bool is_silent(const struct fault_spec *spec, enum fault_direction direction)
+{
+    return spec->verb->id == VERB_PARTITION || spec->direction == direction;
+}
+
 bool fault_begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    bool both = r->spec->verb->id == VERB_PARTITION;
+    bool to_server = is_silent(r->spec, TO_SERVER);
+    bool to_collector = is_silent(r->spec, TO_COLLECTOR);
 
-    (void)e;
-    proxy_hold(c->proxy, both || r->spec->direction == TO_SERVER,
-        both || r->spec->direction == TO_COLLECTOR);
+    if (r->spec->through == THROUGH_KERNEL)
+        return (!to_server || netns_silence(c->net, NETNS_SERVER, e)) &&
+               (!to_collector || netns_silence(c->net, NETNS_COLLECTOR, e));
+    proxy_hold(c->proxy, to_server, to_collector);
     return true;
+}
+
+// The filter's own counters prove it, and both ends are healed whatever one says.
+static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    uint64_t at_server = 0, at_collector = 0;
+    bool ok = !is_silent(r->spec, TO_SERVER) || netns_heal(c->net, NETNS_SERVER, &at_server, e);
+
+    ok = (!is_silent(r->spec, TO_COLLECTOR) ||
+             netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
+         ok;
+    if (ok && at_server + at_collector == 0)
+        return err_set(e, ERR_SYSTEM, "nothing wanted to pass while the network was silent");
+    snprintf(r->evidence, sizeof r->evidence,
+        "the kernel dropped %llu packets to the server, %llu to the collector",
+        (unsigned long long)at_server, (unsigned long long)at_collector);
+    return ok;
 }
 
 bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
+    if (r->spec->through == THROUGH_KERNEL)
+        return end_in_kernel(c, r, e);
     struct proxy_counts counts = proxy_counts(c->proxy);
 
     proxy_heal(c->proxy, r->spec->reset);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,9 @@ static _Noreturn void child(const struct process_spec *spec, int report, pid_t p
     setpgid(0, 0);
     child_signals();
     child_streams(spec);
+    // While it still is root.
+    if (spec->net >= 0 && setns(spec->net, CLONE_NEWNET) != 0)
+        goto failed;
     if (!child_identity(spec) || (spec->dir && chdir(spec->dir) != 0))
         goto failed;
     // After the change of identity, which would clear it.
@@ -144,13 +148,20 @@ bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
+
+    spec.argv = argv;
+    spec.uid = uid;
+    spec.gid = gid;
+    return process_collect(&spec, text, size, e);
+}
+
+bool process_collect(const struct process_spec *what, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = *what;
     int out[2];
 
     if (pipe2(out, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    spec.argv = argv;
-    spec.uid = uid;
-    spec.gid = gid;
     spec.out = out[1];
     spec.err = out[1];
     spec.dir = "/";
@@ -168,7 +179,7 @@ bool process_run(
     process_wait(pid, CLOCK_NEVER, &status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    return err_set(e, ERR_SYSTEM, "%s failed: %s", argv[0], size > 0 ? text : "");
+    return err_set(e, ERR_SYSTEM, "%s failed: %s", spec.argv[0], size > 0 ? text : "");
 }
 
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status)

@@ -18,13 +18,14 @@ struct process_spec {
     const char *dir;         // working directory; NULL: ours
     uid_t uid;               // (uid_t)-1: ours; else the child gives up root
     gid_t gid;
+    int net; // descriptor of a network namespace that the child enters; -1: ours
     int in, out, err;
     int death_signal; // what the kernel sends when our starting thread ends; 0: none
 };
 
 #define PROCESS_SPEC_INIT                                                                          \
     {                                                                                              \
-        .uid = (uid_t)-1, .gid = (gid_t)-1, .in = -1, .out = -1, .err = -1                         \
+        .uid = (uid_t)-1, .gid = (gid_t)-1, .net = -1, .in = -1, .out = -1, .err = -1              \
     }
 
 // Returns the child's pid, or -1 with the reason, a failing exec included.
@@ -34,6 +35,11 @@ MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 // fails (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
+
+// The same with identity, environment and namespace as `spec` says; its streams,
+// folder and death signal are set here.
+MUST_USE bool process_collect(
+    const struct process_spec *spec, char *text, size_t size, struct err *e);
 
 // Waits until the process is gone or the deadline (clock_now_ns) has passed;
 // true when it is gone. It must be a child of ours; it is reaped.

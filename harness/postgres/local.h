@@ -23,8 +23,9 @@ struct local {
     const struct settings *settings; // the scenario's
     struct disk disk;                // mounted only when the storage is to be crashable
     bool crashable;
-    pid_t postmaster; // 0: not running
-    bool detached;    // outlives the harness (--keep)
+    const struct netns *net; // NULL: no TCP, only the socket
+    pid_t postmaster;        // 0: not running
+    bool detached;           // outlives the harness (--keep)
     enum standby_mode standby_mode;
     char standby_data[PATH_MAX];
     pid_t standby; // its postmaster; 0: none, or it was promoted

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "os/netns.h"
 #include "scenario/scenario.h"
 
 struct server;
@@ -49,13 +50,14 @@ struct provider {
 
 struct server {
     const struct provider *provider;
-    void *state;           // the provider's own
-    const char *conninfo;  // --postgres CONNINFO, before open; NULL: none was given
-    const char *database;  // of the run
-    const char *superuser; // role that the harness itself uses
-    const char *password;  // for the roles that the harness makes; NULL: none is asked for
-    const char *data_dir;  // where the data lies on this machine; NULL: elsewhere
-    const char *log_path;  // the server's log; NULL: not to be had
+    void *state;             // the provider's own
+    const char *conninfo;    // --postgres CONNINFO, before open; NULL: none was given
+    const struct netns *net; // of the run's own, before open; NULL: none. Local only
+    const char *database;    // of the run
+    const char *superuser;   // role that the harness itself uses
+    const char *password;    // for the roles that the harness makes; NULL: none is asked for
+    const char *data_dir;    // where the data lies on this machine; NULL: elsewhere
+    const char *log_path;    // the server's log; NULL: not to be had
     bool running;
     bool paused; // its processes are stopped: nothing answers
     int version; // e.g. 150018, known after the first start
@@ -63,6 +65,10 @@ struct server {
 
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);
+
+// Before anything starts: ERR_SKIP says what this provider has not got.
+MUST_USE bool provider_suits(
+    const struct provider *p, const struct scenario_postgres *want, struct err *e);
 
 extern const struct provider provider_local;
 extern const struct provider provider_url;

@@ -89,7 +89,8 @@ static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
     c->server.conninfo = c->options->postgres;
     if (!c->server.provider->address)
         return err_set(e, ERR_SKIP, "--every-cut needs to know where the server listens");
-    return c->server.provider->open(&c->server, &s->postgres, e) &&
+    return provider_suits(c->server.provider, &s->postgres, e) &&
+           c->server.provider->open(&c->server, &s->postgres, e) &&
            c->server.provider->start(&c->server, e) &&
            (c->setting.template_db = c->server.database) &&
            migrate_database(&c->server, s->postgres.schema, s->collector.layout, e) &&

@@ -22,13 +22,21 @@ static bool server_epoch(struct run *r, struct err *e)
     return true;
 }
 
+static bool lay_cable(struct run *r, struct err *e)
+{
+    if (!fault_needs(r->scenario, THROUGH_KERNEL))
+        return true;
+    r->server.net = r->hands.net = &r->net;
+    return netns_make(&r->net, e);
+}
+
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
 
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
-    if (!fault_possible(r->server.provider, s, e) ||
+    if (!fault_possible(r->server.provider, s, e) || !lay_cable(r, e) ||
         !r->server.provider->open(&r->server, &s->postgres, e) ||
         !r->server.provider->start(&r->server, e) ||
         !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
@@ -72,14 +80,33 @@ static bool wait_for_collector(struct run *r, struct err *e)
     return true;
 }
 
+static bool too_long(struct err *e)
+{
+    return err_set(e, ERR_INTERNAL, "the conninfo is too long");
+}
+
 // Only where the scenario breaks the network does a proxy stand in the way.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
-    if (!fault_needs_proxy(r->scenario))
+    if (!fault_needs(r->scenario, THROUGH_PROXY))
         return true;
     r->hands.proxy = proxy_start(&r->server, e);
-    return r->hands.proxy && ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) ||
-                                 err_set(e, ERR_INTERNAL, "the conninfo is too long"));
+    return r->hands.proxy &&
+           ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
+}
+
+// Over the cable instead of the server's socket.
+static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
+{
+    // A standby listens beside its primary; the conninfo has both their ports.
+    const bool two = r->scenario->postgres.standby != STANDBY_NONE;
+
+    if (!fault_needs(r->scenario, THROUGH_KERNEL))
+        return true;
+    return (buf_printf(conninfo, " host=%s%s sslmode=disable gssencmode=disable",
+                NETNS_SERVER_ADDRESS, two ? "," NETNS_SERVER_ADDRESS : "") &&
+               buf_str(conninfo)) ||
+           too_long(e);
 }
 
 bool run_start_collector(struct run *r, struct err *e)
@@ -88,7 +115,7 @@ bool run_start_collector(struct run *r, struct err *e)
 
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
-              through_proxy(r, &conninfo, e) &&
+              through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
               command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
     buf_fini(&conninfo);
     if (!ok)
@@ -100,6 +127,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .instances = r->scenario->collector.instances,
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
+        .net = r->hands.net,
         .log_dir = r->folder.logs,
     };
     r->subject = subject_start(&config, e);

@@ -20,6 +20,7 @@ struct run {
     const struct run_options *options;
     struct folder folder;
     struct plan plan;
+    struct netns net; // only where the scenario breaks the network in the kernel
     struct server server;
     struct durability_proof proof;
     struct command command; // of the collector, with its environment

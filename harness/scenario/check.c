@@ -20,6 +20,7 @@ static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
 static bool check_fault(
     const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e);
+static bool check_network(const struct scenario *s, const struct node *root, struct err *e);
 
 bool check_scenario(struct scenario *s, const struct node *root, const char *path, struct err *e)
 {
@@ -31,7 +32,7 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
     for (size_t i = 0; i < s->fault_count; i++)
         if (!check_fault(s, &s->faults[i], node_item(faults, i), e))
             return false;
-    return true;
+    return check_network(s, root, e);
 }
 
 // Names become folders, accounts and columns of tables.
@@ -79,6 +80,17 @@ static bool good_setting(const char *name, const char *further)
     return *name != '\0' && !isdigit((unsigned char)*name);
 }
 
+// Whether the file itself names a provider that is not the local one. Another
+// one chosen with an option is no mistake in the file: that run is skipped, and
+// the others of its suite are not.
+static bool says_elsewhere(const struct scenario *s, const struct node *root)
+{
+    const struct node *postgres = node_child(root, "postgres");
+    const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
+
+    return provider && !provider->origin.set && strcmp(s->postgres.provider, "local") != 0;
+}
+
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -86,9 +98,9 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
 
     const struct node *standby = postgres ? node_child(postgres, "standby") : NULL;
 
-    if (s->postgres.standby != STANDBY_NONE && strcmp(s->postgres.provider, "local") != 0)
+    if (s->postgres.standby != STANDBY_NONE && says_elsewhere(s, root))
         return node_err(standby ? standby : root, e, "only provider: local can have a standby");
-    if (s->postgres.storage == STORAGE_CRASHABLE && strcmp(s->postgres.provider, "local") != 0)
+    if (s->postgres.storage == STORAGE_CRASHABLE && says_elsewhere(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
 
@@ -235,13 +247,15 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
         {"prepared", PARAM_PREPARED},
         {"database", PARAM_DATABASE},
         {"to", PARAM_TO},
+        {"through", PARAM_THROUGH},
     };
     static const unsigned needed = PARAM_BY | PARAM_RATE | PARAM_MESSAGE;
 
     for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
         const struct node *given = node_child(n, params[i].key);
         if (given && !(fault->verb->params & params[i].param))
-            return node_key_err(given, e, "%s takes no '%s'", fault->verb->name, params[i].key);
+            return node_key_err(given, e, "%s takes no '%s'%s", fault->verb->name, params[i].key,
+                params[i].param == PARAM_THROUGH ? "; partition and half-open do" : "");
         if (!given && (fault->verb->params & params[i].param & needed))
             return node_err(n, e, "'%s' is missing: %s needs it", params[i].key, fault->verb->name);
     }
@@ -302,5 +316,34 @@ static bool check_fault(
         return node_err(node_child(n, "instance"), e,
             "there is no instance %d; collector.instances is %d, and they are counted from 0",
             fault->instance, s->collector.instances);
+    return true;
+}
+
+// The collector's connection leads through one thing or the other.
+static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
+{
+    const struct node *faults = node_child(root, "faults");
+    const struct fault_spec *first = NULL;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        const struct fault_spec *fault = &s->faults[i];
+        const struct node *n = node_item(faults, i), *through = node_child(n, "through");
+        if (!fault->verb->on_network)
+            continue;
+        if (first && first->through != fault->through)
+            return node_err(n, e,
+                "%s would go through the %s and %s before it through the %s; in one scenario all "
+                "go the same way",
+                fault->verb->name, fault_through_name(fault->through), first->verb->name,
+                fault_through_name(first->through));
+        first = fault;
+        if (fault->through != THROUGH_KERNEL)
+            continue;
+        if (fault->reset)
+            return node_key_err(node_child(n, "reset"), e,
+                "the kernel drops what it withholds, and never resets; leave 'reset' out");
+        if (says_elsewhere(s, root))
+            return node_err(through, e, "through: kernel needs postgres.provider: local");
+    }
     return true;
 }

@@ -353,12 +353,6 @@ static bool decode_items(const struct field *f, const struct node *n, void *slot
     return true;
 }
 
-static bool refuse(const struct field *f, const struct node *n, void *slot, struct err *e)
-{
-    (void)slot;
-    return node_key_err(n, e, "'%s': %s", f->key, f->help);
-}
-
 static bool decode_field(const struct field *f, const struct node *n, void *base, struct err *e)
 {
     static bool (*const decoders[])(
@@ -379,7 +373,6 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_ALLOW] = objectives_decode_allow,
         [FIELD_EXPECT] = objectives_decode_expect,
         [FIELD_ITEMS] = decode_items,
-        [FIELD_REFUSED] = refuse,
     };
 
     if (f->type == FIELD_MAP)

@@ -84,6 +84,12 @@ static const struct word directions[] = {
     {0},
 };
 
+static const struct word throughs[] = {
+    {"proxy", THROUGH_PROXY, NULL},
+    {"kernel", THROUGH_KERNEL, NULL},
+    {0},
+};
+
 static const struct word sides[] = {{"before", CUT_BEFORE, NULL}, {"after", CUT_AFTER, NULL}, {0}};
 
 static const struct word databases[] = {
@@ -185,14 +191,6 @@ static const struct field load_fields[] = {
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);
 
-// Parameters of the verbs that this version cannot do.
-#define LATER(key)                                                                                 \
-    {                                                                                              \
-        key, FIELD_REFUSED, NOT_STORED,                                                            \
-            .optional = true,                                                                      \
-            .help = "the fault verbs that take it cannot be done in this version"                  \
-    }
-
 static const struct field fault_fields[] = {
     {"at", FIELD_DURATION, FAULT(at_ns), .min = 0, .max = 24 * HOUR,
         .help = "when it starts, counted from the start of the load"},
@@ -207,7 +205,9 @@ static const struct field fault_fields[] = {
         .param = PARAM_FOR, .help = "how long it lasts"},
     {"instance", FIELD_INT, FAULT(instance), .fallback = "all", .min = 0, .max = 63,
         .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
-    LATER("through"),
+    {"through", FIELD_WORD, FAULT(through), .fallback = "proxy", .words = throughs,
+        .param = PARAM_THROUGH,
+        .help = "proxy: ours; kernel: network namespaces (root), so that TCP's timers are tested"},
     {"direction", FIELD_WORD, FAULT(direction), .fallback = "to-collector", .words = directions,
         .param = PARAM_DIRECTION, .help = "which way nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,

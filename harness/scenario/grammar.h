@@ -24,7 +24,6 @@ enum field_type {
     FIELD_EXPECT,    // struct expectation * and its size_t count
     FIELD_ITEMS,     // a list of `table` maps: an array and its size_t count
     FIELD_MAP,       // a `table` of its own, in the same struct
-    FIELD_REFUSED,   // known, not possible; `help` says why
 };
 
 // A word that stands for a value. `refusal` is the reason why this version

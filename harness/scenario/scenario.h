@@ -82,6 +82,7 @@ struct fault_spec {
     enum fault_target target;
     int instance; // which collector; -1: all of them
     enum fault_direction direction;
+    enum fault_through through;
     int64_t by_ns, jitter_ns; // delay
     double rate;              // bytes per second, of throttle and slow-reader
     bool reset;               // withheld bytes are dropped, not delivered late

@@ -185,7 +185,7 @@ static void refuses_wrong_keys_and_values(void **state)
     CHECK_ALL(cases);
 }
 
-static void says_what_this_version_cannot_do(void **state)
+static void says_what_cannot_be_done(void **state)
 {
     static const struct wrong cases[] = {
         {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
@@ -213,8 +213,21 @@ static void says_what_this_version_cannot_do(void **state)
         {HEAD LOAD "faults:\n  - {at: 1s, do: throttle, for: 1s, rate: 20/s}\n",
             "x.yaml:7:43: faults.0.rate: '20/s' is no rate in bytes; write one such as 20kB/s"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: kill-server, through: kernel}\n",
-            "x.yaml:7:31: faults.0: 'through': the fault verbs that take it cannot be done in this "
-            "version"},
+            "x.yaml:7:31: faults.0: kill-server takes no 'through'; partition and "
+            "half-open "
+            "do"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: half-open, for: 1s, through: wire}\n",
+            "x.yaml:7:47: faults.0.through: 'wire' should be proxy or kernel"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: partition, for: 1s, through: kernel, reset: true}\n",
+            "x.yaml:7:55: faults.0: the kernel drops what it withholds, and never resets; "
+            "leave 'reset' out"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: partition, for: 1s, through: kernel}\n"
+                   "  - {at: 2s, do: kill-server}\n  - {at: 3s, do: reset}\n",
+            "x.yaml:9:5: faults.2: reset would go through the proxy and partition before it "
+            "through the kernel; in one scenario all go the same way"},
+        {HEAD LOAD "postgres: {provider: container}\n"
+                   "faults:\n  - {at: 1s, do: partition, for: 1s, through: kernel}\n",
+            "x.yaml:8:47: faults.0.through: through: kernel needs postgres.provider: local"},
     };
 
     (void)state;
@@ -577,7 +590,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_yaml),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(refuses_wrong_keys_and_values),
-        cmocka_unit_test(says_what_this_version_cannot_do),
+        cmocka_unit_test(says_what_cannot_be_done),
         cmocka_unit_test(refuses_what_does_not_fit_together),
         cmocka_unit_test(blames_the_override),
         cmocka_unit_test(overrides_change_and_add),

@@ -34,11 +34,11 @@ const struct verb verbs[] = {
         "the collector's output is read at no more than rate, such as 20kB/s"},
     {"close-reader", VERB_CLOSE_READER, PARAM_INSTANCE, true, false, false,
         "stops the collector, reads its pipe empty, closes it, lets the collector continue"},
-    {"partition", VERB_PARTITION, PARAM_RESET | LASTS, false, false, true,
+    {"partition", VERB_PARTITION, PARAM_RESET | PARAM_THROUGH | LASTS, false, false, true,
         "silence both ways on the collector's connections; what was withheld arrives when it is "
         "over, or with reset is dropped with the connections"},
-    {"half-open", VERB_HALF_OPEN, PARAM_DIRECTION | PARAM_RESET | LASTS, false, false, true,
-        "silence one way on the collector's connections, to-server or to-collector"},
+    {"half-open", VERB_HALF_OPEN, PARAM_DIRECTION | PARAM_RESET | PARAM_THROUGH | LASTS, false,
+        false, true, "silence one way on the collector's connections, to-server or to-collector"},
     {"reset", VERB_RESET, 0, false, false, true,
         "TCP reset on every connection of the collector's"},
     {"delay", VERB_DELAY, PARAM_BY | PARAM_JITTER | LASTS, false, false, true,
@@ -75,6 +75,11 @@ const struct verb *verb_find(const char *name)
 const char *fault_direction_name(enum fault_direction direction)
 {
     return direction == TO_SERVER ? "to-server" : "to-collector";
+}
+
+const char *fault_through_name(enum fault_through through)
+{
+    return through == THROUGH_KERNEL ? "kernel" : "proxy";
 }
 
 const char *fault_target_name(enum fault_target target)

@@ -10,6 +10,10 @@ enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL };
 // Whose bytes a half-open connection swallows: those that travel to …
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
 
+// Where a broken network is made: by the harness's proxy, or by the kernel between
+// two network namespaces.
+enum fault_through { THROUGH_PROXY, THROUGH_KERNEL };
+
 enum cut_side { CUT_BEFORE, CUT_AFTER };
 
 enum fault_database { DATABASE_RUN, DATABASE_OTHER };
@@ -61,6 +65,7 @@ enum verb_param {
     PARAM_PREPARED = 1 << 12,
     PARAM_DATABASE = 1 << 13,
     PARAM_TO = 1 << 14,
+    PARAM_THROUGH = 1 << 15,
 };
 
 struct verb {
@@ -69,7 +74,7 @@ struct verb {
     unsigned params; // of enum verb_param
     bool kills_collector;
     bool stops_server; // the server is away while it lasts
-    bool needs_proxy;  // the collector's connection must pass through ours
+    bool on_network;   // acts on what lies between the collector and the server
     const char *help;  // one line for people
 };
 
@@ -81,3 +86,4 @@ const struct verb *verb_find(const char *name);
 
 const char *fault_target_name(enum fault_target target);
 const char *fault_direction_name(enum fault_direction direction);
+const char *fault_through_name(enum fault_through through);

@@ -24,8 +24,6 @@ static bool is_written(const struct field *f, const void *base)
 {
     int64_t ns;
 
-    if (f->type == FIELD_REFUSED)
-        return false;
     if (f->written && !f->written(base))
         return false;
     if (f->param) {

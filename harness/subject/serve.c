@@ -41,6 +41,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     spec.argv = (const char *const *)s->config.command;
     spec.env = s->config.env;
+    spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
     spec.out = out[1];
     spec.err = in->log;
     spec.death_signal = SIGKILL;

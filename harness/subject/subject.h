@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "os/netns.h"
 #include "os/stalls.h"
 
 // One life of one collector.
@@ -82,8 +83,9 @@ struct subject_config {
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;  // planned tokens, for subject_seen
-    const char *log_dir; // gets collector-<instance>.log; NULL: /dev/null
+    size_t token_count;      // planned tokens, for subject_seen
+    const struct netns *net; // they run at its collector's end; NULL: where we are
+    const char *log_dir;     // gets collector-<instance>.log; NULL: /dev/null
 };
 
 struct subject;

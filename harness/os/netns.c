@@ -1,0 +1,134 @@
+#include "os/netns.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/process.h"
+
+#define DEVICE "mailproof"
+
+// At prerouting a packet has crossed the cable and is not TCP's yet: to the
+// sender it is lost without a word. Dropped on its way out, its sender would be
+// told. Address resolution is no IP: it passes, or connecting would fail at once
+// with "no route to host", which a silent network never says.
+static const char make_filter[] = "add table ip mailproof; add chain ip mailproof silence "
+                                  "{ type filter hook prerouting priority -300; }";
+static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE " counter drop";
+static const char show[] = "list chain ip mailproof silence";
+static const char pass_all[] = "flush chain ip mailproof silence";
+
+struct maker {
+    int fd;
+    struct err err;
+};
+
+// A thread of its own leaves its namespace for good and takes nobody along.
+static void *make_one(void *arg)
+{
+    struct maker *m = arg;
+
+    if (unshare(CLONE_NEWNET) != 0) {
+        err_sys(&m->err, ERR_SKIP, "through: kernel needs network namespaces");
+        return NULL;
+    }
+    m->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (m->fd < 0)
+        err_sys(&m->err, ERR_SYSTEM, "cannot open a network namespace");
+    return NULL;
+}
+
+static bool new_namespace(int *fd, struct err *e)
+{
+    struct maker m = {.fd = -1};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, make_one, &m) != 0)
+        return err_set(e, ERR_SYSTEM, "cannot start a thread");
+    pthread_join(thread, NULL);
+    *fd = m.fd;
+    if (m.fd < 0)
+        *e = m.err;
+    return m.fd >= 0;
+}
+
+static bool run_in(int net, const char *const *argv, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+
+    spec.argv = argv;
+    spec.net = net;
+    return process_collect(&spec, text, size, e);
+}
+
+#define RUN_IN(net, e, ...)                                                                        \
+    run_in((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
+
+static bool add_cable(const struct netns *n, struct err *e)
+{
+    char other[64];
+
+    snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), n->fds[NETNS_COLLECTOR]);
+    return RUN_IN(n->fds[NETNS_SERVER], e, "ip", "link", "add", "name", DEVICE, "type", "veth",
+        "peer", "name", DEVICE, "netns", other);
+}
+
+// Loopback, too: some servers talk to themselves over it.
+static bool set_up(const struct netns *n, enum netns_end end, const char *address, struct err *e)
+{
+    int net = n->fds[end];
+
+    return RUN_IN(net, e, "ip", "address", "add", address, "dev", DEVICE) &&
+           RUN_IN(net, e, "ip", "link", "set", "dev", DEVICE, "up") &&
+           RUN_IN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
+           RUN_IN(net, e, "nft", make_filter);
+}
+
+bool netns_make(struct netns *n, struct err *e)
+{
+    *n = (struct netns)NETNS_INIT;
+    if (geteuid() != 0)
+        return err_set(e, ERR_SKIP, "through: kernel needs root, for network namespaces");
+    if (!new_namespace(&n->fds[NETNS_SERVER], e) || !new_namespace(&n->fds[NETNS_COLLECTOR], e))
+        return false;
+    if (add_cable(n, e) && set_up(n, NETNS_SERVER, NETNS_SERVER_ADDRESS "/30", e) &&
+        set_up(n, NETNS_COLLECTOR, NETNS_COLLECTOR_ADDRESS "/30", e))
+        return true;
+    e->kind = ERR_SKIP;
+    return err_prefix(e, "through: kernel needs ip (Debian: iproute2) and nft (nftables)");
+}
+
+void netns_fini(struct netns *n)
+{
+    for (int i = 0; i < 2; i++) {
+        if (n->fds[i] >= 0)
+            close(n->fds[i]);
+        n->fds[i] = -1;
+    }
+}
+
+bool netns_silence(const struct netns *n, enum netns_end end, struct err *e)
+{
+    return RUN_IN(n->fds[end], e, "nft", drop_all);
+}
+
+bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e)
+{
+    const char *const look[] = {"nft", show, NULL};
+    unsigned long long packets;
+    char text[1000];
+
+    *dropped = 0;
+    bool seen = run_in(n->fds[end], look, text, sizeof text, e);
+    const char *counter = seen ? strstr(text, "counter packets ") : NULL;
+    if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
+        *dropped = packets;
+    else if (seen)
+        seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
+    // Whatever it showed, the silence ends.
+    struct err *first = seen ? e : &(struct err){0};
+    return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
+}

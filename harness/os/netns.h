@@ -1,0 +1,39 @@
+// Two network namespaces with a cable between them: one for the collector, one
+// for the server. What is dropped here is dropped by the kernel, so that TCP's
+// own timers at both ends see what they would see of a dead network.
+//
+// The namespaces have no names and are held by descriptors and by the processes
+// in them alone: however those end, the kernel removes the cable with them.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+// Addresses that are set aside for documentation, so that nobody's are hidden.
+#define NETNS_SERVER_ADDRESS "192.0.2.1"
+#define NETNS_COLLECTOR_ADDRESS "192.0.2.2"
+
+enum netns_end { NETNS_SERVER, NETNS_COLLECTOR };
+
+struct netns {
+    int fds[2]; // by enum netns_end, for process_spec.net; -1: none
+};
+
+#define NETNS_INIT                                                                                 \
+    {                                                                                              \
+        .fds = { -1, -1 }                                                                          \
+    }
+
+// Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
+MUST_USE bool netns_make(struct netns *n, struct err *e);
+
+// Lets go of both. Accepts NETNS_INIT and what netns_make left half made.
+void netns_fini(struct netns *n);
+
+// From now on every packet that arrives at this end is dropped and counted.
+MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct err *e);
+
+// Ends the silence; *dropped gets the packets that it took.
+MUST_USE bool netns_heal(
+    const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e);

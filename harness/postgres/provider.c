@@ -1,0 +1,26 @@
+#include "postgres/provider.h"
+
+#include <string.h>
+
+const struct provider *provider_find(const char *name)
+{
+    static const struct provider *const all[] = {
+        &provider_local, &provider_container, &provider_url};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    }
+    return NULL;
+}
+
+bool provider_suits(const struct provider *p, const struct scenario_postgres *want, struct err *e)
+{
+    if (want->standby != STANDBY_NONE && !p->promote)
+        return err_set(
+            e, ERR_SKIP, "postgres.standby needs provider: local, which %s is not", p->name);
+    if (want->storage == STORAGE_CRASHABLE && p != &provider_local)
+        return err_set(e, ERR_SKIP,
+            "postgres.storage: crashable needs provider: local, which %s is not", p->name);
+    return true;
+}
