@@ -13,6 +13,8 @@ static const struct command commands[] = {
         cli_compare, "two results, or two collectors by turns: better, worse or no difference"},
     {"check", "check RESULT...", SCOPE_CHECK, cli_check,
         "judge stored runs again from their histories, without a server"},
+    {"report", "report RESULT...", SCOPE_REPORT, cli_report,
+        "render the reports of stored runs again; of a folder of them, also its index page"},
     {"tune", "tune SCENARIO", SCOPE_TUNE, cli_tune,
         "try batch limits and timeouts, show the trade-off, recommend"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},

@@ -76,21 +76,26 @@ static bool keep_history(struct run *r, struct err *e)
 
 static bool write_reports(struct run *r, struct err *e)
 {
+    struct environment environment;
+    struct observed observed = {0};
     struct report report = {
         .scenario = r->scenario,
         .ledger = &r->ledger,
         .result = &r->result,
         .input = &r->input,
-        .proof = &r->proof,
-        .server_version = r->server.version,
+        .environment = &environment,
+        .observed = &observed,
         .folder = &r->folder,
-        .sampler = r->sampler,
     };
 
-    return folder_copy_log(&r->folder, r->server.log_path, e) && keep_history(r, e) &&
-           report_write(&report, e) &&
-           (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
-           (r->options->silent || report_print(&report, stdout, e));
+    environment_take(&environment, &r->proof, r->server.version);
+    bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->options->collector, e) &&
+              folder_copy_log(&r->folder, r->server.log_path, e) && keep_history(r, e) &&
+              report_write(&report, e) && folder_link_latest(&r->folder, e) &&
+              (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
+              (r->options->silent || report_print(&report, stdout, e));
+    observed_fini(&observed);
+    return ok;
 }
 
 static bool keep_server(struct run *r, struct err *e)

@@ -1,26 +1,17 @@
 // mailproof check: judges stored runs again from their histories, without a
 // server. With --token: the life of one token.
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/check.h"
 #include "cli/cli.h"
-#include "ledger/history.h"
-#include "os/paths.h"
+#include "cli/replay.h"
 #include "plan/names.h"
-
-struct stored {
-    struct scenario scenario;
-    struct history history;
-    struct result result;
-};
 
 // --- telling ------------------------------------------------------------------------
 
-static void print_verdict(const struct stored *s, const char *folder)
+static void print_verdict(const struct replay *s, const char *folder)
 {
     const struct result *r = &s->result;
 
@@ -127,52 +118,28 @@ static int print_token(const struct ledger *l, const char *text)
 
 // --- judging ------------------------------------------------------------------------
 
-static bool judge(struct stored *s, struct err *e)
-{
-    const struct history_notes *n = &s->history.notes;
-    struct check_input input = {
-        .load = &s->history.load,
-        .reconnects = n->reconnects,
-        .stopped_early = n->stopped_early,
-        .gave_up = n->gave_up[0] ? n->gave_up : NULL,
-        .reader_stalls = &n->reader_stalls,
-        .reader_ns = n->reader_ns,
-        .cpu_users = n->cpu_users,
-    };
-
-    return check_ledger(&s->result, &s->history.ledger, &input, e);
-}
-
 // A folder without a whole history is a run without a verdict, not a wrong
 // command: inconclusive, with the reason.
 static int check_folder(const char *folder, const struct options *o)
 {
-    char file[PATH_MAX], history[PATH_MAX];
-    struct overrides none = {0};
-    struct stored *s = calloc(1, sizeof *s);
+    struct replay *s = calloc(1, sizeof *s);
     struct err e = {0};
     int code;
 
-    bool ok = (s || err_set(&e, ERR_INTERNAL, "out of memory")) &&
-              path_join(file, folder, "scenario.yaml", &e) &&
-              path_join(history, folder, HISTORY_NAME, &e) &&
-              scenario_load(&s->scenario, file, &none, &e);
-    if (ok && !history_read(&s->history, history, &s->scenario, &e)) {
+    bool ok = (s || err_set(&e, ERR_INTERNAL, "out of memory")) && replay_scenario(s, folder, &e);
+    if (ok && !replay_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
-        printf("%s: inconclusive: %s: %s\n", s->scenario.name, history, e.text);
+        printf("%s: inconclusive: %s\n", s->scenario.name, e.text);
     } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o->token);
-    } else if (ok && judge(s, &e)) {
+    } else if (ok && replay_judge(s, &e)) {
         code = verdict_exit_code(s->result.verdict);
         print_verdict(s, folder);
     } else {
         code = cli_fail(&e);
     }
-    if (s) {
-        result_fini(&s->result);
-        history_fini(&s->history);
-        scenario_fini(&s->scenario);
-    }
+    if (s)
+        replay_fini(s);
     free(s);
     return code;
 }

@@ -15,6 +15,7 @@ enum {
 int cli_run(const struct options *o);
 int cli_plan(const struct options *o);
 int cli_compare(const struct options *o);
+int cli_report(const struct options *o);
 int cli_check(const struct options *o);
 int cli_tune(const struct options *o);
 int cli_list(const struct options *o);

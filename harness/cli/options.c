@@ -13,7 +13,7 @@
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE,
-    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().

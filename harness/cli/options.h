@@ -38,6 +38,7 @@ enum option_scope {
     SCOPE_COMPARE = 1 << 3,
     SCOPE_TUNE = 1 << 4,
     SCOPE_CHECK = 1 << 5,
+    SCOPE_REPORT = 1 << 6,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

@@ -8,7 +8,9 @@
 #include "cli/locate.h"
 #include "run/everycut.h"
 #include "os/interrupt.h"
+#include "os/paths.h"
 #include "plan/plan.h"
+#include "report/index.h"
 #include "report/report.h"
 #include "runner.h"
 
@@ -91,10 +93,6 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     t->runs++;
     if (o->every_cut ? everycut_run(s, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e)) {
         t->passed += outcome.verdict == VERDICT_PASS;
-        if (outcome.verdict != VERDICT_PASS && !o->every_cut)
-            printf("  repeat      mailproof run %s%s%s%s\n", outcome.folder,
-                o->collector ? " --collector '" : "", o->collector ? o->collector : "",
-                o->collector ? "'" : "");
         return verdict_exit_code(outcome.verdict);
     }
     if (e.kind == ERR_SKIP) {
@@ -142,6 +140,15 @@ static bool write_junit(const char *path, const struct buf *suites, struct err *
     return ok;
 }
 
+// A page that cannot be written takes nothing from what the runs have shown.
+static void refresh_index(const char *out)
+{
+    struct err e;
+
+    if (path_exists(out) && !index_write(out, &e))
+        fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
+}
+
 static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
 {
     struct tally t = {0};
@@ -153,6 +160,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
         printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
     if (o->junit && !write_junit(o->junit, &t.suites, &e))
         code = cli_fail(&e);
+    refresh_index(o->out);
     buf_fini(&t.suites);
     return code;
 }

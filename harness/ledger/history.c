@@ -1,5 +1,6 @@
 #include "ledger/history.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void pack_notes(struct pack *p, struct history *h)
 {
     struct history_notes *n = &h->notes;
     struct load_result *load = &h->load;
-    uint64_t cpu_us = (uint64_t)(load->cpu_s * 1e6);
+    uint64_t cpu_us = (uint64_t)llround(load->cpu_s * 1e6);
 
     pack_number(p, &n->reconnects, any);
     PACK_FIELD(p, n->stopped_early, 1);
@@ -179,7 +180,7 @@ static void pack_faults(struct pack *p, struct history *h)
 
 static void pack_process(struct pack *p, struct process_record *r)
 {
-    uint64_t cpu_us = (uint64_t)(r->cpu_s * 1e6);
+    uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);
 
     PACK_FIELD(p, r->instance, INT32_MAX);
     PACK_FIELD(p, r->pid, INT32_MAX);

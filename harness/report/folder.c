@@ -94,6 +94,31 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
            path_make(f->logs, e) && write_scenario(f, s, e) && write_traces(f, s, e);
 }
 
+bool folder_open(struct folder *f, const char *path, struct err *e)
+{
+    char name[PATH_MAX], parent[PATH_MAX];
+    size_t len = strlen(path);
+
+    *f = (struct folder){0};
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (snprintf(f->path, sizeof f->path, "%.*s", (int)len, path) >= (int)sizeof f->path)
+        return err_set(e, ERR_USAGE, "the path %.200s… is too long", path);
+    ssize_t got = readlink(f->path, name, sizeof name - 1);
+    if (got >= 0) {
+        name[got] = '\0';
+        snprintf(parent, sizeof parent, "%s", f->path);
+        char *slash = strrchr(parent, '/');
+        if (slash)
+            *slash = '\0';
+        if (name[0] == '/' || !slash)
+            snprintf(f->path, sizeof f->path, "%s", name);
+        else if (!path_join(f->path, parent, name, e))
+            return false;
+    }
+    return path_join(f->logs, f->path, "logs", e);
+}
+
 bool folder_link_latest(const struct folder *f, struct err *e)
 {
     char link[PATH_MAX], fresh[PATH_MAX];

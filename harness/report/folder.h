@@ -18,6 +18,10 @@ struct folder {
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);
 
+// Opens one that is there, under the name that it was given; of `latest`, or any
+// other link, what it names.
+MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
+
 // Moves `latest` to it: when a verdict is written.
 MUST_USE bool folder_link_latest(const struct folder *f, struct err *e);
 

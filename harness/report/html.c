@@ -118,23 +118,25 @@ static json_t *names_of(const struct report *r, bool broken_only)
 static char *page_data(const struct report *r, struct err *e)
 {
     struct series series = {0};
-    char command[PATH_MAX + 32];
+    struct buf command;
     char *text = NULL;
 
     if (!series_make(&series, r->ledger, e))
         return NULL;
-    snprintf(command, sizeof command, "mailproof run %s", r->folder->path);
+    buf_init(&command, 1 << 16);
+    report_repeat(r, &command);
     json_t *root = json_pack("{s:o?, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o?}", "result",
         result_of(r, e), "summary", r->scenario->summary, "series", series_of(&series),
         "percentiles", percentiles_of(r->result), "batches", batches_of(r->ledger), "invariants",
-        names_of(r, false), "broken", names_of(r, true), "repeat", command, "scenario_yaml",
-        scenario_of(r));
+        names_of(r, false), "broken", names_of(r, true), "repeat", buf_str(&command),
+        "scenario_yaml", scenario_of(r));
     // With its slashes escaped no text can end the script element it stands in.
     if (root)
-        text = json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH);
+        text = json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH | JSON_REAL_PRECISION(15));
     if (!text)
         err_set(e, ERR_INTERNAL, "cannot make the report's data");
     json_decref(root);
+    buf_fini(&command);
     series_fini(&series);
     return text;
 }

@@ -34,8 +34,8 @@ static void put_latency(struct buf *out, const struct histogram *h)
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
-    size_t count;
-    const struct sample *samples = sampler_samples(w->report->sampler, &count);
+    const struct sample *samples = w->report->observed->samples;
+    size_t count = w->report->observed->count;
     const struct sample *found = NULL;
 
     while (w->sample < count && samples[w->sample].at_ns < until_ns)
@@ -134,9 +134,8 @@ static bool put_phase(void *arg, const struct interval *i, struct err *e)
 bool report_latency_log(const struct report *r, struct buf *out, struct err *e)
 {
     struct writer w = {.report = r, .out = out};
-    int64_t since_start_ns = clock_now_ns() - r->ledger->start_ns;
 
-    return hlog_write_header(out, r->scenario->name, clock_wall_ns() - since_start_ns, e) &&
+    return hlog_write_header(out, r->scenario->name, r->observed->start_wall_ns, e) &&
            intervals_each_second(r->ledger, put_second, &w, e) &&
            intervals_each_phase(r->ledger, put_phase, &w, e);
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 static json_t *number(double value)
 {
@@ -127,25 +125,9 @@ static json_t *reasons(const struct report *r)
     return list;
 }
 
-static json_t *environment(const struct report *r)
-{
-    struct utsname system;
-    const struct durability_proof *p = r->proof;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-    uname(&system);
-    json_t *durability = json_pack("{s:b, s:s, s:s, s:s, s:o}", "durable", p->durable, "verdict",
-        p->verdict, "filesystem", p->filesystem, "settings", p->settings, "fsync_us",
-        number((double)p->fsync_ns / 1e3));
-    return json_pack("{s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o}", "mailproof", MAILPROOF_VERSION,
-        "commit", MAILPROOF_COMMIT, "postgres_version", r->server_version, "kernel", system.release,
-        "machine", system.machine, "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN), "memory_mb",
-        (int)(pages / 1024 * page / 1024), "durability", durability);
-}
-
 static bool dump(json_t *root, struct buf *out, struct err *e)
 {
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
 
     free(text);
@@ -183,13 +165,13 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "broken", broken(r));
     json_object_set_new(root, "expectations", expectations(r));
     json_object_set_new(root, "examples", examples(r));
-    json_object_set_new(root, "environment", environment(r));
+    json_object_set_new(root, "environment", environment_json(r->environment));
     return dump(root, out, e);
 }
 
 bool report_env_json(const struct report *r, struct buf *out, struct err *e)
 {
-    json_t *root = environment(r);
+    json_t *root = environment_json(r->environment);
 
     json_object_set_new(root, "seed", json_integer((json_int_t)r->scenario->seed));
     return dump(root, out, e);

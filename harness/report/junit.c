@@ -5,29 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static void append_escaped(struct buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            buf_append_str(out, "&amp;");
-            break;
-        case '<':
-            buf_append_str(out, "&lt;");
-            break;
-        case '>':
-            buf_append_str(out, "&gt;");
-            break;
-        case '"':
-            buf_append_str(out, "&quot;");
-            break;
-        default:
-            // XML 1.0 knows no other control characters, not even escaped.
-            buf_append_char(
-                out, (char)((unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text));
-        }
-    }
-}
+#include "report/escape.h"
 
 static void open_case(const struct report *r, struct buf *out, const char *kind, const char *name)
 {
@@ -40,9 +18,14 @@ static void open_case(const struct report *r, struct buf *out, const char *kind,
 
 static void append_repeat(const struct report *r, struct buf *out)
 {
-    buf_append_str(out, "repeat: mailproof run ");
-    append_escaped(out, r->folder->path);
+    struct buf command;
+
+    buf_init(&command, 1 << 16);
+    buf_append_str(out, "repeat: ");
+    if (report_repeat(r, &command) && buf_str(&command))
+        append_escaped(out, command.data);
     buf_append_str(out, "\n");
+    buf_fini(&command);
 }
 
 static void invariant_case(const struct report *r, struct buf *out, enum metric_id id)

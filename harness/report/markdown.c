@@ -82,11 +82,12 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         buf_printf(out, "\n- because %s\n", r->input->gave_up);
     buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered; %zu faults; %s.\n",
         v[METRIC_COMMITTED], v[METRIC_EXPECTED], v[METRIC_DELIVERED], r->ledger->fault_count,
-        r->proof->verdict);
+        r->environment->proof.verdict);
     invariants(r, out);
     examples(r, out);
     expectations(r, out);
     latencies(r, out);
-    return buf_printf(out, "\nRepeat: `mailproof run %s`\n", r->folder->path) ||
-           err_set(e, ERR_INTERNAL, "summary.md would be too long");
+    buf_append_str(out, "\nRepeat: `");
+    report_repeat(r, out);
+    return buf_append_str(out, "`\n") || err_set(e, ERR_INTERNAL, "summary.md would be too long");
 }

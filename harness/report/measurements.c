@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "check/intervals.h"
@@ -97,14 +96,14 @@ static json_t *ns_each(double seconds, double count)
     return count > 0 ? real(seconds * 1e9 / count) : json_null();
 }
 
-static json_t *cpu_by_group(const struct usage *usage)
+static json_t *cpu_by_group(const struct observed *o)
 {
     json_t *cpu = json_object();
 
-    for (enum usage_group g = 0; usage && g < USAGE_GROUPS; g++)
-        json_object_set_new(cpu, usage_group_name(g), real(usage->cpu_s[g]));
-    json_object_set_new(cpu, "machine_busy", usage ? real(usage->busy_s) : json_null());
-    json_object_set_new(cpu, "machine_total", usage ? real(usage->total_s) : json_null());
+    for (enum usage_group g = 0; o->sampled && g < USAGE_GROUPS; g++)
+        json_object_set_new(cpu, usage_group_name(g), real(o->cpu_s[g]));
+    json_object_set_new(cpu, "machine_busy", o->sampled ? real(o->busy_s) : json_null());
+    json_object_set_new(cpu, "machine_total", o->sampled ? real(o->total_s) : json_null());
     return cpu;
 }
 
@@ -114,7 +113,6 @@ static void add_harness(const struct report *r, json_t *root)
     json_t *generator = json_object_get(root, "generator");
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
-    struct rusage self;
 
     json_object_set_new(generator, "closed_loop", json_boolean(any_closed(r->scenario)));
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
@@ -127,9 +125,9 @@ static void add_harness(const struct report *r, json_t *root)
     if (in->reader_stalls)
         add_stalls(reader, in->reader_stalls);
     json_object_set_new(root, "reader", reader);
-    getrusage(RUSAGE_SELF, &self);
-    json_object_set_new(root, "harness_rss_max_kb", json_integer(self.ru_maxrss));
-    json_object_set_new(root, "cpu_s", cpu_by_group(sampler_usage(r->sampler)));
+    json_object_set_new(
+        root, "harness_rss_max_kb", json_integer((json_int_t)r->observed->harness_rss_kb));
+    json_object_set_new(root, "cpu_s", cpu_by_group(r->observed));
 }
 
 // --- the server --------------------------------------------------------------
@@ -173,18 +171,16 @@ static struct server_sums sum_up(const struct sample *samples, size_t count)
 
 static void add_server(const struct report *r, json_t *root)
 {
-    size_t count, wait_count;
-    const struct sample *samples = sampler_samples(r->sampler, &count);
-    const struct wait_count *waits = sampler_waits(r->sampler, &wait_count);
-    struct server_sums sums = sum_up(samples, count);
+    const struct observed *o = r->observed;
+    struct server_sums sums = sum_up(o->samples, o->count);
     double committed = r->result->values[METRIC_COMMITTED];
     json_t *events = json_object();
 
-    for (size_t i = 0; i < wait_count; i++)
-        json_object_set_new(events, waits[i].event, json_integer((json_int_t)waits[i].seen));
+    for (size_t i = 0; i < o->wait_count; i++)
+        json_object_set_new(events, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
     json_object_set_new(root, "server",
         json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "samples",
-            (json_int_t)count, "commits_per_s", real(sums.commits / sums.up_s), "wal_bytes",
+            (json_int_t)o->count, "commits_per_s", real(sums.commits / sums.up_s), "wal_bytes",
             real(sums.wal_bytes), "wal_bytes_per_token", real(sums.wal_bytes / committed),
             "checkpoints", (json_int_t)sums.checkpoints, "notify_queue_usage_max",
             real(sums.queue_usage_max), "dead_tuples_max", (json_int_t)sums.dead_tuples_max,

@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include <string.h>
+
 #include "measure/hgrm.h"
 
 #define REPORT_MAX (64u << 20)
@@ -21,12 +23,18 @@ static bool hgrm_commit(const struct report *r, struct buf *out, struct err *e)
     return hgrm(&r->result->from_commit, out, e);
 }
 
+static bool observed(const struct report *r, struct buf *out, struct err *e)
+{
+    return observed_write(r->observed, r->ledger->start_ns, out, e);
+}
+
 // result.json last: where it stands, everything else stands too.
 static const struct {
     const char *name;
     write_function *write;
 } files[] = {
     {"env.json", report_env_json},
+    {"observed.json", observed},
     {"intervals.csv", report_intervals_csv},
     {"latency.hlog", report_latency_log},
     {"latency.from_intended.hgrm", hgrm_intended},
@@ -48,5 +56,37 @@ bool report_write(const struct report *r, struct err *e)
         ok = files[i].write(r, &out, e) && folder_write(r->folder, files[i].name, &out, e);
     }
     buf_fini(&out);
-    return ok && folder_link_latest(r->folder, e);
+    return ok;
+}
+
+// Quotes a word where a shell would take it for more than one, or for something
+// else.
+static void append_word(struct buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=@%+,";
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        buf_append_str(out, word);
+        return;
+    }
+    buf_append_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_append_str(out, "'\\''");
+        else
+            buf_append_char(out, *word);
+    }
+    buf_append_char(out, '\'');
+}
+
+bool report_repeat(const struct report *r, struct buf *out)
+{
+    buf_append_str(out, "mailproof run ");
+    append_word(out, r->folder->path);
+    if (r->observed->collector) {
+        buf_append_str(out, " --collector ");
+        append_word(out, r->observed->collector);
+    }
+    return !out->failed;
 }

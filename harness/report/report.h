@@ -4,23 +4,25 @@
 #include <stdio.h>
 
 #include "check/check.h"
-#include "postgres/durability.h"
-#include "postgres/sampler.h"
+#include "report/environment.h"
 #include "report/folder.h"
+#include "report/observed.h"
 
 struct report {
     const struct scenario *scenario;
     const struct ledger *ledger;
     const struct result *result;
     const struct check_input *input;
-    const struct durability_proof *proof;
-    int server_version;
+    const struct environment *environment;
+    const struct observed *observed;
     const struct folder *folder;
-    const struct sampler *sampler; // stopped
 };
 
-// Writes every file of the result folder, and the `latest` link last.
+// Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
+
+// Appends the command that repeats the run, as a shell takes it.
+bool report_repeat(const struct report *r, struct buf *out);
 
 // The verdict table.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);

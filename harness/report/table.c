@@ -75,7 +75,7 @@ static void print_collector(const struct report *r, FILE *out)
         fprintf(out, "%.0f reconnects, ", value(r, METRIC_COLLECTOR_RECONNECTS));
     fprintf(out, "%.1f MiB, %.2f s CPU\n", value(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
         value(r, METRIC_COLLECTOR_CPU_S));
-    fprintf(out, "  durability  %s\n", r->proof->verdict);
+    fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
 static void print_invariants(const struct report *r, FILE *out)
@@ -118,6 +118,18 @@ static void print_expectations(const struct report *r, FILE *out)
         fprintf(out, "  because     %s\n", r->input->gave_up);
 }
 
+static void print_repeat(const struct report *r, FILE *out)
+{
+    struct buf command;
+
+    if (r->result->verdict == VERDICT_PASS)
+        return;
+    buf_init(&command, 1 << 16);
+    if (report_repeat(r, &command) && buf_str(&command))
+        fprintf(out, "  repeat      %s\n", command.data);
+    buf_fini(&command);
+}
+
 bool report_print(const struct report *r, FILE *out, struct err *e)
 {
     fprintf(out, "%s: %s (seed %llu)\n", r->scenario->name, verdict_name(r->result->verdict),
@@ -129,5 +141,6 @@ bool report_print(const struct report *r, FILE *out, struct err *e)
     print_invariants(r, out);
     print_expectations(r, out);
     fprintf(out, "  result      %s\n", r->folder->path);
+    print_repeat(r, out);
     return fflush(out) == 0 || err_sys(e, ERR_OUTPUT, "cannot write the verdict");
 }

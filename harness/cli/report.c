@@ -1,0 +1,110 @@
+// mailproof report: the reports of stored runs, rendered again from their
+// histories. Judged by this version's rules, so that a rule that has changed
+// shows in the files as it does in `mailproof check`.
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/replay.h"
+#include "os/paths.h"
+#include "report/gather.h"
+#include "report/index.h"
+#include "report/report.h"
+
+static bool holds(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return path_join(path, folder, name, &ignored) && path_exists(path);
+}
+
+static bool render(struct replay *run, const struct folder *folder, struct err *e)
+{
+    struct environment environment;
+    struct observed observed = {0};
+    struct report report = {
+        .scenario = &run->scenario,
+        .ledger = &run->history.ledger,
+        .result = &run->result,
+        .input = &run->input,
+        .environment = &environment,
+        .observed = &observed,
+        .folder = folder,
+    };
+
+    bool ok = environment_read(&environment, folder->path, e) &&
+              observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
+              report_write(&report, e);
+    observed_fini(&observed);
+    return ok;
+}
+
+static bool render_folder(const char *path, struct err *e)
+{
+    struct folder folder;
+    struct replay *run = calloc(1, sizeof *run);
+    bool ok = (run || err_set(e, ERR_INTERNAL, "out of memory")) && folder_open(&folder, path, e) &&
+              replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
+              replay_judge(run, e) && render(run, &folder, e);
+
+    if (ok)
+        printf("%s: %s  %s/report.html\n", run->scenario.name, verdict_name(run->result.verdict),
+            folder.path);
+    if (run)
+        replay_fini(run);
+    free(run);
+    return ok;
+}
+
+// One that cannot be rendered does not keep the others from it.
+static int render_all(const char *dir)
+{
+    struct gathered g;
+    struct err e = {0};
+    size_t without = 0;
+    int code = EXIT_OK;
+
+    bool ok = gather_results(&g, dir, &e);
+    for (size_t i = 0; ok && i < g.count; i++) {
+        if (!holds(g.folders[i], HISTORY_NAME))
+            without++;
+        else if (!render_folder(g.folders[i], &e))
+            code = cli_fail(&e);
+    }
+    if (ok && g.count == 0)
+        ok = err_set(&e, ERR_USAGE, "report: %.500s holds no result of a run", dir);
+    ok = ok && index_write(dir, &e);
+    if (ok && without > 0)
+        printf("%zu without a history, which stay as they are\n", without);
+    if (ok)
+        printf("index  %s/index.html\n", dir);
+    gather_fini(&g);
+    return ok ? code : cli_fail(&e);
+}
+
+static int report_path(const char *path)
+{
+    struct err e = {0};
+
+    if (holds(path, "result.json") || holds(path, "scenario.yaml"))
+        return render_folder(path, &e) ? EXIT_OK : cli_fail(&e);
+    return render_all(path);
+}
+
+int cli_report(const struct options *o)
+{
+    int worst = EXIT_OK;
+    struct err e;
+
+    if (!*o->args) {
+        err_set(&e, ERR_USAGE, "report: name a result folder, or a folder of them");
+        return cli_fail(&e);
+    }
+    for (char *const *path = o->args; *path; path++) {
+        int code = report_path(*path);
+        worst = code == EXIT_OK ? worst : code;
+    }
+    return worst;
+}

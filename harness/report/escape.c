@@ -1,0 +1,40 @@
+#include "report/escape.h"
+
+#include <string.h>
+
+void append_escaped(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            buf_append_str(out, "&amp;");
+            break;
+        case '<':
+            buf_append_str(out, "&lt;");
+            break;
+        case '>':
+            buf_append_str(out, "&gt;");
+            break;
+        case '"':
+            buf_append_str(out, "&quot;");
+            break;
+        default:
+            // XML 1.0 knows no other control characters, not even escaped.
+            buf_append_char(
+                out, (char)((unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text));
+        }
+    }
+}
+
+void append_url(struct buf *out, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-._~/";
+
+    for (; *path; path++) {
+        if (strchr(plain, *path))
+            buf_append_char(out, *path);
+        else
+            buf_printf(out, "%%%02X", (unsigned)(unsigned char)*path);
+    }
+}

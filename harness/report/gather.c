@@ -1,0 +1,83 @@
+#include "report/gather.h"
+
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/paths.h"
+
+static bool add(struct gathered *g, const char *folder, struct err *e)
+{
+    char **more = realloc(g->folders, (g->count + 1) * sizeof *more);
+    char *copy = strdup(folder);
+
+    if (more)
+        g->folders = more;
+    if (!more || !copy) {
+        free(copy);
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    }
+    g->folders[g->count++] = copy;
+    return true;
+}
+
+static const char *name_of(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+
+    return slash ? slash + 1 : folder;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const char *const *left = a, *const *right = b;
+    int order = strcmp(name_of(*right), name_of(*left));
+
+    return order ? order : strcmp(*left, *right);
+}
+
+static bool holds_result(const char *folder)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return path_join(path, folder, "result.json", &ignored) && path_exists(path);
+}
+
+bool gather_results(struct gathered *g, const char *path, struct err *e)
+{
+    char *root = strdup(path);
+    FTSENT *entry;
+    bool ok = true;
+
+    *g = (struct gathered){0};
+    for (size_t len = root ? strlen(root) : 0; len > 1 && root[len - 1] == '/'; len--)
+        root[len - 1] = '\0';
+    FTS *tree = root ? fts_open((char *[]){root, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    if (!tree)
+        ok = err_sys(e, ERR_SYSTEM, "cannot read %.500s", path);
+    while (ok && (entry = fts_read(tree))) {
+        if (entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR)
+            ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
+        if (entry->fts_info != FTS_D || !holds_result(entry->fts_path))
+            continue;
+        ok = add(g, entry->fts_path, e);
+        fts_set(tree, entry, FTS_SKIP);
+    }
+    if (tree)
+        fts_close(tree);
+    free(root);
+    if (g->count > 1)
+        qsort(g->folders, g->count, sizeof *g->folders, newest_first);
+    return ok;
+}
+
+void gather_fini(struct gathered *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        free(g->folders[i]);
+    free(g->folders);
+    *g = (struct gathered){0};
+}

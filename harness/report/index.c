@@ -1,0 +1,139 @@
+#include "report/index.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/paths.h"
+#include "page.h"
+#include "report/escape.h"
+#include "report/folder.h"
+#include "report/gather.h"
+#include "report/stored.h"
+
+#define INDEX_MAX (16u << 20)
+
+// The figures of a row, in the order of the page's head.
+static const struct {
+    enum metric_id id;
+    int digits;
+} columns[] = {
+    {METRIC_LATENCY_P50, 1},
+    {METRIC_LATENCY_P99, 1},
+    {METRIC_RATE_DELIVERED, 1},
+    {METRIC_LOST, 0},
+    {METRIC_DUPLICATED, 0},
+};
+
+// "20261121T024810Z-1" as "2026-11-21 02:48:10"; another name as it is.
+static void put_time(struct buf *out, const char *name)
+{
+    static const char shape[] = "ddddddddTddddddZ";
+    size_t i = 0;
+
+    while (shape[i] && (shape[i] == 'd' ? isdigit((unsigned char)name[i]) : name[i] == shape[i]))
+        i++;
+    if (shape[i])
+        append_escaped(out, name);
+    else
+        buf_printf(out, "%.4s-%.2s-%.2s %.2s:%.2s:%.2s", name, name + 4, name + 6, name + 9,
+            name + 11, name + 13);
+}
+
+static void put_figures(struct buf *out, const struct stored *s)
+{
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double value = s->values[columns[i].id];
+        if (isnan(value))
+            buf_append_str(out, "<td class=\"n\">–</td>");
+        else
+            buf_printf(out, "<td class=\"n%s\">%.*f</td>",
+                s->broken[columns[i].id] ? " violated" : "", columns[i].digits, value);
+    }
+}
+
+// A recorded run may have no page of its own; then its figures are the link.
+static const char *page_of(const char *folder)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return path_join(path, folder, "report.html", &ignored) && path_exists(path) ? "report.html"
+                                                                                 : "result.json";
+}
+
+static bool put_row(struct buf *out, const char *dir, const char *folder)
+{
+    const char *below = folder + strlen(dir), *slash = strrchr(folder, '/');
+    struct stored s;
+    struct err ignored;
+
+    if (!stored_read(&s, folder, &ignored))
+        return false;
+    below += *below == '/';
+    buf_append_str(out, "<tr><td><a href=\"");
+    append_url(out, *below ? below : ".");
+    buf_printf(out, "/%s\">", page_of(folder));
+    append_escaped(out, s.scenario);
+    buf_append_str(out, "</a></td><td title=\"");
+    append_escaped(out, below);
+    buf_append_str(out, "\">");
+    put_time(out, slash ? slash + 1 : folder);
+    buf_printf(
+        out, "</td><td class=\"%s\">%s</td>", verdict_name(s.verdict), verdict_name(s.verdict));
+    put_figures(out, &s);
+    return buf_append_str(out, "</tr>\n");
+}
+
+static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
+{
+    size_t shown = 0, tried = g->count < INDEX_RUNS_MAX ? g->count : INDEX_RUNS_MAX;
+
+    for (size_t i = 0; i < tried; i++)
+        shown += put_row(out, dir, g->folders[i]);
+    if (shown == 0)
+        buf_append_str(out, "<tr><td colspan=\"8\">no run yet</td></tr>\n");
+    if (g->count > shown)
+        buf_printf(out, "<tr><td colspan=\"8\">and %zu more below this folder</td></tr>\n",
+            g->count - shown);
+}
+
+static void fill(struct buf *out, const char *dir, const struct gathered *g)
+{
+    const char *rest = page_index;
+    static const char *const marks[] = {"{{style}}", "{{rows}}", "{{script}}"};
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *at = strstr(rest, marks[i]);
+        buf_append(out, rest, (size_t)(at - rest));
+        if (i == 0)
+            buf_append_str(out, page_style);
+        else if (i == 1)
+            put_rows(out, dir, g);
+        else
+            buf_append_str(out, page_sort);
+        rest = at + strlen(marks[i]);
+    }
+    buf_append_str(out, rest);
+}
+
+bool index_write(const char *dir, struct err *e)
+{
+    struct folder folder = {0};
+    struct gathered g;
+    struct buf out;
+
+    if (snprintf(folder.path, sizeof folder.path, "%s", dir) >= (int)sizeof folder.path)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
+    buf_init(&out, INDEX_MAX);
+    bool ok = gather_results(&g, dir, e);
+    if (ok) {
+        fill(&out, dir, &g);
+        ok = folder_write(&folder, "index.html", &out, e);
+    }
+    gather_fini(&g);
+    buf_fini(&out);
+    return ok;
+}

@@ -1,0 +1,183 @@
+#include "report/observed.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "report/parse.h"
+
+// The numbers of a sample, under the names that the file uses.
+static const struct {
+    const char *name;
+    size_t at;
+} numbers[] = {
+    {"commits", offsetof(struct sample, commits)},
+    {"wal_bytes", offsetof(struct sample, wal_bytes)},
+    {"dead_tuples", offsetof(struct sample, dead_tuples)},
+    {"oldest_xmin_age", offsetof(struct sample, oldest_xmin_age)},
+    {"checkpoints", offsetof(struct sample, checkpoints)},
+    {"notify_queue_usage", offsetof(struct sample, queue_usage)},
+    {"machine_busy_s", offsetof(struct sample, busy_s)},
+    {"machine_total_s", offsetof(struct sample, total_s)},
+};
+
+#define NUMBERS (sizeof numbers / sizeof *numbers)
+
+static bool copy_samples(struct observed *o, const struct sampler *s, struct err *e)
+{
+    const struct sample *samples = sampler_samples(s, &o->count);
+
+    o->samples = calloc(o->count + 1, sizeof *o->samples);
+    if (!o->samples)
+        return err_set(e, ERR_INTERNAL, "out of memory for the samples");
+    if (o->count > 0)
+        memcpy(o->samples, samples, o->count * sizeof *o->samples);
+    return true;
+}
+
+bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
+    const char *collector, struct err *e)
+{
+    const struct usage *usage = sampler_usage(s);
+    struct rusage self;
+
+    getrusage(RUSAGE_SELF, &self);
+    *o = (struct observed){.sampled = usage != NULL,
+        .start_wall_ns = clock_wall_ns() - (clock_now_ns() - start_ns),
+        .harness_rss_kb = self.ru_maxrss,
+        .collector = collector ? strdup(collector) : NULL};
+    const struct wait_count *waits = sampler_waits(s, &o->wait_count);
+    if (o->wait_count > 0)
+        memcpy(o->waits, waits, o->wait_count * sizeof *waits);
+    if (usage) {
+        memcpy(o->cpu_s, usage->cpu_s, sizeof o->cpu_s);
+        o->busy_s = usage->busy_s;
+        o->total_s = usage->total_s;
+    }
+    return copy_samples(o, s, e);
+}
+
+void observed_fini(struct observed *o)
+{
+    free(o->samples);
+    free(o->collector);
+    *o = (struct observed){0};
+}
+
+// --- writing -------------------------------------------------------------------
+
+static json_t *cpu_json(const double *cpu_s)
+{
+    json_t *cpu = json_object();
+
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        json_object_set_new(cpu, usage_group_name(g), json_real(cpu_s[g]));
+    return cpu;
+}
+
+static json_t *sample_json(const struct sample *s, int64_t start_ns)
+{
+    json_t *object = json_pack("{s:I, s:b, s:i, s:I, s:o}", "at_ns",
+        (json_int_t)(s->at_ns - start_ns), "up", s->up, "active_backends", s->active,
+        "collector_rss_kb", (json_int_t)s->collector_rss_kb, "cpu_s", cpu_json(s->cpu_s));
+
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const double *value = (const void *)((const char *)s + numbers[i].at);
+        json_object_set_new(object, numbers[i].name, json_real(*value));
+    }
+    return object;
+}
+
+static json_t *observed_json(const struct observed *o, int64_t start_ns)
+{
+    json_t *samples = json_array(), *waits = json_object();
+
+    for (size_t i = 0; i < o->count; i++)
+        json_array_append_new(samples, sample_json(&o->samples[i], start_ns));
+    for (size_t i = 0; i < o->wait_count; i++)
+        json_object_set_new(waits, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
+    return json_pack("{s:I, s:I, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
+        (json_int_t)o->start_wall_ns, "harness_rss_max_kb", (json_int_t)o->harness_rss_kb,
+        "collector", o->collector, "sampled", o->sampled, "cpu_s", cpu_json(o->cpu_s),
+        "machine_busy_s", o->busy_s, "machine_total_s", o->total_s, "wait_events", waits, "samples",
+        samples);
+}
+
+bool observed_write(const struct observed *o, int64_t start_ns, struct buf *out, struct err *e)
+{
+    json_t *root = observed_json(o, start_ns);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
+
+    free(text);
+    json_decref(root);
+    return ok || err_set(e, ERR_INTERNAL, "cannot make observed.json");
+}
+
+// --- reading -------------------------------------------------------------------
+
+static void read_cpu(double *cpu_s, const json_t *from)
+{
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        cpu_s[g] = parse_number(from, usage_group_name(g));
+}
+
+static void read_sample(struct sample *s, int64_t start_ns, const json_t *from)
+{
+    s->at_ns = start_ns + parse_integer(from, "at_ns");
+    s->up = json_is_true(json_object_get(from, "up"));
+    s->active = (int)parse_integer(from, "active_backends");
+    s->collector_rss_kb = parse_integer(from, "collector_rss_kb");
+    read_cpu(s->cpu_s, json_object_get(from, "cpu_s"));
+    for (size_t i = 0; i < NUMBERS; i++) {
+        double *value = (void *)((char *)s + numbers[i].at);
+        *value = parse_number(from, numbers[i].name);
+    }
+}
+
+static void read_waits(struct observed *o, json_t *from)
+{
+    const char *event;
+    json_t *seen;
+
+    json_object_foreach(from, event, seen)
+    {
+        if (o->wait_count == SAMPLER_WAITS_MAX)
+            break;
+        struct wait_count *w = &o->waits[o->wait_count++];
+        snprintf(w->event, sizeof w->event, "%s", event);
+        w->seen = (uint64_t)json_integer_value(seen);
+    }
+}
+
+bool observed_read(struct observed *o, int64_t start_ns, const char *folder, struct err *e)
+{
+    *o = (struct observed){0};
+    json_t *root = parse_file(folder, "observed.json", e);
+    if (!root)
+        return false;
+    const json_t *samples = json_object_get(root, "samples");
+    const char *collector = json_string_value(json_object_get(root, "collector"));
+    bool whole = json_is_array(samples);
+
+    o->count = json_array_size(samples);
+    o->samples = calloc(o->count + 1, sizeof *o->samples);
+    for (size_t i = 0; o->samples && i < o->count; i++)
+        read_sample(&o->samples[i], start_ns, json_array_get(samples, i));
+    read_waits(o, json_object_get(root, "wait_events"));
+    o->sampled = json_is_true(json_object_get(root, "sampled"));
+    read_cpu(o->cpu_s, json_object_get(root, "cpu_s"));
+    o->busy_s = parse_number(root, "machine_busy_s");
+    o->total_s = parse_number(root, "machine_total_s");
+    o->start_wall_ns = parse_integer(root, "start_unix_ns");
+    o->harness_rss_kb = parse_integer(root, "harness_rss_max_kb");
+    o->collector = collector ? strdup(collector) : NULL;
+    json_decref(root);
+    if (!o->samples)
+        return err_set(e, ERR_INTERNAL, "out of memory for the samples");
+    return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
+}

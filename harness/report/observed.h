@@ -1,0 +1,33 @@
+// What was seen of server and machine while a run lasted, beside its history.
+// Kept in observed.json, from which a later rendering takes it back.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "postgres/sampler.h"
+
+struct observed {
+    struct sample *samples; // owned; in the order of time, on the run's clock
+    size_t count;
+    struct wait_count waits[SAMPLER_WAITS_MAX];
+    size_t wait_count;
+    bool sampled; // else the sums below are nothing
+    double cpu_s[USAGE_GROUPS], busy_s, total_s;
+    int64_t start_wall_ns;  // since 1970: when the load began
+    int64_t harness_rss_kb; // the harness's own, at most
+    char *collector;        // owned; what --collector said, NULL: nothing
+};
+
+// Of a sampler that was stopped (NULL: there was none) and a run whose load
+// began at start_ns on the run's clock. A zeroed struct is fine for observed_fini.
+MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
+    const char *collector, struct err *e);
+void observed_fini(struct observed *o);
+
+// The text of observed.json.
+MUST_USE bool observed_write(
+    const struct observed *o, int64_t start_ns, struct buf *out, struct err *e);
+
+// From the observed.json of a result folder; ERR_USAGE names what is wrong.
+MUST_USE bool observed_read(
+    struct observed *o, int64_t start_ns, const char *folder, struct err *e);

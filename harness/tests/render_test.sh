@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Stored runs, rendered again: the same bytes. The index over them. And the
+# command that a failure names does repeat it.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$place"
+
+# With faults, a death, dead letters and loss, so that no file is empty; and with
+# an argument that a shell must not split.
+broken="$zoo --defect cursor-first"
+expect_exit 1 "$mailproof" run --quiet collector-killed --collector "$broken" "${leak[@]}" \
+    --set load.0.for=3s --set load.0.unsendable=0.01 --set faults.0.until=2500ms \
+    --set recovery_limit=30s --set drain=1s --junit junit.xml
+folder=$(sed -n 's/^  result  *//p' out)
+cp -r "$folder" before
+cp results/index.html index.html
+
+expect_exit 0 "$mailproof" report results/collector-killed/latest
+grep -q "^collector-killed: violated  $folder/report.html$" out || fail "not told: $(cat out)"
+diff -r before "$folder" >&2 || fail "rendering again changed something"
+
+# What was lost is made again, from a folder that has moved; only its path differs.
+mkdir -p moved/collector-killed
+mv "$folder" moved/collector-killed/
+folder=moved/collector-killed/$(basename "$folder")
+rm "$folder"/{report.html,result.json,junit.xml,summary.md,intervals.csv,latency.*}
+expect_exit 0 "$mailproof" report "$folder/"
+for file in before/*; do
+    [ -d "$file" ] || sed 's#"\?results\(\\\?/\)collector-killed#moved\1collector-killed#' "$file" |
+        cmp - <(sed 's#"\?moved\(\\\?/\)collector-killed#moved\1collector-killed#' "$folder/${file##*/}") >&2 ||
+        fail "${file##*/} differs"
+done
+
+# The command to repeat it, as each file for people and programs names it.
+command="mailproof run $folder --collector '$broken'"
+grep -qF "Repeat: \`$command\`" "$folder/summary.md" || fail "summary.md does not say how to repeat"
+grep -qF "repeat: $command" "$folder/junit.xml" || fail "junit.xml does not say how to repeat"
+[ "$(wc -c <"$folder/summary.md")" -lt 20000 ] || fail "summary.md is too long for a job's page"
+expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet ${leak[*]}"
+grep -q '^collector-killed: violated' out || fail "it was not repeated"
+
+# One test case per invariant and expectation: as many as result.json has.
+cases() { grep -c "<testcase classname=\"collector-killed.$1\"" "$folder/junit.xml"; }
+[ "$(cases expectation)" = "$(grep -c '"want"' "$folder/result.json")" ] || fail "expectations"
+[ "$(cases invariant)" = "$(grep -c '^| [a-z_]* | [0-9]* | ' "$folder/summary.md")" ] || fail "invariants"
+[ "$(grep -c '<failure ' "$folder/junit.xml")" -gt 0 ] || fail "no failure"
+
+# The index has a row for each run, with its verdict and a link that leads there.
+[ "$(grep -c '<tr><td><a href' index.html)" = 1 ] || fail "not one row"
+expect_exit 0 "$mailproof" report moved results
+[ "$(grep -c '<td class="violated">violated</td>' results/index.html)" = 1 ] || fail "no verdict"
+link=$(sed -n 's/.*<a href="\([^"]*\)".*/\1/p' moved/index.html)
+[ -s "moved/$link" ] || fail "the index leads nowhere: $link"
+
+# What is not there, or damaged, is named; nothing is written over.
+expect_exit 64 "$mailproof" report nowhere
+grep -q 'nowhere' err || fail "not named: $(cat err)"
+expect_exit 64 "$mailproof" report
+sed -i 's/"samples":\[/"samples":[{/' "$folder/observed.json"
+cp -r "$folder" before2
+expect_exit 64 "$mailproof" report moved
+grep -q "$folder/observed.json: line" err || fail "not named: $(cat err)"
+diff -r before2 "$folder" >&2 || fail "a damaged folder was written to"
+expect_nothing_left
