@@ -85,7 +85,8 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
     if (len < HEADER)
         return false;
     uint64_t total = (uint64_t)number(data + 1) + 1;
-    if (total < HEADER)
+    // Types are letters and digits; below them stand our own names for what has none.
+    if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
         return opaque(w);
     // The tag of a command decides whether this is the place to cut.
     bool tagged = w->sender == MESSAGE_SERVER && *data == 'C';

@@ -39,6 +39,11 @@ static const struct stream streams[] = {
     {MESSAGE_SERVER, true, BYTES("S\x16\3\1"), "EncryptionAnswer ", WIRE_OPAQUE},
     {MESSAGE_SERVER, true, BYTES("E\0\0\0\5\0"), "ErrorResponse ", WIRE_MESSAGES},
     {MESSAGE_SERVER, false, BYTES("C\0\0\0\0\0"), "", WIRE_OPAQUE},
+    // The number that we give a request for encryption is no type of the protocol's.
+    {MESSAGE_CLIENT, false,
+        BYTES("\0\0\0\x09\0\3\0\0\0"
+              "\2\0\0\0\4"),
+        "Startup ", WIRE_OPAQUE},
 };
 
 // Hands over at most `step` further bytes at a time, as a socket might.

@@ -10,7 +10,8 @@
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
-#define PHASES_MAX 100 // a phase's number fits a byte in the plan
+#define PHASES_MAX 100  // a phase's number fits a byte in the plan
+#define SETTING_MAX 255 // YAML reads no key beyond 1,024 characters without a '?'
 
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
@@ -77,7 +78,7 @@ static bool good_setting(const char *name, const char *further)
     for (const char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr(further, *p))
             return false;
-    return *name != '\0' && !isdigit((unsigned char)*name);
+    return *name != '\0' && !isdigit((unsigned char)*name) && strlen(name) <= SETTING_MAX;
 }
 
 // Whether the file itself names a provider that is not the local one. Another

@@ -15,6 +15,8 @@
 
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define LOAD_MAX (100 * DAY)              // as many phases of a day as there may be
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
 
 // FIELD_RATE, FIELD_ITEMS and their like fill two neighbours from one offset.
@@ -164,7 +166,7 @@ static bool has_arrivals(const void *phase)
 
 static const struct field load_fields[] = {
     {"name", FIELD_STRING, PHASE(name), .optional = true, .help = "the phase's name"},
-    {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = 24 * HOUR,
+    {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = DAY,
         .help = "how long it lasts"},
     {"rate", FIELD_RATE, PHASE(rate_from), .optional = true, .min = 0, .max = 1000000,
         .words = rates, .written = has_rate,
@@ -192,11 +194,11 @@ static const struct field load_fields[] = {
 static const struct table load_table = TABLE(load_fields, struct load_phase);
 
 static const struct field fault_fields[] = {
-    {"at", FIELD_DURATION, FAULT(at_ns), .min = 0, .max = 24 * HOUR,
+    {"at", FIELD_DURATION, FAULT(at_ns), .min = 0, .max = LOAD_MAX,
         .help = "when it starts, counted from the start of the load"},
-    {"every", FIELD_DURATION, FAULT(every_ns), .optional = true, .min = NS_PER_MS, .max = 24 * HOUR,
+    {"every", FIELD_DURATION, FAULT(every_ns), .optional = true, .min = NS_PER_MS, .max = DAY,
         .help = "how long until it starts again"},
-    {"until", FIELD_DURATION, FAULT(until_ns), .optional = true, .min = NS_PER_MS, .max = 24 * HOUR,
+    {"until", FIELD_DURATION, FAULT(until_ns), .optional = true, .min = NS_PER_MS, .max = LOAD_MAX,
         .help = "the last time it may start; without it, the end of the load"},
     {"do", FIELD_VERB, FAULT(verb), .help = "what happens: a fault verb"},
     {"target", FIELD_WORD, FAULT(target), .fallback = "collector", .words = targets,

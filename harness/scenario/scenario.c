@@ -1,5 +1,6 @@
 #include "scenario/scenario.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 static bool read_file(struct buf *text, const char *path, struct err *e);
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
+static void keep_to_a_line(struct err *e);
 
 bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e)
@@ -32,8 +34,10 @@ bool scenario_load(
 out:
     node_free(root);
     buf_fini(&text);
-    if (!ok)
+    if (!ok) {
         scenario_fini(s);
+        keep_to_a_line(e);
+    }
     return ok;
 }
 
@@ -66,6 +70,14 @@ static bool apply_all(struct node *root, const struct overrides *sets, struct er
         if (!override_apply(root, sets->items[i], e))
             return false;
     return true;
+}
+
+// What a text quotes may hold line breaks and what steers terminals.
+static void keep_to_a_line(struct err *e)
+{
+    for (char *p = e->text; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
 }
 
 static void free_strings(char **strings)

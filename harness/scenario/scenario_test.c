@@ -110,6 +110,46 @@ static void refuses_what_is_too_large(void **state)
     buf_fini(&many);
 }
 
+// Written as a plain key, it would not be read again.
+static void refuses_names_that_cannot_be_written(void **state)
+{
+    static const char after[] = "\n    : 1\n";
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 10000);
+    buf_append_str(&text, HEAD LOAD "postgres:\n  settings:\n    ? ");
+    for (int i = 0; i < 300; i++)
+        buf_append_char(&text, 'a');
+    buf_append_str(&text, after);
+    write_file(FILE_NAME, text.data, text.len);
+    struct scenario s;
+    struct err e = {0};
+    assert_false(scenario_load(&s, FILE_NAME, NULL, &e));
+    assert_non_null(strstr(e.text, "x.yaml:8:7: postgres.settings: 'aaa"));
+    assert_non_null(strstr(e.text, "aaa' is no name of a server setting"));
+    buf_fini(&text);
+}
+
+// A folder reads as nothing, and a device may never end.
+static void refuses_recordings_that_are_no_files(void **state)
+{
+    static const struct wrong cases[] = {
+        {HEAD "load:\n  - {for: 1s, arrivals: trace, file: .}\n",
+            "x.yaml:4:38: load.0.file: .: this is no regular file"},
+        {HEAD "load:\n  - {for: 1s, arrivals: trace, file: /dev/zero}\n",
+            "x.yaml:4:38: load.0.file: /dev/zero: this is no regular file"},
+        {HEAD "load:\n  - {for: 1s, arrivals: trace, file: long.csv}\n",
+            "x.yaml:4:38: load.0.file: line 1 is longer than 4095 bytes"},
+    };
+    char line[5000];
+
+    (void)state;
+    memset(line, '1', sizeof line);
+    write_file("long.csv", line, sizeof line);
+    CHECK_ALL(cases);
+}
+
 static void refuses_wrong_keys_and_values(void **state)
 {
     static const struct wrong cases[] = {
@@ -157,6 +197,7 @@ static void refuses_wrong_keys_and_values(void **state)
         {HEAD "collector: {env: [A]}\n" LOAD,
             "x.yaml:3:18: collector.env: this should be a map, such as {name: value}"},
         {"name: x\nsummary: \"\"\n" LOAD, "x.yaml:2:10: summary: nothing is written here"},
+        {HEAD "seed: \"1\\n2\"\n" LOAD, "x.yaml:3:7: seed: '1?2' is no whole number"},
         {"name: x\nsummary: \"a\\nb\"\n" LOAD,
             "x.yaml:2:10: summary: this should be one line without control characters"},
         {HEAD LOAD "allow: {latency.p99: any}\n",
@@ -523,6 +564,11 @@ static void check_round_trip(const char *path)
     buf_fini(&two);
 }
 
+// Two days, and a fault for as long.
+static const char long_load[] = HEAD "load:\n  - {for: 24h, rate: 1/s}\n  - {for: 24h, rate: 1/s}\n"
+                                     "faults:\n  - {at: 0s, every: 1h, do: reset}\n"
+                                     "  - {at: 47h, do: reset}\n";
+
 static void writes_what_it_reads(void **state)
 {
     static const char *const shipped[] = {"steady", "backend-kill-storm", "server-crash",
@@ -533,6 +579,8 @@ static void writes_what_it_reads(void **state)
     write_file(FILE_NAME, HEAD LOAD, strlen(HEAD LOAD));
     check_round_trip(FILE_NAME);
     write_file(FILE_NAME, full, strlen(full));
+    check_round_trip(FILE_NAME);
+    write_file(FILE_NAME, long_load, strlen(long_load));
     check_round_trip(FILE_NAME);
     for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++) {
         snprintf(path, sizeof path, "%s/%s.yaml", SCENARIOS_DIR, shipped[i]);
@@ -589,6 +637,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_is_no_yaml),
         cmocka_unit_test(refuses_what_is_too_large),
+        cmocka_unit_test(refuses_names_that_cannot_be_written),
+        cmocka_unit_test(refuses_recordings_that_are_no_files),
         cmocka_unit_test(refuses_wrong_keys_and_values),
         cmocka_unit_test(says_what_cannot_be_done),
         cmocka_unit_test(refuses_what_does_not_fit_together),

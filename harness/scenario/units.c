@@ -21,11 +21,11 @@ static const struct unit {
     {"h", 3600 * NS_PER_S},
 };
 
-// A decimal number as an integer and billionths, and where the text goes on.
+// A decimal number as an integer and billionths, and where in the text it stands.
 struct decimal {
     int64_t whole;
     int64_t billionths;
-    const char *end;
+    const char *start, *end;
 };
 
 static const char *read_digits(const char *p, int64_t *value, int *digits)
@@ -44,7 +44,7 @@ static bool read_decimal(const char *text, struct decimal *d)
 {
     int digits;
 
-    *d = (struct decimal){0};
+    *d = (struct decimal){.start = text};
     d->end = read_digits(text, &d->whole, &digits);
     if (d->end && *d->end == '.' && isdigit((unsigned char)d->end[1])) {
         d->end = read_digits(d->end + 1, &d->billionths, &digits);
@@ -54,11 +54,23 @@ static bool read_decimal(const char *text, struct decimal *d)
     return d->end != NULL;
 }
 
-// Correctly rounded up to 2^53 billionths, nine million: both integers are exact
-// there, and a quotient of exact numbers is rounded once.
+// Correctly rounded, however many of its digits there are.
 static double decimal_value(const struct decimal *d)
 {
-    return (double)(d->whole * BILLION + d->billionths) / (double)BILLION;
+    char digits[2 * DIGITS_MAX + 2];
+
+    snprintf(digits, sizeof digits, "%.*s", (int)(d->end - d->start), d->start);
+    return strtod(digits, NULL);
+}
+
+// The nearest number that can be written with as many places as may be read: a
+// stored scenario must say the same as the one that was run.
+static double writable(double number)
+{
+    char digits[64];
+
+    snprintf(digits, sizeof digits, "%.*f", DIGITS_MAX, number);
+    return strtod(digits, NULL);
 }
 
 bool units_duration(const char *text, int64_t *ns, struct err *e)
@@ -128,7 +140,7 @@ bool units_share(const char *text, double *share, struct err *e)
 
     if (!read_decimal(text, &d) || (*d.end != '\0' && strcmp(d.end, "%") != 0))
         return err_set(e, ERR_USAGE, "'%s' is no share such as 0.25 or 25%%", text);
-    *share = decimal_value(&d) / (*d.end ? 100 : 1);
+    *share = *d.end ? writable(decimal_value(&d) / 100) : decimal_value(&d);
     return true;
 }
 
@@ -143,7 +155,7 @@ bool units_bytes_per_second(const char *text, double *rate, struct err *e)
     for (size_t i = 0; read_decimal(text, &d) && i < sizeof sizes / sizeof *sizes; i++) {
         if (strcmp(d.end, sizes[i].name) != 0)
             continue;
-        *rate = decimal_value(&d) * sizes[i].bytes;
+        *rate = writable(decimal_value(&d) * sizes[i].bytes);
         return true;
     }
     return err_set(e, ERR_USAGE, "'%s' is no rate in bytes; write one such as 20kB/s", text);
@@ -208,14 +220,15 @@ bool units_comparison(const char *text, char comparison[3], const char **operand
 
 bool units_print_duration(struct buf *out, int64_t ns)
 {
-    if (ns % NS_PER_S == 0)
-        return buf_printf(out, "%llds", (long long)(ns / NS_PER_S));
-    if (ns % NS_PER_MS == 0)
-        return buf_printf(out, "%lldms", (long long)(ns / NS_PER_MS));
-    if (ns % NS_PER_US == 0)
-        return buf_printf(out, "%lldus", (long long)(ns / NS_PER_US));
-    return buf_printf(
-        out, "%lld.%03lldus", (long long)(ns / NS_PER_US), (long long)(ns % NS_PER_US));
+    // Seconds, or else a shorter unit, but none that would need more digits than
+    // read_digits takes.
+    for (size_t i = 3; i-- > 0;)
+        if (ns % units[i].ns == 0 && ns / units[i].ns < BILLION)
+            return buf_printf(out, "%lld%s", (long long)(ns / units[i].ns), units[i].name);
+    if (ns / NS_PER_US < BILLION)
+        return buf_printf(
+            out, "%lld.%03lldus", (long long)(ns / NS_PER_US), (long long)(ns % NS_PER_US));
+    return buf_printf(out, "%lld.%09llds", (long long)(ns / NS_PER_S), (long long)(ns % NS_PER_S));
 }
 
 bool units_print_number(struct buf *out, double number)

@@ -51,7 +51,8 @@ static void reads_durations(void **state)
 
 static void writes_what_it_reads(void **state)
 {
-    static const char *const durations[] = {"0s", "90s", "1500ms", "20us", "0.001us", "86400s"};
+    static const char *const durations[] = {"0s", "90s", "1500ms", "20us", "0.001us", "86400s",
+        "999999999us", "1000.000001000s", "1000000.001000000s", "65536.001234567s"};
     static const char *const numbers[] = {"0", "0.05", "200", "0.333333333", "1000000", "1234.5"};
     struct buf out;
     struct err e;
@@ -71,6 +72,36 @@ static void writes_what_it_reads(void **state)
         buf_clear(&out);
         assert_true(units_print_number(&out, number));
         assert_string_equal(buf_str(&out), numbers[i]);
+    }
+    buf_fini(&out);
+}
+
+// What is written in a stored scenario must say what the file said, to the last
+// bit: a number that needs more places than may be written is rounded at once.
+static void reads_only_what_can_be_written(void **state)
+{
+    static const char *const shares[] = {"12.345678901%", "33.333333333%", "0.1%", "0.1"};
+    static const char *const rates[] = {
+        "1.123456789MB/s", "0.000000001kB/s", "999999999.123456789B/s", "20kB/s"};
+    struct buf out;
+    struct err e;
+    double first, again;
+
+    (void)state;
+    buf_init(&out, 100);
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        assert_true(units_share(shares[i], &first, &e));
+        buf_clear(&out);
+        assert_true(units_print_number(&out, first));
+        assert_true(units_share(buf_str(&out), &again, &e));
+        assert_memory_equal(&again, &first, sizeof first);
+    }
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        assert_true(units_bytes_per_second(rates[i], &first, &e));
+        buf_clear(&out);
+        assert_true(units_print_number(&out, first) && buf_append_str(&out, "B/s"));
+        assert_true(units_bytes_per_second(buf_str(&out), &again, &e));
+        assert_memory_equal(&again, &first, sizeof first);
     }
     buf_fini(&out);
 }
@@ -167,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_durations),
         cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(reads_only_what_can_be_written),
         cmocka_unit_test(reads_rates),
         cmocka_unit_test(splits_comparisons),
         cmocka_unit_test(suggests_near_words_only),
