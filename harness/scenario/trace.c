@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "scenario/units.h"
+
+#define LINE_MAX_LEN 4096 // with whatever else a recording has behind the time
 
 static const size_t most = 20000000; // as many as a plan holds
 
@@ -19,6 +22,10 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
     if (snprintf(path, sizeof path, "%.*s%s", folder, scenario_path, name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "the path is too long");
+    // A folder reads as nothing, a pipe waits, a device may never end.
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(e, ERR_USAGE, "%s: this is no regular file", path);
     *file = fopen(path, "re");
     return *file || err_sys(e, ERR_USAGE, "%s", path);
 }
@@ -43,6 +50,8 @@ static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t 
     int64_t at_ns;
     char time[32];
 
+    if (strlen(text) == LINE_MAX_LEN)
+        return err_set(e, ERR_USAGE, "line %zu is longer than %d bytes", line, LINE_MAX_LEN - 1);
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
@@ -60,15 +69,16 @@ static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t 
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
 {
     FILE *file = NULL;
-    char *text = NULL, kept[96];
-    size_t size = 0, cap = 0, line = 0;
+    char text[LINE_MAX_LEN + 1], kept[96];
+    size_t cap = 0, line = 0;
 
     if (!open_file(&file, phase->file, scenario_path, e))
         return false;
     bool ok = true;
-    while (ok && getline(&text, &size, file) > 0)
+    while (ok && fgets(text, sizeof text, file))
         ok = read_line(phase, &cap, text, ++line, e);
-    free(text);
+    if (ok && ferror(file))
+        ok = err_sys(e, ERR_USAGE, "%s", phase->file);
     fclose(file);
     if (!ok)
         return false;
