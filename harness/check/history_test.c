@@ -146,6 +146,23 @@ static void nothing_delivered_is_a_history(void **state)
     story_fini(&s);
 }
 
+// "Never" is for what has not happened; a probe that was due then has no place
+// in any sum.
+static void a_time_that_cannot_be_is_refused(void **state)
+{
+    static struct story s;
+    static struct history h;
+    struct err e = {0};
+
+    (void)state;
+    tell(&s);
+    s.probes[0].due_ns = CLOCK_NEVER;
+    store(&s);
+    assert_false(history_read(&h, path, &s.scenario, &e));
+    assert_string_equal(e.text, "the history holds a time that cannot be");
+    story_fini(&s);
+}
+
 static void cut_off_is_refused(void **state)
 {
     static struct story s;
@@ -198,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
         cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(a_time_that_cannot_be_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(damage_is_survived, make_path, remove_path),
     };

@@ -27,14 +27,25 @@ static void pack_header(struct pack *p)
         pack_fail(p, "was written by another version of mailproof");
 }
 
+// A time of something that has happened, or is planned to. A damaged history may
+// say never, with which nobody may reckon.
+static void pack_moment(struct pack *p, int64_t *ns)
+{
+    pack_time(p, ns);
+    if (pack_reading(p) && *ns == CLOCK_NEVER) {
+        pack_fail(p, "holds a time that cannot be");
+        *ns = 0;
+    }
+}
+
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
     for (size_t i = 0; pack_ok(p) && i < s->count && i < STALLS_KEPT; i++) {
-        pack_time(p, &s->kept[i].from_ns);
-        pack_time(p, &s->kept[i].until_ns);
+        pack_moment(p, &s->kept[i].from_ns);
+        pack_moment(p, &s->kept[i].until_ns);
     }
 }
 
@@ -59,9 +70,9 @@ static void pack_notes(struct pack *p, struct history *h)
 
 static void pack_ledger(struct pack *p, struct ledger *l)
 {
-    pack_time(p, &l->start_ns);
-    pack_time(p, &l->load_end_ns);
-    pack_time(p, &l->drain_end_ns);
+    pack_moment(p, &l->start_ns);
+    pack_moment(p, &l->load_end_ns);
+    pack_moment(p, &l->drain_end_ns);
     pack_signed(p, &l->server_epoch_s);
     PACK_FIELD(p, l->strangers, any);
 }
@@ -97,7 +108,7 @@ static void pack_txn(
 {
     int64_t planned_ns = l->start_ns + t->at_ns;
 
-    pack_time(p, &planned_ns);
+    pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
     PACK_FIELD(p, t->rows, UINT16_MAX);
     PACK_FIELD(p, t->phase, UINT8_MAX);
@@ -164,7 +175,7 @@ static void pack_faults(struct pack *p, struct history *h)
         pack_signed(p, &f->at_ns);
         pack_signed(p, &f->end_ns);
         PACK_FIELD(p, f->spec, s->fault_count ? s->fault_count - 1 : 0);
-        pack_time(p, &r->planned_ns);
+        pack_moment(p, &r->planned_ns);
         pack_time(p, &r->began_ns);
         pack_time(p, &r->ended_ns);
         PACK_FIELD(p, r->ok, 1);
@@ -184,7 +195,7 @@ static void pack_process(struct pack *p, struct process_record *r)
 
     PACK_FIELD(p, r->instance, INT32_MAX);
     PACK_FIELD(p, r->pid, INT32_MAX);
-    pack_time(p, &r->started_ns);
+    pack_moment(p, &r->started_ns);
     pack_time(p, &r->ended_ns);
     PACK_FIELD(p, r->status, INT32_MAX);
     PACK_FIELD(p, r->asked, 1);
@@ -206,7 +217,7 @@ static void pack_lines(struct pack *p, struct subject_log *log)
     for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
         struct line_record *line = &log->lines[i];
         uint64_t skipped = line->first_delivery - deliveries; // those of torn lines before it
-        pack_time(p, &line->read_ns);
+        pack_moment(p, &line->read_ns);
         PACK_FIELD(p, line->process, log->process_count - 1);
         pack_number(p, &skipped, UINT32_MAX);
         PACK_FIELD(p, line->tokens, UINT32_MAX);
@@ -254,7 +265,7 @@ static void pack_samples(struct pack *p, struct history *h)
     log->samples = pack_array(p, &log->sample_count, lines_max, log->samples, sizeof *log->samples);
     for (size_t i = 0; pack_ok(p) && i < log->sample_count; i++) {
         struct process_sample *s = &log->samples[i];
-        pack_time(p, &s->at_ns);
+        pack_moment(p, &s->at_ns);
         PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
         PACK_FIELD(p, s->rss_kb, UINT32_MAX);
         pack_number(p, &s->cpu_ms, any);
@@ -264,7 +275,7 @@ static void pack_samples(struct pack *p, struct history *h)
     for (size_t i = 0; pack_ok(p) && i < l->probe_count; i++) {
         struct probe_sample *s = &h->probes[i];
         bool answered = s->took_ns != CLOCK_NEVER;
-        pack_time(p, &s->due_ns);
+        pack_moment(p, &s->due_ns);
         pack_signed(p, &s->stall_ns);
         PACK_FIELD(p, answered, 1);
         if (answered)
