@@ -1,0 +1,83 @@
+// Any environment is refused with a text that names the variable and repeats no
+// secret, or gives settings within their limits. The input: the variables with
+// a NUL behind each, then, behind an empty one, the content of the key file.
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "fuzz/files.h"
+#include "fuzz/fuzz.h"
+
+#define VARIABLES_MAX 64
+
+// All that may be said of a secret: no text has room for its value.
+static bool says_nothing(const char *refusal)
+{
+    static const char *const texts[] = {
+        " is not set; a libpq connection string or URI is needed",
+        " is a value that is not shown here; allowed are 1 to 4096 characters",
+        (" is a value that is not shown here; allowed is a libpq connection string or URI with "
+         "nothing that libpq does not know"),
+        " is a value that is not shown here; allowed are 64 to 64 characters",
+        " holds a value that is not shown here; allowed are exactly 64 hex digits",
+        " holds the current key; allowed is the one before it",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i], refusal) == 0)
+            return true;
+    return false;
+}
+
+// A refusal begins with the variable that it is about.
+static void check_refusal(const struct err *e)
+{
+    static const char *const secrets[] = {
+        "MAILROOM_DATABASE_URL", "MAILROOM_SECRET_KEY", "MAILROOM_SECRET_KEY_PREVIOUS"};
+
+    FUZZ_MUST(e->kind == ERR_USAGE && strstr(e->text, "MAILROOM_"));
+    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
+        size_t name = strlen(secrets[i]);
+        if (strncmp(e->text, secrets[i], name) == 0 && e->text[name] == ' ')
+            FUZZ_MUST(says_nothing(e->text + name));
+    }
+}
+
+static void check_settings(const struct config *c)
+{
+    FUZZ_MUST(c->database_url && *c->database_url && *c->channel_name && *c->queue_name);
+    FUZZ_MUST(strlen(c->channel_name) <= 63 && strlen(c->queue_name) <= 63);
+    FUZZ_MUST(c->batch_limit >= 1 && c->batch_limit <= 100000);
+    FUZZ_MUST(c->batch_timeout_ms >= 0 && c->grace_ms >= 0);
+    FUZZ_MUST(c->healthcheck_interval_ms >= c->batch_timeout_ms);
+    FUZZ_MUST(config_shared(c) == (strcmp(c->dequeue, "cursor") != 0));
+    FUZZ_MUST(!c->secret_key || !c->secret_key[0]);
+    FUZZ_MUST(!c->secret_key_previous || !c->secret_key_previous[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1), *at = text, *variables[VARIABLES_MAX + 1] = {0};
+    struct config c;
+    struct err e = {0};
+    size_t count = 0, unknown = 0, len;
+
+    FUZZ_MUST(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    for (; at < text + size && *at && count < VARIABLES_MAX; at += strlen(at) + 1)
+        variables[count++] = at;
+    files_clear();
+    if (at < text + size)
+        files_add("/key", at + 1, (size_t)(text + size - at) - 1);
+    if (config_load(&c, variables, &e))
+        check_settings(&c);
+    else
+        check_refusal(&e);
+    config_fini(&c);
+    const char *name;
+    while ((name = config_unknown(variables, &unknown, &len)) != NULL)
+        FUZZ_MUST(len <= strlen(name) && unknown <= count);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,34 @@
+// A fuzz target is one function that takes bytes from anywhere and aborts when
+// something that must hold does not. x_fuzz.c holds the target for x; either
+// libFuzzer calls it or replay.c, which is why it has libFuzzer's name.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// Seeds that are better made than stored, because they hold signatures, lengths
+// or a version. Returns the length of the index-th; 0: there are no more. A
+// target without such seeds need not define it.
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size);
+
+#define FUZZ_SEED_MAX ((size_t)1 << 16)
+
+// Unlike assert() it is there in every build.
+#define FUZZ_MUST(holds) ((holds) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #holds))
+
+_Noreturn void fuzz_fail(const char *file, int line, const char *what);
+
+// The input, taken piece by piece; at its end there are only zeros.
+struct fuzz_bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+uint8_t fuzz_byte(struct fuzz_bytes *b);
+uint64_t fuzz_number(struct fuzz_bytes *b, unsigned bytes);
+
+// A length of one byte and as many bytes, as far as they are there.
+struct fuzz_bytes fuzz_piece(struct fuzz_bytes *b);

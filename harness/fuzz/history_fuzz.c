@@ -1,0 +1,256 @@
+// A stored history from anywhere is refused, or one that can be judged, and
+// that says the same when it is written and read again.
+//
+// The input: a byte that chooses the scenario, then the history uncompressed,
+// as zlib also reads it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/clock.h"
+#include "check/story.h"
+#include "fuzz/fuzz.h"
+#include "ledger/history.h"
+
+// A file in memory; its path serves zlib.
+struct memory_file {
+    int fd;
+    char path[40];
+};
+
+static void make_file(struct memory_file *f)
+{
+    f->fd = memfd_create("history", MFD_CLOEXEC);
+    FUZZ_MUST(f->fd >= 0);
+    snprintf(f->path, sizeof f->path, "/proc/self/fd/%d", f->fd);
+}
+
+static void fill(const struct memory_file *f, const uint8_t *data, size_t len)
+{
+    FUZZ_MUST(ftruncate(f->fd, 0) == 0);
+    FUZZ_MUST(pwrite(f->fd, data, len, 0) == (ssize_t)len);
+}
+
+static struct scenario *scenario_of(struct story *s, unsigned choice)
+{
+    static struct setting skip_locked = {"MAILROOM_DEQUEUE", "skip-locked"};
+    static const char *const names[] = {"kill-collector", "partition", "restart-server"};
+    struct scenario *scenario = &s->scenario;
+
+    story_init(s);
+    for (size_t i = 0; i < choice % 4; i++)
+        s->specs[scenario->fault_count++] =
+            (struct fault_spec){.verb = verb_find(names[i]), .for_ns = (int64_t)i * NS_PER_S};
+    if (choice & 4)
+        scenario->slack_ns = SLACK_AUTO;
+    if (choice & 8) {
+        scenario->collector.instances = 2;
+        scenario->collector.env = (struct settings){&skip_locked, 1};
+    }
+    if (choice & 16)
+        scenario->collector.layout = LAYOUT_FOREIGN;
+    s->phases[0].closed = choice & 32;
+    return scenario;
+}
+
+static struct check_input input_of(const struct history *h)
+{
+    const struct history_notes *n = &h->notes;
+
+    return (struct check_input){
+        .load = &h->load,
+        .reconnects = n->reconnects,
+        .stopped_early = n->stopped_early,
+        .gave_up = n->gave_up[0] ? n->gave_up : NULL,
+        .reader_stalls = &n->reader_stalls,
+        .reader_ns = n->reader_ns,
+        .cpu_users = n->cpu_users,
+    };
+}
+
+static void judge(struct result *r, const struct history *h)
+{
+    struct check_input input = input_of(h);
+    struct err e = {0};
+
+    FUZZ_MUST(check_ledger(r, &h->ledger, &input, &e));
+}
+
+static void check_same(const struct result *a, const struct result *b)
+{
+    FUZZ_MUST(a->verdict == b->verdict && a->reason_count == b->reason_count);
+    FUZZ_MUST(a->duplicate_bound == b->duplicate_bound && a->slack_ns == b->slack_ns);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct finding *x = &a->findings[id], *y = &b->findings[id];
+        FUZZ_MUST(memcmp(&a->values[id], &b->values[id], sizeof a->values[id]) == 0);
+        FUZZ_MUST(x->count == y->count && a->broken[id] == b->broken[id]);
+        FUZZ_MUST(x->example_count == y->example_count);
+        for (size_t i = 0; i < x->example_count; i++)
+            FUZZ_MUST(strcmp(x->examples[i], y->examples[i]) == 0);
+    }
+    for (size_t i = 0; i < a->reason_count; i++)
+        FUZZ_MUST(strcmp(a->reasons[i], b->reasons[i]) == 0);
+}
+
+// What a reader of the verdict relies on, whatever the history says.
+static void check_sound(const struct result *r, const struct history *h)
+{
+    const struct ledger *l = &h->ledger;
+    uint64_t valid = 0;
+
+    for (size_t i = 0; i < l->plan->token_count; i++) {
+        uint32_t token = (uint32_t)i;
+        valid += l->tokens[i].deliveries;
+        FUZZ_MUST(l->txn_of[i] < l->plan->txn_count);
+        FUZZ_MUST((ledger_read_ns(l, token) == CLOCK_NEVER) == (l->tokens[i].deliveries == 0));
+    }
+    FUZZ_MUST(valid <= l->log->delivery_count);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        FUZZ_MUST(!r->broken[id] || metrics[id].invariant);
+        FUZZ_MUST(!r->broken[id] || r->verdict == VERDICT_VIOLATED);
+    }
+    FUZZ_MUST(r->verdict != VERDICT_INCONCLUSIVE || r->reason_count > 0);
+}
+
+static void check_again(const struct history *h, const struct scenario *s, const struct result *r)
+{
+    static struct history again;
+    static struct result second;
+    static struct memory_file file;
+    struct err e = {0};
+
+    if (!file.path[0])
+        make_file(&file);
+    fill(&file, NULL, 0);
+    FUZZ_MUST(history_write(file.path, &h->ledger, &h->load, &h->notes, &e));
+    bool accepted = history_read(&again, file.path, s, &e);
+    if (!accepted)
+        fprintf(stderr, "%s\n", e.text);
+    FUZZ_MUST(accepted);
+    judge(&second, &again);
+    check_same(r, &second);
+    result_fini(&second);
+    history_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct story story;
+    static struct history h;
+    static struct result r;
+    static struct memory_file file;
+    struct fuzz_bytes in = {data, size};
+    struct err e = {0};
+
+    if (!file.path[0])
+        make_file(&file);
+    const struct scenario *s = scenario_of(&story, fuzz_byte(&in));
+    fill(&file, in.at, in.left);
+    if (!history_read(&h, file.path, s, &e)) {
+        FUZZ_MUST(e.kind == ERR_SYSTEM && e.text[0]);
+        return 0;
+    }
+    judge(&r, &h);
+    check_sound(&r, &h);
+    check_again(&h, s, &r);
+    result_fini(&r);
+    history_fini(&h);
+    return 0;
+}
+
+// --- seeds -------------------------------------------------------------------------------
+
+static void tell_plain(struct story *s)
+{
+    for (int i = 0; i < 4; i++) {
+        uint32_t first = story_txn(s, 50 + 300 * i, 3);
+        story_line(s, 60 + 300 * i, first, 3);
+    }
+}
+
+static void tell_losses(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 5);
+
+    s->kinds[first] = TOKEN_RECOVERY;
+    s->kinds[first + 1] = TOKEN_SHORT_SECRET;
+    s->kinds[first + 2] = TOKEN_EXPIRED;
+    story_line(s, 300, first + 3, 1);
+    story_txn(s, 160, 2);
+    story_last(s)->outcome = TXN_UNKNOWN;
+    story_txn(s, 170, 1);
+    *story_last(s) = (struct txn_record){.outcome = TXN_NOT_SENT};
+    story_line(s, 700, 0, 0)->state = LINE_TORN;
+    s->deliveries[s->log.delivery_count++] =
+        (struct delivery){.token = first, .line = 1, .flags = DELIVERY_NAMED};
+    s->load.refused = 1;
+    strcpy(s->load.refusal, "no");
+}
+
+static void tell_deaths(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 6);
+
+    story_line(s, 100, first, 3);
+    story_fault(s, "kill-collector", 400, 401);
+    story_death(s, 400, true);
+    story_line(s, 600, first + 3, 3);
+    story_line(s, 601, first, 2);
+    s->deliveries[s->log.delivery_count - 1].flags = DELIVERY_FORGED;
+    story_death(s, 900, false);
+    for (int i = 0; i < 20; i++) {
+        s->samples[s->log.sample_count++] = (struct process_sample){
+            .at_ns = s->processes[0].started_ns + i * 100 * NS_PER_MS, .rss_kb = 9000};
+        s->probes[s->ledger.probe_count++] =
+            (struct probe_sample){.due_ns = s->processes[0].started_ns + i * 100 * NS_PER_MS,
+                .took_ns = i % 7 ? 12345 : CLOCK_NEVER};
+    }
+}
+
+// A story tells of its faults only what became of them.
+static void plan_faults(struct story *s)
+{
+    static struct plan_fault faults[4];
+
+    if (s->ledger.fault_count > s->scenario.fault_count)
+        s->ledger.fault_count = s->scenario.fault_count;
+    s->plan.faults = faults;
+    s->plan.fault_count = s->ledger.fault_count;
+    for (size_t i = 0; i < s->plan.fault_count; i++)
+        faults[i] = (struct plan_fault){
+            .at_ns = s->faults[i].planned_ns - s->ledger.start_ns,
+            .end_ns = s->faults[i].planned_ns - s->ledger.start_ns,
+        };
+}
+
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
+{
+    static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_deaths};
+    static struct story s;
+    static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};
+    const size_t count = sizeof tellers / sizeof *tellers;
+    struct history_notes notes = {.reconnects = UINT64_MAX};
+    struct memory_file file;
+    struct err e = {0};
+
+    if (index >= count * sizeof choices)
+        return 0;
+    scenario_of(&s, choices[index / count]);
+    tellers[index % count](&s);
+    story_settle(&s);
+    plan_faults(&s);
+    make_file(&file);
+    FUZZ_MUST(history_write(file.path, &s.ledger, &s.load, &notes, &e));
+    gzFile stream = gzopen(file.path, "rb");
+    FUZZ_MUST(stream);
+    data[0] = choices[index / count];
+    int len = gzread(stream, data + 1, (unsigned)size - 1);
+    FUZZ_MUST(len > 0);
+    gzclose(stream);
+    close(file.fd);
+    story_fini(&s);
+    return (size_t)len + 1;
+}

@@ -1,0 +1,8 @@
+// Whether two scenarios say the same, field by field of the grammar's tables:
+// what is written and read again must, to the last bit of every number.
+#pragma once
+
+#include "scenario/scenario.h"
+
+// The key that differs first; NULL: none does.
+const char *same_scenario(const struct scenario *a, const struct scenario *b);

@@ -1,0 +1,211 @@
+// Any text is either refused, with the place and what would be right, or a
+// scenario that can be planned and says the same when it is written and read
+// again. The input is a scenario file; lines that begin with "--set " are
+// options, those after a line "--trace" the file of recorded times.
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/files.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/same.h"
+#include "plan/plan.h"
+#include "scenario/trace.h"
+
+#define FILE_NAME "scenario.yaml" // any name may stand in it
+#define SETS_MAX 8
+#define WRITTEN_MAX ((size_t)8 << 20)
+
+// A plan of more is refused or takes too long to be made ten thousand times.
+#define TOKENS_MAX 2000
+#define FAULTS_MAX 2000
+
+struct sections {
+    const char *yaml;
+    size_t yaml_len;
+    const char *sets[SETS_MAX];
+    size_t set_count;
+    const char *trace;
+    size_t trace_len;
+};
+
+static size_t line_length(const char *at, const char *end)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+    return newline ? (size_t)(newline - at) + 1 : (size_t)(end - at);
+}
+
+static bool begins(const char *line, size_t len, const char *word)
+{
+    return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
+}
+
+// Ends the options with NUL, in `text` itself.
+static void split(struct sections *s, char *text, size_t len)
+{
+    static const char set[] = "--set ", trace[] = "--trace\n";
+    char *end = text + len, *at = text;
+    size_t n;
+
+    *s = (struct sections){.yaml = text, .yaml_len = len};
+    for (; at < end; at += n) {
+        n = line_length(at, end);
+        bool is_set = begins(at, n, set), is_trace = begins(at, n, trace);
+        if ((is_set || is_trace) && s->yaml_len == len)
+            s->yaml_len = (size_t)(at - text);
+        if (is_trace) {
+            s->trace = at + n;
+            s->trace_len = (size_t)(end - at) - n;
+            return;
+        }
+        if (is_set && s->set_count < SETS_MAX) {
+            s->sets[s->set_count++] = at + strlen(set);
+            at[at[n - 1] == '\n' ? n - 1 : n] = '\0';
+        }
+    }
+}
+
+static size_t lines_of(const struct sections *s)
+{
+    size_t lines = 1;
+
+    // libyaml knows five kinds of line ends; none of them is longer than a byte
+    // is, so that there cannot be more lines than bytes.
+    for (size_t i = 0; i < s->yaml_len; i++)
+        lines++;
+    return lines + 1;
+}
+
+// One line, that begins with the place.
+static void check_refusal(const struct err *e, const struct sections *s)
+{
+    size_t line, column;
+
+    FUZZ_MUST(e->kind == ERR_USAGE);
+    for (const char *p = e->text; *p; p++)
+        FUZZ_MUST(!iscntrl((unsigned char)*p));
+    if (strncmp(e->text, "--set", 5) == 0)
+        return;
+    FUZZ_MUST(sscanf(e->text, FILE_NAME ":%zu:%zu: ", &line, &column) == 2);
+    FUZZ_MUST(line >= 1 && line <= lines_of(s));
+    FUZZ_MUST(column >= 1 && column <= s->yaml_len + 1);
+}
+
+static double tokens_of(const struct scenario *s)
+{
+    double tokens = 0;
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        const struct load_phase *p = &s->load[i];
+        tokens += p->closed ? TOKENS_MAX : (p->rate_from + p->rate_to) * (double)p->for_ns / 2e9;
+        tokens += (double)p->trace_count * p->rows_to + p->rows_to;
+    }
+    return tokens;
+}
+
+static double faults_of(const struct scenario *s)
+{
+    double faults = 0;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        const struct fault_spec *f = &s->faults[i];
+        faults += f->every_ns ? (double)(f->until_ns - f->at_ns) / (double)f->every_ns + 1 : 1;
+    }
+    return faults;
+}
+
+// Everything in a scenario has been validated, so that a plan of it holds what
+// the later folders rely on.
+static void check_plan(const struct scenario *s)
+{
+    struct plan p;
+    struct err e = {0};
+    size_t tokens = 0;
+
+    if (tokens_of(s) > TOKENS_MAX || faults_of(s) > FAULTS_MAX)
+        return;
+    if (!plan_make(&p, s, &e)) {
+        FUZZ_MUST(e.kind == ERR_USAGE && e.text[0]);
+        return;
+    }
+    for (size_t i = 0; i < p.txn_count; i++) {
+        const struct plan_txn *t = &p.txns[i];
+        FUZZ_MUST(t->at_ns >= (i ? p.txns[i - 1].at_ns : 0) && t->at_ns <= p.load_ns);
+        FUZZ_MUST(t->first_token == tokens && t->rows > 0 && t->phase < s->load_count);
+        tokens += t->rows;
+    }
+    FUZZ_MUST(tokens == p.token_count);
+    for (size_t i = 0; i < p.fault_count; i++) {
+        const struct plan_fault *f = &p.faults[i];
+        FUZZ_MUST(f->at_ns >= (i ? p.faults[i - 1].at_ns : 0) && f->at_ns <= p.load_ns);
+        FUZZ_MUST(f->end_ns >= f->at_ns && f->end_ns <= p.end_ns && f->spec < s->fault_count);
+    }
+    plan_fini(&p);
+}
+
+// As a result folder stores it: the file, and the recorded times beside it.
+static void store(const struct scenario *s, struct buf *yaml, struct buf *traces)
+{
+    FUZZ_MUST(scenario_write(s, yaml));
+    files_clear();
+    files_add(FILE_NAME, yaml->data, yaml->len);
+    for (size_t i = 0; i < s->load_count; i++) {
+        const struct load_phase *phase = &s->load[i];
+        buf_init(&traces[i], WRITTEN_MAX);
+        if (phase->arrivals != ARRIVALS_TRACE)
+            continue;
+        FUZZ_MUST(trace_write(phase, &traces[i]) && buf_str(&traces[i]));
+        files_add(phase->file, traces[i].data, traces[i].len);
+    }
+}
+
+static void check_round_trip(const struct scenario *s)
+{
+    struct buf yaml, *traces = calloc(s->load_count, sizeof *traces);
+    struct scenario again;
+    struct err e = {0};
+
+    FUZZ_MUST(traces);
+    buf_init(&yaml, WRITTEN_MAX);
+    store(s, &yaml, traces);
+    bool accepted = scenario_load(&again, FILE_NAME, NULL, &e);
+    const char *differs = accepted ? same_scenario(s, &again) : e.text;
+    if (differs)
+        fprintf(stderr, "%s, after:\n%.*s\n", differs, (int)yaml.len, yaml.data);
+    FUZZ_MUST(accepted && !differs);
+    scenario_fini(&again);
+    for (size_t i = 0; i < s->load_count; i++)
+        buf_fini(&traces[i]);
+    free(traces);
+    buf_fini(&yaml);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct scenario s;
+    struct sections in;
+    struct err e = {0};
+    char *text = malloc(size + 1);
+
+    FUZZ_MUST(text);
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    split(&in, text, size);
+    struct overrides sets = {in.sets, in.set_count};
+    files_clear();
+    files_add(FILE_NAME, in.yaml, in.yaml_len);
+    if (in.trace)
+        files_add("trace.csv", in.trace, in.trace_len);
+    if (scenario_load(&s, FILE_NAME, &sets, &e)) {
+        check_plan(&s);
+        check_round_trip(&s);
+    } else {
+        check_refusal(&e, &in);
+    }
+    scenario_fini(&s);
+    free(text);
+    return 0;
+}
