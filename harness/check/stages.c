@@ -1,5 +1,7 @@
 #include "check/stages.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 
 // A timer may fire this much before our own count of it.
@@ -46,6 +48,86 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
     return full ? clock_min(last_ns, timeout_at_ns) : timeout_at_ns;
 }
 
+const char *fired_name(enum fired_by why)
+{
+    static const char *const names[FIRED_KINDS] = {
+        "full", "timeout", "at a start", "after a fault", "at the end", "otherwise"};
+
+    return names[why];
+}
+
+// Of a process: when its last line was read, and when its last one that did not
+// belong to catching up; 0: none.
+struct catching_up {
+    int64_t last_ns, settled_ns;
+};
+
+// What a fault held up comes at once, in full lines and what is left of it. That
+// one is early, but its first token waited when the line before was read.
+static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
+{
+    return c->last_ns < ended_ns || first_ns <= c->last_ns;
+}
+
+static bool waited_for_fault(const struct ledger *l, const struct line_record *line,
+    const struct catching_up *c, int64_t first_ns, bool early)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns == 0 || f->began_ns > line->read_ns || f->ended_ns <= c->settled_ns)
+            continue;
+        if (first_ns < f->ended_ns || (early && left_over(c, f->ended_ns, first_ns)))
+            return true;
+    }
+    return false;
+}
+
+static enum fired_by reason(
+    const struct ledger *l, const struct line_record *line, const struct catching_up *c)
+{
+    enum fired_by why;
+    int64_t fire_ns = stages_fire_ns(l, line, &why);
+    int64_t started_ns = l->log->processes[line->process].started_ns;
+    bool early = why == FIRED_OTHERWISE;
+
+    if (why == FIRED_BY_LIMIT || fire_ns == CLOCK_NEVER)
+        return why;
+    int64_t first_ns = fire_ns - l->scenario->collector.batch_timeout_ns;
+    bool first = c->settled_ns == 0;
+    if (first && (first_ns < started_ns || (early && c->last_ns == 0)))
+        return FIRED_AT_START;
+    if (waited_for_fault(l, line, c, first_ns, early))
+        return FIRED_AFTER_FAULT;
+    if (first && early && first_ns <= c->last_ns)
+        return FIRED_AT_START;
+    return early && line->read_ns >= l->drain_end_ns ? FIRED_AT_END : why;
+}
+
+unsigned char *stages_reasons(const struct ledger *l, struct err *e)
+{
+    const struct subject_log *log = l->log;
+    unsigned char *whys = calloc(log->line_count + 1, sizeof *whys);
+    struct catching_up *processes = calloc(log->process_count + 1, sizeof *processes);
+
+    if (!whys || !processes) {
+        free(whys);
+        whys = NULL;
+        err_set(e, ERR_INTERNAL, "out of memory for the stages");
+    }
+    for (size_t i = 0; whys && i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        struct catching_up *c = &processes[line->process];
+        if (line->state != LINE_WHOLE)
+            continue;
+        whys[i] = (unsigned char)reason(l, line, c);
+        c->last_ns = line->read_ns;
+        if (whys[i] != FIRED_BY_LIMIT)
+            c->settled_ns = line->read_ns;
+    }
+    free(processes);
+    return whys;
+}
+
 static int64_t between(int64_t low, int64_t value, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -84,7 +166,6 @@ static void add_line(struct stages *s, const struct ledger *l, uint32_t index)
     enum fired_by why;
     int64_t fire_ns = stages_fire_ns(l, line, &why);
 
-    s->fired[why]++;
     histogram_record(&s->sizes, line->tokens);
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
@@ -103,11 +184,16 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
         !histogram_init(&s->wait, highest_ns, e) || !histogram_init(&s->dequeue, highest_ns, e) ||
         !histogram_init(&s->sizes, 1000, e))
         return false;
-    for (size_t i = 0; i < l->log->line_count; i++) {
-        if (l->log->lines[i].state == LINE_WHOLE)
-            add_line(s, l, (uint32_t)i);
+    unsigned char *whys = stages_reasons(l, e);
+    for (size_t i = 0; whys && i < l->log->line_count; i++) {
+        if (l->log->lines[i].state != LINE_WHOLE)
+            continue;
+        s->fired[whys[i]]++;
+        add_line(s, l, (uint32_t)i);
     }
-    return true;
+    bool made = whys != NULL;
+    free(whys);
+    return made;
 }
 
 void stages_fini(struct stages *s)

@@ -20,22 +20,37 @@ struct stage_times {
     int64_t lag_ns, insert_ns, wait_ns, dequeue_ns;
 };
 
-enum fired_by { FIRED_BY_LIMIT, FIRED_BY_TIMEOUT, FIRED_OTHERWISE };
+enum fired_by {
+    FIRED_BY_LIMIT,    // full
+    FIRED_BY_TIMEOUT,  // short, after the timeout of its first token
+    FIRED_AT_START,    // what waited for its process: the first line of it
+    FIRED_AFTER_FAULT, // what waited for a fault's end: the first line since
+    FIRED_AT_END,      // short, on TERM
+    FIRED_OTHERWISE,   // short, early, and none of these
+    FIRED_KINDS,
+};
 
 struct stages {
     struct histogram lag, insert, wait, dequeue; // ns
     struct histogram sizes;                      // tokens per line
     uint64_t before_ack;                         // committed, and read before the acknowledgement
-    uint64_t fired[FIRED_OTHERWISE + 1];
+    uint64_t fired[FIRED_KINDS];
 };
 
 // A zeroed struct is fine for stages_fini.
 MUST_USE bool stages_make(struct stages *s, const struct ledger *l, struct err *e);
 void stages_fini(struct stages *s);
 
-// When the batch of a whole line was fired, and why. CLOCK_NEVER when none of
-// its tokens has an acknowledgement.
+// When the batch of a whole line was fired, and by which of limit and timeout,
+// or otherwise. CLOCK_NEVER when none of its tokens has an acknowledgement.
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why);
+
+// Why each line was fired, as a new array of enum fired_by, one byte a line; NULL
+// without memory. Of lines that are not whole it says nothing.
+MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
+
+// "full", "timeout", …, for people.
+const char *fired_name(enum fired_by why);
 
 // Of a token whose first delivery was in a batch fired then.
 struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns);

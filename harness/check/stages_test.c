@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -26,6 +27,8 @@ struct fixture {
     struct ledger_token tokens[TOKENS];
     struct line_record lines[TOKENS];
     struct delivery deliveries[TOKENS];
+    struct process_record processes[2];
+    struct fault_record fault;
     struct subject_log log;
     struct ledger ledger;
 };
@@ -49,7 +52,10 @@ static void set_up(struct fixture *f)
         .kinds = f->kinds,
         .token_count = TOKENS,
         .load_ns = NS_PER_S};
-    f->log = (struct subject_log){.lines = f->lines, .deliveries = f->deliveries};
+    f->log = (struct subject_log){.processes = f->processes,
+        .process_count = 2,
+        .lines = f->lines,
+        .deliveries = f->deliveries};
     f->ledger = (struct ledger){.scenario = &f->scenario,
         .plan = &f->plan,
         .txns = f->txns,
@@ -118,6 +124,59 @@ static void a_short_one_fires_with_the_timeout(void **state)
     fire_ns = stages_fire_ns(&f.ledger, &f.lines[1], &why);
     assert_int_equal(why, FIRED_OTHERWISE);
     check_stages(&f, 2, fire_ns, 1, 4, 25, 0);
+}
+
+static void expect_reasons(struct fixture *f, const enum fired_by *want)
+{
+    struct err e;
+    unsigned char *whys = stages_reasons(&f->ledger, &e);
+
+    assert_non_null(whys);
+    for (size_t i = 0; i < f->log.line_count; i++)
+        assert_int_equal(whys[i], want[i]);
+    free(whys);
+}
+
+// Six tokens, acknowledged at 5, 15, … 55 ms.
+static void a_line_has_a_reason(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    f.processes[1].started_ns = NS_PER_S + 47 * MS;
+    add_line(&f, 3, 27 * MS);
+    add_line(&f, 1, 48 * MS);
+    f.lines[1].process = 1;    // the second process, with what waited for it
+    add_line(&f, 1, 60 * MS);  // early
+    add_line(&f, 1, 160 * MS); // 105 ms after its acknowledgement
+    expect_reasons(
+        &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_OTHERWISE, FIRED_BY_TIMEOUT});
+    // A fault after the first line, over before the third: what it held up came
+    // with that one, and not with the fourth.
+    f.ledger.faults = &f.fault;
+    f.ledger.fault_count = 1;
+    f.fault = (struct fault_record){
+        .began_ns = NS_PER_S + 30 * MS, .ended_ns = NS_PER_S + 31 * MS, .ok = true};
+    expect_reasons(
+        &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AFTER_FAULT, FIRED_BY_TIMEOUT});
+    f.fault.ended_ns = NS_PER_S + 158 * MS;
+    expect_reasons(&f,
+        (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AFTER_FAULT, FIRED_AFTER_FAULT});
+    // What a full line left of it, as long as it had waited when that was read.
+    f.fault.began_ns = NS_PER_S + 20 * MS;
+    f.fault.ended_ns = NS_PER_S + 21 * MS;
+    f.lines[0].read_ns = NS_PER_S + 46 * MS;
+    expect_reasons(
+        &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AFTER_FAULT, FIRED_BY_TIMEOUT});
+    f.lines[0].read_ns = NS_PER_S + 44 * MS;
+    expect_reasons(
+        &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_OTHERWISE, FIRED_BY_TIMEOUT});
+    // Early, and after TERM.
+    f.ledger.fault_count = 0;
+    f.ledger.drain_end_ns = NS_PER_S + 58 * MS;
+    expect_reasons(
+        &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AT_END, FIRED_BY_TIMEOUT});
 }
 
 static void a_line_before_the_acknowledgement_took_no_time(void **state)
@@ -201,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_batch_fires_with_its_last_token),
         cmocka_unit_test(a_short_one_fires_with_the_timeout),
+        cmocka_unit_test(a_line_has_a_reason),
         cmocka_unit_test(a_line_before_the_acknowledgement_took_no_time),
         cmocka_unit_test(the_stages_add_up),
         cmocka_unit_test(the_seconds_are_the_whole_run),

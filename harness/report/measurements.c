@@ -55,9 +55,12 @@ static void add_batches(const struct report *r, json_t *root)
     const struct histogram *h = &s->sizes;
 
     json_object_set_new(root, "batches",
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "fired_by_limit",
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "fired_by_limit",
             (json_int_t)s->fired[FIRED_BY_LIMIT], "fired_by_timeout",
-            (json_int_t)s->fired[FIRED_BY_TIMEOUT], "fired_otherwise",
+            (json_int_t)s->fired[FIRED_BY_TIMEOUT], "fired_at_start",
+            (json_int_t)s->fired[FIRED_AT_START], "fired_after_fault",
+            (json_int_t)s->fired[FIRED_AFTER_FAULT], "fired_at_end",
+            (json_int_t)s->fired[FIRED_AT_END], "fired_otherwise",
             (json_int_t)s->fired[FIRED_OTHERWISE], "size_min", (json_int_t)h->min, "size_p50",
             (json_int_t)histogram_percentile(h, 50), "size_max", (json_int_t)h->max, "size_mean",
             real(histogram_mean(h))));

@@ -7,6 +7,9 @@
 #include "base/err.h"
 #include "ledger/ledger.h"
 
+// Where a token's time went, in the order in which it goes there: stages.h.
+enum series_stage { STAGE_LAG, STAGE_INSERT, STAGE_WAIT, STAGE_DEQUEUE, SERIES_STAGES };
+
 struct series_point {
     int64_t at_ns;                 // the interval's start, since the start of the load
     uint32_t offered;              // tokens that the plan intended in it
@@ -14,6 +17,8 @@ struct series_point {
     uint32_t delivered;            // read in it, first deliveries
     int64_t backlog;               // acknowledged and not yet read, at its end
     double p50_ms, p99_ms, max_ms; // from the intended insert, by the time of reading; NAN: none
+    double commit_p50_ms, commit_p99_ms; // from the acknowledgement; NAN: none
+    double stage_ms[SERIES_STAGES];      // means of what was read in it; NAN: none
 };
 
 struct series {

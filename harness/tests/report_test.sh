@@ -13,11 +13,14 @@ expect_exit 1 run steady --set load.0.for=2s --set 'expect.lost=> 5' \
     --set 'faults=[{at: 500ms, do: terminate-backend}]'
 folder=$place/results/steady/latest
 # Its sandbox needs rights that a container does not give; the page is our own.
-timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
-    --disable-background-networking --disable-component-update --disable-sync \
-    --user-data-dir="$place/browser" --virtual-time-budget=10000 \
-    --dump-dom "file://$folder/report.html" >"$place/dom" 2>"$place/err" ||
-    fail "the browser failed: $(tail -n 3 "$place/err")"
+browse() {
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --user-data-dir="$place/browser" --virtual-time-budget=10000 \
+        --dump-dom "file://$1" >"$place/dom" 2>"$place/err" ||
+        fail "the browser failed: $(tail -n 3 "$place/err")"
+}
+browse "$folder/report.html"
 
 # shown NAME: the figure as the page shows it.
 shown() {
@@ -33,7 +36,41 @@ done
 grep -q 'id="verdict" role="status" class="violated">violated<' "$place/dom" || fail "no verdict"
 grep -q '<td class="violated">does not hold</td>' "$place/dom" || fail "no broken expectation"
 [ "$(shown 'faults that took effect')" = '1 of 1' ] || fail "no fault"
-# Four charts were drawn, none was given up on.
-[ "$(grep -o '<div class="legend" id="[a-z]*-chart-legend"><span' "$place/dom" | wc -l)" = 4 ] || fail "not four charts"
+# Five charts of the run and eight of the server were drawn, none was given up on;
+# each has its table.
+[ "$(grep -o '<div class="legend" id="[a-z-]*-chart-legend"><span' "$place/dom" | wc -l)" = 13 ] || fail "not 13 charts"
+[ "$(grep -o '<details class="figures"><summary>Table: ' "$place/dom" | wc -l)" = 13 ] || fail "not 13 tables"
+
+# cell TABLE ROW N: what stands in the N-th cell of the row that begins so.
+cell() {
+    tr -d '\n' <"$place/dom" | grep -o "<table id=\"$1\">.*" | sed 's#</table>.*##' |
+        sed 's#<tr>#\n#g' | sed -n "s#<td[^>]*>$2</td>#&#p" | sed 's#</td>#\n#g' |
+        sed -n "$3s/<[^>]*>//gp"
+}
+# same NAME SHOWN WANTED: numbers, as the page rounds them.
+same() {
+    awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a - b < 0.051 && b - a < 0.051) }' ||
+        fail "the page shows $1 $2, not $3"
+}
+# Why batches were sent: those that there were, with as many lines.
+for reason in 'full limit' 'timeout timeout' 'after.a.fault fault' 'otherwise otherwise'; do
+    want=$(sed -n "s/^ *\"fired_[a-z_]*${reason#* }\": \([0-9]*\),$/\1/p" "$folder/result.json")
+    got=$(cell reason-table "${reason% *}" 2)
+    [ "${got:-0}" = "$want" ] || fail "the page shows ${got:-no} lines sent ${reason% *}, not $want"
+done
+# The stages and the recovery.
+want=$(sed -n '/"wait_in_batch"/,/}/s/^ *"p99": \([0-9.]*\),$/\1/p' "$folder/result.json")
+same 'wait in batch, p99' "$(cell stage-table 'wait in batch' 4)" "$want"
+want=$(sed -n 's/^ *"recovery_ms": \([0-9.]*\)$/\1/p' "$folder/result.json")
+same recovery "$(cell recovery-table 'terminate-backend, collector' 6)" "$want"
+same 'one flush' "$(cell environment-table 'one flush, µs' 2)" "$(number fsync_us "$folder/result.json")"
+grep -q '<p id="durability" class="pass">Durability proved: ' "$place/dom" || fail "no proof of durability"
+grep -qF "<pre id=\"repeat\">mailproof run $(realpath "$folder" | sed 's#.*/results#'"$place/results#")</pre>" "$place/dom" ||
+    fail "no command to repeat it"
 # Nothing is fetched from anywhere.
 ! grep -qE '<(script|link|img)[^>]+(src|href)=' "$folder/report.html" || fail "not self-contained"
+
+# The index counts its rows, and says which verdicts there are.
+browse "$place/results/index.html"
+grep -q '<p id="summary" role="status">1 run, 1 violated</p>' "$place/dom" || fail "the index does not count"
+grep -q '<option value="violated">' "$place/dom" || fail "the index cannot be filtered"

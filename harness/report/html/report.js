@@ -13,6 +13,9 @@ function text(value, digits) {
   return digits === undefined ? String(value) : value.toFixed(digits);
 }
 
+// A number for a table: as many digits as say something.
+const rounded = (value, digits = 3) => (typeof value === 'number' ? +value.toFixed(digits) : missing);
+
 function element(name, content, className) {
   const e = document.createElement(name);
   if (content !== undefined) e.textContent = content;
@@ -21,8 +24,7 @@ function element(name, content, className) {
 }
 
 // rows: arrays of cells; a number is set to the right. An empty table is removed.
-function fillTable(id, caption, head, rows) {
-  const table = byId(id);
+function fill(table, caption, head, rows) {
   if (rows.length === 0) { table.remove(); return; }
   table.append(element('caption', caption));
   const numeric = head.map((_, i) => rows.every((r) => typeof r[i] === 'number' || r[i] === missing));
@@ -43,12 +45,15 @@ function fillTable(id, caption, head, rows) {
   }
 }
 
+const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
+
 function header() {
+  const began = new Date(data.start_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
   document.title = `${result.scenario}: ${result.verdict}`;
   byId('verdict').textContent = result.verdict;
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
-  byId('summary').textContent = data.summary;
+  byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
 }
 
@@ -82,6 +87,8 @@ function broken() {
   byId('broken').append(list);
 }
 
+// --- charts ----------------------------------------------------------------------
+
 // The shade behind a chart: from each fault's start to its undoing.
 function shadeFaults(canvas, area, graph) {
   canvas.fillStyle = colour('--shade');
@@ -93,76 +100,198 @@ function shadeFaults(canvas, area, graph) {
   }
 }
 
-function chart(id, rows, labels, colours, options) {
-  if (rows.length < 2) { byId(id).remove(); return; }
-  let legend = byId(`${id}-legend`);
-  if (!legend) {
-    legend = element('div', undefined, 'legend');
-    legend.id = `${id}-legend`;
-    byId(id).before(legend);
-  }
-  return new Dygraph(byId(id), rows, Object.assign({
-    labels, colors: colours.map(colour), strokeWidth: 1.5, legend: 'always', labelsDiv: legend, gridLineColor: colour('--line'),
-    axisLineColor: colour('--line'), highlightCircleSize: 3, labelsKMB: true, connectSeparatedPoints: true,
-    includeZero: true, underlayCallback: shadeFaults, xlabel: 'seconds', axisLabelWidth: 60,
-  }, options));
+const drawn = [];
+
+// What a chart shows, as a table that opens on request.
+function tableOf(chart, caption, labels, rows) {
+  const details = element('details', undefined, 'figures');
+  const table = element('table');
+  details.append(element('summary', `Table: ${caption}`), table);
+  fill(table, caption, labels, rows.map((row) => row.map((v) => rounded(v))));
+  chart.after(details);
 }
+
+// A chart without two points, or without any figure, is not drawn.
+function chart(id, caption, rows, labels, colours, options) {
+  const filled = rows.some((row) => row.slice(1).some((v) => v !== null));
+  if (rows.length < 2 || !filled) { byId(id).remove(); return; }
+  const legend = element('div', undefined, 'legend');
+  legend.id = `${id}-legend`;
+  byId(id).before(legend);
+  tableOf(byId(id), caption, labels, rows);
+  drawn.push({ id, legend, rows, labels, colours, options });
+}
+
+function draw(c) {
+  if (c.graph) c.graph.destroy();
+  c.graph = new Dygraph(byId(c.id), c.rows, Object.assign({
+    labels: c.labels, colors: c.colours.map(colour), strokeWidth: 1.5, legend: 'always', labelsDiv: c.legend,
+    gridLineColor: colour('--line'), axisLineColor: colour('--line'), highlightCircleSize: 3, labelsKMB: true,
+    connectSeparatedPoints: true, includeZero: true, underlayCallback: shadeFaults, xlabel: 'seconds',
+    axisLabelWidth: 60, axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) } },
+  }, c.options));
+}
+
+const columns = (from, ...names) => (from[names[0]] || []).map((_, i) => names.map((n) => from[n][i]));
 
 function charts() {
   const s = data.series;
-  const rows = (...columns) => s.t.map((t, i) => [t, ...columns.map((c) => s[c][i])]);
-  chart('latency-chart', rows('max', 'p99', 'p50'), ['s', 'max', 'p99', 'p50'], ['--b', '--a', '--c'],
-    { ylabel: 'ms' });
-  chart('rate-chart', rows('offered', 'achieved', 'delivered'), ['s', 'offered', 'achieved', 'delivered'],
-    ['--b', '--a', '--c'], { ylabel: 'tokens per s' });
-  chart('backlog-chart', rows('backlog'), ['s', 'backlog'], ['--a'],
-    { ylabel: 'tokens', fillGraph: true });
-  const nines = data.percentiles.map((p) => [p.nines, p.from_intended, p.from_commit]);
-  chart('percentile-chart', nines, ['nines', 'from the intended insert', 'from the commit'], ['--a', '--c'], {
-    ylabel: 'ms', xlabel: 'percentile', underlayCallback: null,
-    axes: { x: {
-      valueFormatter: (n) => `${(100 * (1 - 10 ** -n)).toPrecision(6)}%`,
-      axisLabelFormatter: (n) => (Number.isInteger(n) ? `${+(100 * (1 - 10 ** -n)).toPrecision(8)}%` : ''),
-    } },
+  chart('latency-chart', 'latency in ms over time',
+    columns(s, 't', 'max', 'p99', 'p50', 'commit_p99', 'commit_p50'),
+    ['s', 'max', 'p99', 'p50', 'p99 from commit', 'p50 from commit'], ['--b', '--a', '--c', '--d', '--e'],
+    { ylabel: 'ms', 'p99 from commit': { strokePattern: [4, 3] }, 'p50 from commit': { strokePattern: [4, 3] } });
+  chart('stage-chart', 'mean time in each stage, in ms, over time',
+    columns(s, 't', 'lag', 'insert', 'wait', 'dequeue'), ['s', ...stageNames], ['--b', '--d', '--a', '--c'],
+    { ylabel: 'ms', stackedGraph: true });
+  chart('rate-chart', 'tokens per second over time', columns(s, 't', 'offered', 'achieved', 'delivered'),
+    ['s', 'offered', 'achieved', 'delivered'], ['--b', '--a', '--c'], { ylabel: 'tokens per s' });
+  chart('backlog-chart', 'tokens committed and not yet read', columns(s, 't', 'backlog'), ['s', 'backlog'],
+    ['--a'], { ylabel: 'tokens', fillGraph: true });
+  chart('percentile-chart', 'latency in ms by number of nines',
+    columns(data.percentiles, 'nines', 'from_intended', 'from_commit'),
+    ['nines', 'from the intended insert', 'from the commit'], ['--a', '--c'], {
+      ylabel: 'ms', xlabel: 'percentile', underlayCallback: null,
+      axes: { x: {
+        valueFormatter: (n) => `${(100 * (1 - 10 ** -n)).toPrecision(6)}%`,
+        axisLabelFormatter: (n) => (Number.isInteger(n) ? `${+(100 * (1 - 10 ** -n)).toPrecision(8)}%` : ''),
+      } },
+    });
+  serverCharts();
+  drawn.forEach(draw);
+}
+
+// --- server and machine ------------------------------------------------------------
+
+const serverFigures = [
+  ['wal_kib_per_s', 'WAL, KiB/s'], ['commits_per_s', 'commits/s'],
+  ['active_backends', 'active backends'], ['notify_queue_percent', 'notification queue, % full'],
+  ['dead_tuples', 'dead tuples'], ['oldest_xmin_age', 'age of the oldest xmin'],
+  ['collector_mib', 'memory of the collector, MiB'], ['machine_busy_percent', 'processors busy, %'],
+];
+
+function serverCharts() {
+  const server = data.server;
+  if (!server.t || server.t.length < 2) { byId('server-section').remove(); return; }
+  for (const [name, title] of serverFigures) {
+    const box = element('div'), id = `${name.replaceAll('_', '-')}-chart`;
+    const place = element('div', undefined, 'chart small');
+    place.id = id;
+    place.setAttribute('role', 'img');
+    place.setAttribute('aria-label', `${title} over time; the figures stand in the table`);
+    box.append(place);
+    byId('server-charts').append(box);
+    chart(id, title, columns(server, 't', name), ['s', title], ['--a'], { fillGraph: true });
+  }
+  const cpu = Object.entries(result.cpu_s).filter(([, v]) => v !== null);
+  fillTable('cpu-table', 'Processor time in seconds, of all processors', ['of', 's'],
+    cpu.map(([k, v]) => [k.replaceAll('_', ' '), rounded(v, 2)]));
+  fillTable('wait-table', 'What backends were seen doing', ['', 'times seen'],
+    Object.entries(result.server.wait_events).sort((a, b) => b[1] - a[1]));
+}
+
+// --- batches -------------------------------------------------------------------------
+
+const reasonColours = ['--a', '--c', '--e', '--b', '--d', '--faint'];
+
+// At most so many bars: beyond that neighbouring sizes share one.
+const barsMax = 60;
+
+function bar(sizes, most) {
+  const box = element('div');
+  const lines = sizes.reduce((sum, b) => sum + b.lines, 0);
+  const [first, last] = [sizes[0].tokens, sizes[sizes.length - 1].tokens];
+  box.title = `${first === last ? first : `${first} to ${last}`} tokens: ${lines} lines`;
+  box.style.height = `${Math.max(100 * lines / most, lines ? 1 : 0)}%`;
+  reasonColours.forEach((c, why) => {
+    const part = element('i'), of = sizes.reduce((sum, b) => sum + b.by[why], 0);
+    part.style.flexGrow = of;
+    part.style.background = `var(${c})`;
+    if (of) box.append(part);
   });
+  return box;
 }
 
 function batches() {
-  const most = Math.max(1, ...data.batches.map((b) => b.lines));
-  for (const b of data.batches) {
-    const bar = element('div');
-    bar.style.height = `${Math.max(100 * b.lines / most, b.lines ? 1 : 0)}%`;
-    bar.title = `${b.tokens} tokens: ${b.lines} lines`;
-    byId('batch-chart').append(bar);
+  const { reasons, sizes } = data.batches;
+  if (!sizes.length) { byId('batch-chart').closest('section').remove(); return; }
+  const step = Math.ceil(sizes.length / barsMax), groups = [];
+  for (let i = 0; i < sizes.length; i += step) groups.push(sizes.slice(i, i + step));
+  const linesIn = (group) => group.reduce((sum, b) => sum + b.lines, 0);
+  const most = Math.max(...groups.map(linesIn));
+  byId('batch-chart').append(...groups.map((group) => bar(group, most)));
+  byId('batch-axis').append(element('span', '1'), element('span', `${sizes.length} tokens`));
+  const totals = reasons.map((_, why) => sizes.reduce((sum, b) => sum + b.by[why], 0));
+  reasons.forEach((reason, why) => {
+    const entry = element('span', reason);
+    entry.style.color = `var(${reasonColours[why]})`;
+    if (totals[why]) byId('batch-legend').append(entry);
+  });
+  fillTable('reason-table', 'Why batches were sent', ['', 'lines', 'tokens'],
+    reasons.map((reason, why) => [reason, totals[why], sizes.reduce((sum, b) => sum + b.tokens * b.by[why], 0)])
+      .filter((row) => row[1] > 0));
+  fillTable('batch-table', 'How many lines held how many tokens', ['tokens', 'lines', ...reasons],
+    sizes.filter((b) => b.lines).map((b) => [b.tokens, b.lines, ...b.by]));
+}
+
+// --- tables --------------------------------------------------------------------------
+
+const stageNames = ['schedule lag', 'insert and commit', 'wait in batch', 'dequeue and write'];
+
+function latencies() {
+  const keys = ['p50', 'p90', 'p99', 'p999', 'max', 'mean'];
+  const head = ['', 'p50', 'p90', 'p99', 'p99.9', 'max', 'mean'];
+  const row = (name, l) => [name, ...keys.map((k) => rounded(l[k]))];
+  const stages = result.stages_ms;
+  fillTable('latency-table', 'Latency in ms', head, [
+    row('from the intended insert', result.latency_ms.from_intended),
+    row('from the commit', result.latency_ms.from_commit)]);
+  fillTable('stage-table', 'Stages, in ms, over the whole run', head,
+    [stages.schedule_lag, stages.insert_commit, stages.wait_in_batch, stages.dequeue_write]
+      .map((stage, i) => row(stageNames[i], stage)));
+}
+
+// One row for each kind of fault; the limit is the scenario's.
+function recoveries() {
+  const kinds = new Map();
+  for (const f of result.faults) {
+    const name = f.target ? `${f.do}, ${f.target}` : f.do;
+    if (!kinds.has(name)) kinds.set(name, []);
+    kinds.get(name).push(f);
   }
-  fillTable('batch-table', 'How many lines held how many tokens', ['tokens', 'lines'],
-    data.batches.filter((b) => b.lines).map((b) => [b.tokens, b.lines]));
+  const rows = [...kinds].map(([name, all]) => {
+    const took = all.filter((f) => f.recovery_ms !== null).map((f) => f.recovery_ms).sort((a, b) => a - b);
+    return [name, all.length, all.filter((f) => f.ok && !f.left_out).length, all.filter((f) => f.left_out).length,
+      rounded(took[Math.floor((took.length - 1) / 2)], 1), rounded(took[took.length - 1], 1)];
+  });
+  fillTable('recovery-table', 'Recovery: from a fault’s end until fresh tokens came out',
+    ['fault', 'planned', 'took effect', 'left out', 'median, ms', 'longest, ms'], rows);
+  byId('fault-details').open = result.faults.length <= 20;
+  fillTable('fault-table', 'Times in seconds since the start of the load',
+    ['do', 'began', 'over', 'took effect', 'recovery, ms', 'evidence'],
+    result.faults.map((f) => [f.do, rounded(f.at_s), rounded(f.ended_s), f.ok ? 'yes' : 'no',
+      rounded(f.recovery_ms, 1), f.evidence]));
+  if (!result.faults.length) byId('fault-section').remove();
+}
+
+function environment() {
+  const { durability, ...rest } = result.environment;
+  byId('durability').textContent = `Durability ${durability.verdict}.`;
+  byId('durability').className = durability.durable ? 'pass' : 'missed';
+  fillTable('environment-table', 'Where it ran', ['', ''], [['seed', text(result.seed)],
+    ...Object.entries(rest).map(([k, v]) => [k.replaceAll('_', ' '), text(v)]),
+    ['file system', text(durability.filesystem)], ['one flush, µs', text(durability.fsync_us)],
+    ['settings', text(durability.settings)]]);
 }
 
 function tables() {
-  const keys = ['p50', 'p90', 'p99', 'p999', 'max', 'mean'];
-  const row = (name, l) => [name, ...keys.map((k) => (l[k] === null ? missing : +l[k].toFixed(3)))];
-  fillTable('latency-table', 'Latency in ms', ['', 'p50', 'p90', 'p99', 'p99.9', 'max', 'mean'], [
-    row('from the intended insert', result.latency_ms.from_intended),
-    row('from the commit', result.latency_ms.from_commit)]);
   const counts = Object.assign({}, result.tokens, result.process);
+  latencies();
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', ''],
     data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds']));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => [x.metric, x.want, text(x.got), x.holds ? 'holds' : 'does not hold']));
-  fillTable('fault-table', 'Times in seconds since the start of the load',
-    ['do', 'began', 'over', 'took effect', 'recovery, ms', 'evidence'],
-    result.faults.map((f) => [f.do, f.at_s === null ? missing : +f.at_s.toFixed(3),
-      f.ended_s === null ? missing : +f.ended_s.toFixed(3), f.ok ? 'yes' : 'no',
-      f.recovery_ms === null ? missing : +f.recovery_ms.toFixed(1), f.evidence]));
-  if (!result.faults.length) byId('fault-section').remove();
-  const flat = [];
-  for (const [key, value] of Object.entries(result.environment)) {
-    if (value && typeof value === 'object')
-      for (const [k, v] of Object.entries(value)) flat.push([`${key}: ${k}`, text(v)]);
-    else flat.push([key, text(value)]);
-  }
-  fillTable('environment-table', 'Where it ran', ['', ''], [['seed', text(result.seed)], ...flat]);
+  recoveries();
+  environment();
   byId('repeat').textContent = data.repeat;
   byId('scenario').textContent = data.scenario_yaml;
 }
@@ -173,5 +302,16 @@ broken();
 tables();
 batches();
 charts();
-// The charts carry their colours in a canvas: draw again when the scheme changes.
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', charts);
+// The charts carry their colours and their width in a canvas: draw again when the
+// scheme changes, and for paper.
+const paperWidth = 680;
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
+addEventListener('beforeprint', () => {
+  document.documentElement.classList.add('printing');
+  drawn.forEach(draw);
+  for (const c of drawn) c.graph.resize(Math.min(byId(c.id).clientWidth, paperWidth), byId(c.id).clientHeight);
+});
+addEventListener('afterprint', () => {
+  document.documentElement.classList.remove('printing');
+  drawn.forEach((c) => { byId(c.id).style.width = byId(c.id).style.height = ''; draw(c); });
+});

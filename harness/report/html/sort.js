@@ -33,7 +33,7 @@ function filter() {
     if (!row.hidden) counts[verdict] = (counts[verdict] || 0) + 1;
   }
   const shown = runs.filter((row) => !row.hidden).length;
-  document.getElementById('summary').textContent = [`${shown} runs`,
+  document.getElementById('summary').textContent = [`${shown} run${shown === 1 ? '' : 's'}`,
     ...Object.entries(counts).map(([verdict, n]) => `${n} ${verdict}`)].join(', ');
 }
 

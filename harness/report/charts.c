@@ -1,0 +1,175 @@
+#include "report/charts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/series.h"
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(rint(value * 1e4) / 1e4) : json_null();
+}
+
+static void add(json_t *columns, const char *name, double value)
+{
+    json_t *column = json_object_get(columns, name);
+
+    if (!column) {
+        column = json_array();
+        json_object_set_new(columns, name, column);
+    }
+    json_array_append_new(column, number(value));
+}
+
+// --- the run -------------------------------------------------------------------
+
+static void add_point(json_t *columns, const struct series_point *p, double per_s)
+{
+    add(columns, "t", (double)p->at_ns / 1e9);
+    add(columns, "offered", p->offered * per_s);
+    add(columns, "achieved", p->achieved * per_s);
+    add(columns, "delivered", p->delivered * per_s);
+    add(columns, "backlog", (double)p->backlog);
+    add(columns, "p50", p->p50_ms);
+    add(columns, "p99", p->p99_ms);
+    add(columns, "max", p->max_ms);
+    add(columns, "commit_p50", p->commit_p50_ms);
+    add(columns, "commit_p99", p->commit_p99_ms);
+    add(columns, "lag", p->stage_ms[STAGE_LAG]);
+    add(columns, "insert", p->stage_ms[STAGE_INSERT]);
+    add(columns, "wait", p->stage_ms[STAGE_WAIT]);
+    add(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
+}
+
+json_t *charts_series(const struct ledger *l, struct err *e)
+{
+    struct series s;
+
+    if (!series_make(&s, l, e))
+        return NULL;
+    json_t *columns = json_object();
+    for (size_t i = 0; i < s.count; i++)
+        add_point(columns, &s.points[i], 1e9 / (double)s.step_ns);
+    series_fini(&s);
+    return columns;
+}
+
+// --- the server ----------------------------------------------------------------
+
+static const double nothing = NAN;
+
+// Counters as rates since the sample before; nothing where the server was away,
+// or had lost count in a crash.
+static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
+{
+    bool counted = now->up && before && before->up && now->commits >= before->commits;
+    double for_s = before ? (double)(now->at_ns - before->at_ns) / 1e9 : 0;
+
+    counted = counted && for_s > 0;
+    add(columns, "wal_kib_per_s",
+        counted ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
+    add(columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
+    double total_s = before ? now->total_s - before->total_s : 0;
+    add(columns, "machine_busy_percent",
+        total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
+}
+
+static void add_sample(json_t *columns, const struct sample *now)
+{
+    bool up = now->up;
+
+    add(columns, "active_backends", up ? now->active : nothing);
+    add(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
+    add(columns, "dead_tuples", up ? now->dead_tuples : nothing);
+    add(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
+    add(columns, "collector_mib",
+        now->collector_rss_kb > 0 ? (double)now->collector_rss_kb / 1024 : nothing);
+}
+
+json_t *charts_server(const struct report *r)
+{
+    const struct observed *o = r->observed;
+    json_t *columns = json_object();
+
+    for (size_t i = 0; i < o->count; i++) {
+        add(columns, "t", ledger_seconds(r->ledger, o->samples[i].at_ns));
+        add_rates(columns, &o->samples[i], i ? &o->samples[i - 1] : NULL);
+        add_sample(columns, &o->samples[i]);
+    }
+    return columns;
+}
+
+// --- distributions ---------------------------------------------------------------
+
+// The curve on a scale of nines: 1 is 90%, 2 is 99%, up to where one value in
+// the run would lie.
+json_t *charts_percentiles(const struct result *r)
+{
+    enum { STEPS_PER_NINE = 20 };
+    json_t *columns = json_object();
+    const struct histogram *intended = &r->from_intended, *commit = &r->from_commit;
+    int steps =
+        intended->total > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)intended->total)) : -1;
+
+    for (int i = 0; i <= steps; i++) {
+        double nines = (double)i / STEPS_PER_NINE;
+        double percentile = 100 * (1 - pow(10, -nines));
+        add(columns, "nines", nines);
+        add(columns, "from_intended", (double)histogram_percentile(intended, percentile) / 1e6);
+        add(columns, "from_commit",
+            commit->total ? (double)histogram_percentile(commit, percentile) / 1e6 : nothing);
+    }
+    return columns;
+}
+
+static size_t largest_line(const struct ledger *l)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        if (line->state == LINE_WHOLE && line->tokens > most)
+            most = line->tokens;
+    }
+    return most;
+}
+
+// {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, in the order of enum fired_by.
+static json_t *size_row(size_t tokens, const size_t *by)
+{
+    json_t *list = json_array();
+    size_t lines = 0;
+
+    for (int why = 0; why < FIRED_KINDS; why++) {
+        json_array_append_new(list, json_integer((json_int_t)by[why]));
+        lines += by[why];
+    }
+    return json_pack(
+        "{s:I, s:I, s:o}", "tokens", (json_int_t)tokens, "lines", (json_int_t)lines, "by", list);
+}
+
+json_t *charts_batches(const struct ledger *l, struct err *e)
+{
+    size_t most = largest_line(l);
+    size_t(*lines)[FIRED_KINDS] = calloc(most + 1, sizeof *lines);
+    unsigned char *whys = stages_reasons(l, e);
+    json_t *sizes = json_array(), *names = json_array();
+
+    for (size_t i = 0; lines && whys && i < l->log->line_count; i++) {
+        if (l->log->lines[i].state == LINE_WHOLE)
+            lines[l->log->lines[i].tokens][whys[i]]++;
+    }
+    for (size_t tokens = 1; lines && whys && tokens <= most; tokens++)
+        json_array_append_new(sizes, size_row(tokens, lines[tokens]));
+    for (enum fired_by why = 0; why < FIRED_KINDS; why++)
+        json_array_append_new(names, json_string(fired_name(why)));
+    bool made = lines && whys;
+    free(lines);
+    free(whys);
+    if (made)
+        return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
+    json_decref(sizes);
+    json_decref(names);
+    err_set(e, ERR_INTERNAL, "out of memory for the report");
+    return NULL;
+}

@@ -1,0 +1,18 @@
+// What the charts of report.html are drawn from, and the tables beside them.
+#pragma once
+
+#include <jansson.h>
+
+#include "report/report.h"
+
+// The run over time: columns of equal length, named as report.js uses them.
+MUST_USE json_t *charts_series(const struct ledger *l, struct err *e);
+
+// The server and the machine over time, from the samples: columns again.
+json_t *charts_server(const struct report *r);
+
+// Latency by percentile, on a scale of nines.
+json_t *charts_percentiles(const struct result *r);
+
+// How many lines held how many tokens, by what fired them.
+MUST_USE json_t *charts_batches(const struct ledger *l, struct err *e);
