@@ -51,6 +51,8 @@ static const struct {
         "leave server and data, print how to reach and remove them"},
     {"every-cut", NULL, SCOPE_RUN, FLAG(every_cut),
         "cut the connection at every message there is, one after another"},
+    {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
+        "with --every-cut: only at these, e.g. 'client Bind', 'server any'"},
     {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
         "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},

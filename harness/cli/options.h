@@ -15,7 +15,8 @@ struct options {
     const char *token;
     const char *junit;
     const char *tag;
-    const char **sets; // owned array; the strings are argv's
+    const char *cut_at; // run --every-cut: only there; NULL: everywhere
+    const char **sets;  // owned array; the strings are argv's
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;

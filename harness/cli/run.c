@@ -76,6 +76,16 @@ int cli_worse(int a, int b)
     return EXIT_OK;
 }
 
+static bool every_cut(const struct scenario *s, const struct options *o,
+    const struct run_options *how, struct run_outcome *outcome, struct err *e)
+{
+    struct message_kind only;
+
+    if (!o->cut_at)
+        return everycut_run(s, how, NULL, outcome, e);
+    return message_kind_parse(o->cut_at, &only, e) && everycut_run(s, how, &only, outcome, e);
+}
+
 // Returns the exit code of one run; 0 also for a skipped one.
 static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
 {
@@ -91,7 +101,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     struct err e = {0};
 
     t->runs++;
-    if (o->every_cut ? everycut_run(s, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e)) {
+    if (o->every_cut ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e)) {
         t->passed += outcome.verdict == VERDICT_PASS;
         return verdict_exit_code(outcome.verdict);
     }
@@ -165,6 +175,21 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     return code;
 }
 
+// What is counted are messages of a kind, whatever they say.
+static bool cut_is_possible(const struct options *o, struct err *e)
+{
+    struct message_kind kind;
+
+    if (!o->cut_at)
+        return true;
+    if (!o->every_cut)
+        return err_set(e, ERR_USAGE, "--cut-at goes with --every-cut");
+    if (!message_kind_parse(o->cut_at, &kind, e))
+        return err_prefix(e, "--cut-at");
+    return !*kind.tag ||
+           err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
+}
+
 int cli_run(const struct options *o)
 {
     struct paths paths = {0};
@@ -177,6 +202,8 @@ int cli_run(const struct options *o)
         err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'");
         goto out;
     }
+    if (!cut_is_possible(o, &e))
+        goto out;
     for (char *const *arg = o->args; *arg; arg++) {
         if (!locate_scenarios(&paths, *arg, &e))
             goto out;

@@ -17,6 +17,7 @@
 
 // Trials wait more than they work: for batch timeouts and reconnects.
 #define WORKERS 4
+#define CUTS_PER_WORKER 10 // fewer are not worth a database of their own
 #define CUTS_MAX 20000
 #define TRIES 3
 #define WORST_SHOWN 10
@@ -26,8 +27,10 @@ static const double unreached_limit = 0.02;
 struct cuts {
     struct trial_setting setting;
     const struct run_options *options;
+    const struct message_kind *only;
     struct server server;
     struct folder folder;
+    struct trial_bench first; // learns, and goes on as the first worker's
     struct cut_point *points;
     struct trial_result *results;
     size_t count;
@@ -40,7 +43,7 @@ struct cuts {
 
 struct worker {
     struct cuts *cuts;
-    struct trial_bench bench;
+    struct trial_bench *bench, own;
     pthread_t thread;
     bool started;
 };
@@ -52,9 +55,9 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_down(struct cuts *c);
 
 bool everycut_run(const struct scenario *s, const struct run_options *o,
-    struct run_outcome *outcome, struct err *e)
+    const struct message_kind *only, struct run_outcome *outcome, struct err *e)
 {
-    struct cuts c = {.options = o};
+    struct cuts c = {.options = o, .only = only};
 
     pthread_mutex_init(&c.lock, NULL);
     bool ok = folder_make(&c.folder, s, o->out, e) && //
@@ -101,26 +104,28 @@ static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
 
 static bool bench_open(struct cuts *c, struct trial_bench *b, int number, struct err *e)
 {
-    struct buf conninfo;
+    bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
     *b = (struct trial_bench){0};
-    snprintf(b->dbname, sizeof b->dbname, "mailproof_cut_%d", number);
-    buf_init(&conninfo, 4096);
-    if (c->server.provider->conninfo(&c->server, c->server.superuser, "postgres", &conninfo) &&
-        buf_str(&conninfo))
-        b->boss = sql_connect(conninfo.data, e);
-    buf_fini(&conninfo);
-    b->proxy = b->boss ? proxy_start(&c->server, e) : NULL;
+    b->proxy = freshdb_open(&b->db, &c->server, c->setting.template_db, copies, number, e)
+                   ? proxy_start(&c->server, e)
+                   : NULL;
     return b->proxy != NULL;
 }
 
 static void bench_close(struct trial_bench *b)
 {
     proxy_free(b->proxy);
-    PQfinish(b->boss);
+    freshdb_close(&b->db);
 }
 
 // --- which cuts there are ----------------------------------------------------------------
+
+static bool is_wanted(const struct cuts *c, int sender, int type)
+{
+    return !c->only || ((int)c->only->sender == sender &&
+                           (c->only->type == MESSAGE_ANY || c->only->type == type));
+}
 
 static bool add_points(struct cuts *c, unsigned counts[2][256], struct err *e)
 {
@@ -130,25 +135,25 @@ static bool add_points(struct cuts *c, unsigned counts[2][256], struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory");
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++) {
-            for (unsigned i = 0; i < 2 * counts[sender][type] && c->count < CUTS_MAX; i++)
+            unsigned sides = is_wanted(c, sender, type) ? 2 * counts[sender][type] : 0;
+            for (unsigned i = 0; i < sides && c->count < CUTS_MAX; i++)
                 c->points[c->count++] = (struct cut_point){(enum message_sender)sender,
                     (unsigned char)type, (int)i / 2 + 1, i % 2 ? CUT_AFTER : CUT_BEFORE};
         }
     }
-    return c->count > 0 || err_set(e, ERR_SYSTEM, "the collector exchanged no message");
+    return c->count > 0 || err_set(e, ERR_SYSTEM, "the collector exchanged no such message");
 }
 
 // Without a cut nothing may be lost or doubled; else the trials prove nothing.
 static bool learn(struct cuts *c, struct err *e)
 {
     const struct cut_point none = {0};
-    struct trial_bench bench;
     struct trial_result result;
     unsigned counts[2][256];
 
-    bool ok = bench_open(c, &bench, 0, e) &&
-              trial_run(&c->setting, &bench, &none, &result, counts, e) && add_points(c, counts, e);
-    bench_close(&bench);
+    bool ok = bench_open(c, &c->first, 0, e) &&
+              trial_run(&c->setting, &c->first, &none, &result, counts, e) &&
+              add_points(c, counts, e);
     if (ok && (result.lost || result.exits))
         return err_set(e, ERR_SKIP,
             "without any cut %u of %d tokens were lost and the collector ended %u times: there is "
@@ -176,7 +181,7 @@ static void *work(void *arg)
     for (size_t i; !atomic_load(&c->failed) && (i = atomic_fetch_add(&c->next, 1)) < c->count;) {
         struct trial_result *result = &c->results[i];
         for (int tries = 0; tries < TRIES && !result->reached; tries++) {
-            if (trial_run(&c->setting, &w->bench, &c->points[i], result, NULL, &e))
+            if (trial_run(&c->setting, w->bench, &c->points[i], result, NULL, &e))
                 continue;
             fail(c, &e);
             return NULL;
@@ -195,12 +200,14 @@ static void show(const struct cuts *c)
 static bool try_all(struct cuts *c, struct err *e)
 {
     struct worker workers[WORKERS] = {0};
+    size_t wanted = c->count / CUTS_PER_WORKER + 1;
     int64_t began_ns = clock_now_ns();
     bool ok = true;
 
-    for (int i = 0; ok && i < WORKERS; i++) {
+    for (size_t i = 0; ok && i < WORKERS && i < wanted; i++) {
         workers[i].cuts = c;
-        ok = bench_open(c, &workers[i].bench, i, e);
+        workers[i].bench = i == 0 ? &c->first : &workers[i].own;
+        ok = i == 0 || bench_open(c, workers[i].bench, (int)i, e);
         workers[i].started = ok && pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     }
     if (!ok)
@@ -214,7 +221,7 @@ static bool try_all(struct cuts *c, struct err *e)
     for (int i = 0; i < WORKERS; i++) {
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
-        bench_close(&workers[i].bench);
+        bench_close(&workers[i].own);
     }
     c->took_ns = clock_now_ns() - began_ns;
     if (!c->options->quiet && isatty(STDERR_FILENO))
@@ -315,6 +322,7 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
 
 static void close_down(struct cuts *c)
 {
+    bench_close(&c->first);
     if (c->server.provider)
         c->server.provider->close(&c->server);
     free(c->points);

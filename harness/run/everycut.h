@@ -4,8 +4,10 @@
 #pragma once
 
 #include "runner.h"
+#include "scenario/messages.h"
 
 // As run_scenario. Of the scenario it uses postgres, collector, recovery_limit
-// and seed; its load and faults are replaced.
+// and seed; its load and faults are replaced. `only` are the messages to cut
+// at; NULL: all. It has no command's tag.
 MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o,
-    struct run_outcome *outcome, struct err *e);
+    const struct message_kind *only, struct run_outcome *outcome, struct err *e);

@@ -24,26 +24,7 @@ struct trial {
     struct trial_bench *bench;
     struct command command;
     struct subject *subject;
-    PGconn *conn; // in the trial's database
 };
-
-static bool make_database(struct trial *t, struct err *e)
-{
-    const struct server *server = t->setting->server;
-    struct buf conninfo;
-    char sql[256];
-
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", t->bench->dbname,
-        t->setting->template_db);
-    if (!sql_exec(t->bench->boss, sql, e))
-        return false;
-    buf_init(&conninfo, 4096);
-    if (server->provider->conninfo(server, server->superuser, t->bench->dbname, &conninfo) &&
-        buf_str(&conninfo))
-        t->conn = sql_connect(conninfo.data, e);
-    buf_fini(&conninfo);
-    return t->conn != NULL;
-}
 
 static bool start_collector(struct trial *t, struct err *e)
 {
@@ -52,7 +33,7 @@ static bool start_collector(struct trial *t, struct err *e)
 
     buf_init(&conninfo, 4096);
     bool ok =
-        s->server->provider->conninfo(s->server, MIGRATE_COLLECTOR, t->bench->dbname, &conninfo) &&
+        s->server->provider->conninfo(s->server, MIGRATE_COLLECTOR, t->bench->db.name, &conninfo) &&
         proxy_conninfo(t->bench->proxy, &conninfo) && buf_str(&conninfo) &&
         command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
@@ -81,8 +62,8 @@ static bool step(struct trial *t, uint32_t token, struct err *e)
 
     names_login(login, token);
     names_email(email, token);
-    PGresult *result =
-        sql_query(t->conn, "INSERT INTO accounts (email, login) VALUES ($1, $2)", 2, params, e);
+    PGresult *result = sql_query(
+        t->bench->db.conn, "INSERT INTO accounts (email, login) VALUES ($1, $2)", 2, params, e);
     if (!result)
         return false;
     PQclear(result);
@@ -132,16 +113,8 @@ static void judge(const struct subject_log *log, uint32_t committed, struct tria
 
 static void close_down(struct trial *t)
 {
-    char sql[128];
-    struct err ignored;
-
     subject_free(t->subject);
     command_fini(&t->command);
-    PQfinish(t->conn);
-    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", t->bench->dbname);
-    if (!sql_exec(t->bench->boss, sql, &ignored)) {
-        // It goes with the server.
-    }
 }
 
 bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
@@ -159,7 +132,8 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     proxy_forget_cut(bench->proxy);
     if (cut->n > 0)
         proxy_cut(bench->proxy, &kind, cut->n, cut->side);
-    bool ok = make_database(&t, e) && start_collector(&t, e) && go_through_steps(&t, &committed, e);
+    bool ok = freshdb_renew(&bench->db, e) && start_collector(&t, e) &&
+              go_through_steps(&t, &committed, e);
     if (ok) {
         subject_stop(t.subject, collector_end_ns);
         result->reached = proxy_was_cut(bench->proxy);

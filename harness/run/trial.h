@@ -2,10 +2,9 @@
 // transactions one after another, and at most one cut of the connection.
 #pragma once
 
-#include <libpq-fe.h>
-
 #include "fault/proxy.h"
 #include "postgres/provider.h"
+#include "run/freshdb.h"
 #include "scenario/scenario.h"
 
 #define TRIAL_STEPS 5
@@ -30,15 +29,14 @@ struct trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario's
     const struct server *server;
-    const char *template_db; // migrated, without a token in it; nobody is connected to it
+    const char *template_db; // see freshdb.h
     const char *log_dir;
 };
 
 // What one worker uses again in all its trials.
 struct trial_bench {
     struct proxy *proxy;
-    PGconn *boss; // superuser, in no trial's database
-    char dbname[64];
+    struct freshdb db;
 };
 
 // `tally` gets the messages of the whole trial; NULL: not wanted.

@@ -36,6 +36,10 @@ refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
 refused "'stedy'" run stedy
 refused 'name a scenario' run
+refused "--cut-at: 'Bnd' is no message that a client sends; did you mean 'Bind'?" \
+    run every-cut --every-cut --cut-at 'client Bnd'
+refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
+refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'
 refused 'name one scenario' plan
 # All are validated before the first runs.
 refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"

@@ -69,6 +69,8 @@ int keeper_run(const struct settings *settings, enum defect defect)
             break;
         log_line("PG", "%s", e.text);
         session_close(&k.session);
+        if (defect == DEFECT_FORGETS_UNCONFIRMED || defect == DEFECT_DROPS_UNANSWERED)
+            k.unconfirmed = false;
         if (e.kind == ERR_SCHEMA)
             code = EX_CONFIG;
         else if (e.kind == ERR_OUTPUT)
@@ -239,7 +241,7 @@ static bool hoard(struct keeper *k, struct err *e)
 
     if (!read_rows(k, limit, limit - k->batch.tokens, &rows, e))
         return false;
-    k->announced = limit - 1;
+    k->announced = k->batch.tokens > 0 ? limit - 1 : 0;
     return k->batch.walked == 0 || move_cursor(k, e);
 }
 
@@ -316,6 +318,8 @@ static bool send_batch(struct keeper *k, struct err *e)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
     k->announced = 0; // what is announced from here on is for the next batch
     k->wakeups = 0;
+    if (has(k, DEFECT_DROPS_UNANSWERED) && !move_cursor(k, e))
+        return false;
     if (b->tokens > 0) {
         k->unconfirmed = true;
         if (!write_line(k, e))

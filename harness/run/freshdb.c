@@ -1,0 +1,90 @@
+#include "run/freshdb.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "postgres/sql.h"
+#include "run_sql.h"
+
+static const int64_t poll_ns = 2 * NS_PER_MS;
+static const int64_t leave_ns = 30 * NS_PER_S; // for a backend that was told to end
+
+static PGconn *connect_to(const struct server *server, const char *dbname, struct err *e)
+{
+    PGconn *conn = NULL;
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    if (server->provider->conninfo(server, server->superuser, dbname, &conninfo) &&
+        buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_INTERNAL, "no memory for a conninfo");
+    buf_fini(&conninfo);
+    return conn;
+}
+
+bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
+    bool copies, int number, struct err *e)
+{
+    *db = (struct freshdb){.server = server, .template_db = template_db, .copies = copies};
+    snprintf(db->name, sizeof db->name, "mailproof_cut_%d", number);
+    db->boss = connect_to(server, "postgres", e);
+    return db->boss != NULL;
+}
+
+static bool drop(struct freshdb *db, struct err *e)
+{
+    char sql[128];
+
+    PQfinish(db->conn);
+    db->conn = NULL;
+    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", db->name);
+    return sql_exec(db->boss, sql, e);
+}
+
+static bool copy_template(struct freshdb *db, struct err *e)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->template_db);
+    return drop(db, e) && sql_exec(db->boss, sql, e) &&
+           (db->conn = connect_to(db->server, db->name, e)) &&
+           (db->copies || sql_exec(db->conn, run_sql_remember, e));
+}
+
+static bool throw_out_others(struct freshdb *db, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + leave_ns;
+    char left[16];
+
+    while (sql_value(db->conn, run_sql_throw_out, left, sizeof left, e)) {
+        if (left[0] == '0')
+            return true;
+        if (clock_now_ns() > deadline_ns)
+            return err_set(e, ERR_SYSTEM, "%s backends of %s do not end", left, db->name);
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return false;
+}
+
+bool freshdb_renew(struct freshdb *db, struct err *e)
+{
+    if (db->copies || !db->conn)
+        return copy_template(db, e);
+    return throw_out_others(db, e) && sql_exec(db->conn, run_sql_renew, e);
+}
+
+void freshdb_close(struct freshdb *db)
+{
+    struct err ignored;
+
+    if (db->boss && !drop(db, &ignored)) {
+        // It goes with the server.
+    }
+    PQfinish(db->boss);
+    db->boss = NULL;
+}

@@ -1,0 +1,17 @@
+-- Puts the tables back to how the template has them: without a row and with
+-- their sequences at the start, but for the queue. Deleting a handful of rows
+-- takes a tenth of the time that TRUNCATE takes for its new files.
+DO $$
+DECLARE
+    schema regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'jobs'::regclass);
+    name regclass;
+BEGIN
+    FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = schema LOOP
+        EXECUTE format('DELETE FROM %s', name);
+    END LOOP;
+    PERFORM setval(s.seqrelid, s.seqstart, false)
+    FROM pg_sequence AS s
+    JOIN pg_class AS c ON c.oid = s.seqrelid AND c.relnamespace = schema;
+    INSERT INTO jobs TABLE jobs_of_template;
+END
+$$
