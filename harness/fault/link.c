@@ -79,6 +79,9 @@ static void take_in(struct flow *f, int from, int64_t delay_ns, int64_t now)
             stamp(f, now + delay_ns);
         else
             f->ready = f->in;
+        // There is hardly more; if there is, the next poll tells.
+        if ((size_t)got < CHUNK)
+            return;
     }
 }
 

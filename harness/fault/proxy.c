@@ -381,14 +381,16 @@ static void *pass_bytes(void *arg)
     struct pollfd fds[2 + 2 * LINKS_MAX];
     char bytes[64];
 
+    fds[1].revents = 0;
     lock(p);
     while (!p->stopping) {
-        accept_all(p);
+        if (fds[1].revents)
+            accept_all(p);
         int64_t wake_ns = pump_all(p);
         size_t count = fill_poll(p, fds);
         pthread_mutex_unlock(&p->lock);
         poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
-        while (read(p->wake[0], bytes, sizeof bytes) > 0)
+        while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)
             ;
         lock(p);
     }
