@@ -323,6 +323,35 @@ static void tell_killed_at_the_end(struct story *s)
     s->processes[0].asked = false;
 }
 
+// TERM at 900 ms: the story's process goes at 1000, or when the test says.
+static void tell_stopped(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "stop-collector", 900, 1000);
+    story_death(s, 1000, true);
+    s->processes[0].status = 0;
+}
+
+static void tell_lingers(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].ended_ns += NS_PER_S;
+    s->processes[1].started_ns += NS_PER_S;
+    s->faults[0].ended_ns += NS_PER_S;
+}
+
+static void tell_lingers_while_paused(struct story *s)
+{
+    tell_lingers(s);
+    story_fault(s, "pause-collector", 950, 1900);
+}
+
+static void tell_lingers_at_the_end(struct story *s)
+{
+    one_good_token(s);
+    s->processes[0].ended_ns += 1100 * NS_PER_MS;
+}
+
 static void tell_unrecovered(struct story *s)
 {
     one_good_token(s);
@@ -548,6 +577,10 @@ static const struct story_case cases[] = {
     {"late while the harness stood still", tell_stalled, "", VERDICT_INCONCLUSIVE},
     {"unplanned exit", tell_unplanned_exit, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"does not end at TERM", tell_killed_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"ends at TERM", tell_stopped, "", VERDICT_PASS},
+    {"lingers at TERM", tell_lingers, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"lingers while it is paused", tell_lingers_while_paused, "", VERDICT_PASS},
+    {"lingers at the end", tell_lingers_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
     {"recovered", tell_recovered, "", VERDICT_PASS},
     {"idle", tell_idle, "", VERDICT_PASS},

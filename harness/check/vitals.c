@@ -1,5 +1,6 @@
 // Invariants of the collector's own life: it rests when there is nothing to do,
-// its memory does not grow, and its tables agree with what it wrote.
+// its memory does not grow, it ends when it is told to, and its tables agree
+// with what it wrote.
 #include "check/check.h"
 
 #include <sys/wait.h>
@@ -12,6 +13,7 @@ static const double busy_wakeups_per_s = 10; // a health check a second is less
 static const int64_t idle_least_ns = NS_PER_S;
 static const uint32_t leak_least_kb = 256;
 static const size_t leak_samples_least = 6;
+static const int64_t ending_ns = NS_PER_S; // from TERM to the end
 
 // --- busy_idle ------------------------------------------------------------------
 
@@ -119,11 +121,61 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
             p->lines);
 }
 
+// --- unplanned_exit: at TERM, but not within a second ------------------------------
+
+static void check_ending(
+    struct result *r, const struct ledger *l, const struct process_record *p, int64_t asked_ns)
+{
+    if (p->ended_ns - asked_ns <= ending_ns + r->slack_ns)
+        return;
+    finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d got TERM at %.3f s and ended %.3f s later",
+        (int)p->pid, ledger_seconds(l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
+}
+
+// A process that stands still by the plan cannot end.
+static bool check_paused(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->spec->verb->id == VERB_PAUSE_COLLECTOR && f->began_ns && f->began_ns < until_ns &&
+            f->ended_ns > from_ns)
+            return true;
+    }
+    return false;
+}
+
+static void check_stop(struct result *r, const struct ledger *l, const struct fault_record *f)
+{
+    if (f->spec->verb->id != VERB_STOP_COLLECTOR || f->left_out || !f->began_ns ||
+        check_paused(l, f->began_ns, f->ended_ns))
+        return;
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        // One that is started while the fault waits for it was asked later.
+        if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
+            p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
+            check_ending(r, l, p, f->began_ns);
+    }
+}
+
+static void check_endings(struct result *r, const struct ledger *l)
+{
+    for (size_t i = 0; i < l->fault_count; i++)
+        check_stop(r, l, &l->faults[i]);
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        // Who had to be killed was found already, as one that did not end at all.
+        if (p->ended_ns >= l->drain_end_ns && !WIFSIGNALED(p->status))
+            check_ending(r, l, p, l->drain_end_ns);
+    }
+}
+
 void check_vitals(struct result *r, const struct ledger *l)
 {
     check_rest(r, l);
     for (uint32_t p = 0; p < l->log->process_count; p++)
         check_memory(r, l, p);
+    check_endings(r, l);
 }
 
 // --- end_state --------------------------------------------------------------------

@@ -572,7 +572,7 @@ static const char long_load[] = HEAD "load:\n  - {for: 24h, rate: 1/s}\n  - {for
 static void writes_what_it_reads(void **state)
 {
     static const char *const shipped[] = {"steady", "backend-kill-storm", "server-crash",
-        "collector-killed", "late-commits", "bulk-insert"};
+        "collector-killed", "late-commits", "promise-limit"};
     char path[4096];
 
     (void)state;

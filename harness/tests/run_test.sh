@@ -24,7 +24,7 @@ result=$place/results/steady/latest/result.json
 [ "$(number rolled_back "$result")" -gt 0 ] || fail "nothing was rolled back"
 
 # Several runs, one junit.xml for all of them.
-expect_exit 1 run steady bulk-insert --set load.0.for=1s --set 'expect.lost=> 5' \
+expect_exit 1 run steady promise-limit --set load.0.for=1s --set 'expect.lost=> 5' \
     --junit "$place/junit.xml"
 [ "$(grep -c '<testsuite ' "$place/junit.xml")" = 2 ] || fail "not two suites"
 [ "$(grep -c '<failure ' "$place/junit.xml")" = 2 ] || fail "not two failures"

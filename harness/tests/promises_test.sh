@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The table of promises in scenarios/README.md is true: each promise of the
+# collector has its scenarios, and each of these convicts the collector that is
+# broken in just that respect, of just that. (ci/soak promises shows that the
+# reference collector passes them.) With names as arguments: only those.
+#
+# Several runs at once: most of a run's time is waiting.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+if [ -n "${SANITIZE-}" ]; then
+    echo "skipped: under a sanitizer every collector seems to leak, and none is as quick as declared"
+    exit 77
+fi
+
+readme=$SOURCE_DIR/scenarios/README.md
+at_once=${ZOO_AT_ONCE:-4}
+
+main() {
+    declare_all >"$place/all"
+    nothing_is_missing
+    grep -E "^[0-9]+ ($(IFS='|' && echo "${*:-.*}")) " "$place/all" >"$place/declared"
+    run_all "$at_once" <"$place/declared"
+    # A busy machine may spoil a run: whoever was not as declared runs again alone.
+    for _ in 1 2; do
+        deviants >"$place/again"
+        run_all 1 <"$place/again"
+    done
+    deviants >"$place/deviants"
+    [ ! -s "$place/deviants" ] || explain
+    while read -r promise scenario defect invariants; do
+        echo "$promise $scenario: $defect is convicted of $invariants"
+    done <"$place/declared"
+    expect_nothing_left
+}
+
+# promise, scenario, defect, invariants, from rows like
+# | 3 limit | [promise-limit](promise-limit.yaml) | `limit-plus-one` | over_limit |
+declare_all() {
+    awk -F '|' '$3 ~ /\[promise-/ && NF == 6 {
+        split($2, promise, " "); scenario = $3; defect = $4; invariants = $5
+        gsub(/^ *\[|\].*/, "", scenario); gsub(/^ *`|`.*/, "", defect); gsub(/ /, "", invariants)
+        print promise[1], scenario, defect, invariants
+    }' "$readme"
+}
+
+nothing_is_missing() {
+    local file scenario promise
+    for file in "$SOURCE_DIR"/scenarios/promise-*.yaml; do
+        scenario=$(basename "$file" .yaml)
+        grep -q '^tags: .*promise' "$file" || fail "$scenario lacks the tag promise"
+        promise=$(awk -v s="$scenario" '$2 == s {print $1; exit}' "$place/all")
+        [ -n "$promise" ] || fail "$scenario is not in the table of $readme"
+        grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
+            fail "the summary of $scenario does not begin with its promise, $promise"
+    done
+    for promise in 1 2 3 4 5 6 7 8 9 10; do
+        grep -q "^$promise " "$place/all" || fail "promise $promise has no scenario"
+    done
+}
+
+run_all() { # at once
+    local promise scenario defect rest
+    while read -r promise scenario defect rest; do
+        while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n || true; done
+        run_one "$scenario" "$defect" &
+    done
+    wait
+}
+
+run_one() { # scenario, defect
+    local log=$place/$1.$2.log shorter=(--set slack=500ms)
+    # Nothing more comes of waiting for what was lost; except of one that is
+    # only slow, and of the one that takes its time to end.
+    [ "$2" = slow-reconnect ] || shorter+=(--set drain=2s)
+    case $1.$2 in
+    promise-reconnect.*)
+        shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
+        ;;
+    promise-stop.*)
+        shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: stop-collector}]')
+        ;;
+    promise-stop-silent.*)
+        shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: partition, for: 1s, reset: true},
+            {at: 1s, do: stop-collector}]')
+        ;;
+    esac
+    "$mailproof" run --quiet --out "$place/results.$1.$2" --collector "$zoo --defect $2" \
+        "${shorter[@]}" "$1" >"$log" 2>&1 || true
+}
+
+# The invariants that a run found broken, comma-joined.
+found() { # scenario, defect
+    grep -oE '[a-z_]+ [0-9]+ BROKEN' "$place/$1.$2.log" | sed 's/ .*//' | paste -sd , -
+}
+
+# What is not as declared, as it was declared.
+deviants() {
+    local promise scenario defect invariants
+    while read -r promise scenario defect invariants; do
+        [ "$(found "$scenario" "$defect")" = "$invariants" ] ||
+            echo "$promise $scenario $defect $invariants"
+    done <"$place/declared"
+}
+
+explain() {
+    local promise scenario defect invariants
+    while read -r promise scenario defect invariants; do
+        cat "$place/$scenario.$defect.log"
+        echo "$scenario, $defect: declared '$invariants', found '$(found "$scenario" "$defect")'"
+    done <"$place/deviants"
+    fail "a promise that is broken is not found out"
+}
+
+main "$@"
