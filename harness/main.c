@@ -17,6 +17,8 @@ static const struct command commands[] = {
         "render the reports of stored runs again; of a folder of them, also its index page"},
     {"tune", "tune SCENARIO", SCOPE_TUNE, cli_tune,
         "try batch limits and timeouts, show the trade-off, recommend"},
+    {"shrink", "shrink RESULT", SCOPE_SHRINK, cli_shrink,
+        "look for a shorter scenario that still breaks what a stored run broke"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
 };
 

@@ -12,8 +12,8 @@
 
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
-    SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE,
-    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT,
+    SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -33,7 +33,7 @@ static const struct {
     size_t at; // where in struct options; a read_id for STORE_READ
     const char *help;
 } table[] = {
-    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE, TEXT(collector),
+    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK, TEXT(collector),
         "the collector to test (default: the reference)"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
         "local (default), container, or a server that is there"},
@@ -79,6 +79,9 @@ static const struct {
         "for --model: how long to simulate (default: the load's length)"},
     {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
         "for --model: what dequeuing and writing a batch take (default: 2ms)"},
+    {"within", "TIME", SCOPE_SHRINK, TEXT(within), "how long to look, such as 60s (default: 5m)"},
+    {"output", "FILE", SCOPE_SHRINK, TEXT(output),
+        "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},

@@ -27,6 +27,7 @@ struct options {
     const char *limits, *timeouts, *objective; // tune; NULL unless given
     const char *budget, *price, *rate, *period, *query_time;
     bool model;
+    const char *within, *output; // shrink; NULL unless given
     bool fail_fast, keep, quiet, every_cut, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
@@ -40,6 +41,7 @@ enum option_scope {
     SCOPE_TUNE = 1 << 4,
     SCOPE_CHECK = 1 << 5,
     SCOPE_REPORT = 1 << 6,
+    SCOPE_SHRINK = 1 << 7,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

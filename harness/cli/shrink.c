@@ -1,0 +1,194 @@
+// mailproof shrink RESULT: looks for a shorter scenario that still breaks what a
+// stored run broke.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/shrinking.h"
+#include "os/interrupt.h"
+#include "runner.h"
+
+// A failure that chance has a part in is worth that many looks.
+#define CONFIRMATIONS 3
+#define LOOKS_MAX 3 // at a candidate whose runs prove nothing
+
+// --- may it be begun? -------------------------------------------------------------------
+
+// The longest that a run of the candidate should take.
+static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
+{
+    int64_t end_ns = sketch_load_ns(k, &h->whole);
+
+    for (size_t i = 0; i < h->plan.fault_count; i++) {
+        int64_t at_ns = k->faults[i] ? sketch_fault_ns(k, &h->whole, i) : 0;
+        int64_t over_ns = at_ns + h->plan.faults[i].end_ns - h->plan.faults[i].at_ns;
+        if (k->faults[i] && over_ns > end_ns)
+            end_ns = over_ns;
+    }
+    return end_ns + sketch_drain_ns(&h->scenario) + h->overhead_ns;
+}
+
+// What is found has to be confirmed, which costs as much as the smallest so far.
+static bool time_is_left(const struct shrinking *h, const struct sketch *k)
+{
+    const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;
+    int64_t after_ns = h->confirming ? 0 : CONFIRMATIONS * cost_ns(h, best);
+
+    return clock_now_ns() + cost_ns(h, k) + after_ns <= h->deadline_ns;
+}
+
+// --- one run ----------------------------------------------------------------------------
+
+static enum answer judge(const struct shrinking *h, const struct stored *run)
+{
+    bool all = true, any = false;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        all = all && (run->broken[id] || !h->original.broken[id]);
+        any = any || (run->broken[id] && h->original.broken[id]);
+    }
+    return !any ? ANSWER_PASSES : all ? ANSWER_FAILS : ANSWER_PARTLY;
+}
+
+static void tell_run(const struct shrinking *h, const struct scenario *s, size_t tokens,
+    const struct sketch *k, const struct stored *run)
+{
+    size_t faults = sketch_fault_count(k, &h->whole);
+
+    if (h->options->quiet)
+        return;
+    printf("  %s %d: load %.2f s, %zu token%s, %zu fault%s: %s", h->confirming ? "again" : "run",
+        h->runs, (double)scenario_load_ns(s) / NS_PER_S, tokens, tokens == 1 ? "" : "s", faults,
+        faults == 1 ? "" : "s", verdict_name(run->verdict));
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (run->broken[id])
+            printf(", %s %.0f", metrics[id].name, run->values[id]);
+    }
+    puts(judge(h, run) == ANSWER_PASSES || h->confirming ? "" : " (kept)");
+    fflush(stdout);
+}
+
+static bool remember(struct shrinking *h, const struct sketch *k, const struct stored *run,
+    const char *folder, struct err *e)
+{
+    uint64_t hash = sketch_hash(k, &h->whole);
+    size_t i = 0;
+
+    while (i < h->failed_count && h->failed[i].hash != hash)
+        i++;
+    struct failed_run *more = realloc(h->failed, (h->failed_count + 1) * sizeof *more);
+    if (!more)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    h->failed = more;
+    h->failed_count += i == h->failed_count;
+    h->failed[i] = (struct failed_run){.hash = hash, .stored = *run};
+    snprintf(h->failed[i].folder, sizeof h->failed[i].folder, "%s", folder);
+    return true;
+}
+
+// False: no verdict, and h->err or an interrupt says why.
+static bool run_once(struct shrinking *h, const struct scenario *s, size_t tokens,
+    const struct sketch *k, struct stored *run)
+{
+    struct run_options how = {.collector = h->options->collector,
+        .postgres = h->options->conninfo,
+        .out = h->out,
+        .quiet = true,
+        .silent = true};
+    struct run_outcome outcome;
+    int64_t began_ns = clock_now_ns();
+    struct err e = {0};
+
+    if (!run_scenario(s, &how, &outcome, &e) || !stored_read(run, outcome.folder, &e) ||
+        interrupt_signal()) {
+        h->err = e;
+        return false;
+    }
+    err_clear(&h->err);
+    int64_t over_ns = clock_now_ns() - began_ns - (cost_ns(h, k) - h->overhead_ns);
+    if (over_ns > h->overhead_ns)
+        h->overhead_ns = over_ns;
+    h->runs++;
+    tell_run(h, s, tokens, k, run);
+    return judge(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
+}
+
+// A run that proves nothing, or that a server which did not come up ended, is
+// repeated: a busy machine is no property of the candidate.
+static enum answer look(
+    struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
+{
+    struct stored run;
+
+    for (int i = 0; i < LOOKS_MAX; i++) {
+        if (interrupt_signal() || !time_is_left(h, k))
+            break;
+        bool ran = run_once(h, s, tokens, k, &run);
+        if (ran && (run.verdict != VERDICT_INCONCLUSIVE || i + 1 == LOOKS_MAX))
+            return judge(h, &run);
+        if (!ran && (h->err.kind == ERR_SKIP || h->err.kind == ERR_USAGE))
+            break;
+    }
+    return ANSWER_STOP;
+}
+
+enum answer shrinking_ask(void *context, const struct sketch *k)
+{
+    struct shrinking *h = context;
+    enum answer answer = ANSWER_STOP;
+    struct scenario s;
+    struct plan plan = {0};
+    struct err impossible;
+
+    if (!shrinking_scenario(&s, h, k, &h->err))
+        return ANSWER_STOP;
+    // Without a token no run would pass once the collector is mended.
+    if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
+        answer = look(h, &s, plan.token_count, k);
+    else
+        answer = ANSWER_IMPOSSIBLE;
+    plan_fini(&plan);
+    scenario_fini(&s);
+    return answer;
+}
+
+// --- all of it --------------------------------------------------------------------------
+
+static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
+{
+    if (h->search.kept_count > 1 && (!shrinking_write(h, e) || !shrinking_tell(h, c, e)))
+        return cli_fail(e);
+    if (h->err.kind != ERR_NONE && h->err.kind != ERR_INTERRUPTED)
+        return cli_fail(&h->err);
+    if (h->search.kept_count == 1)
+        printf("nothing smaller was found in %d runs that breaks the same%s\n", h->runs,
+            h->search.stopped && !interrupt_signal() ? "; more time may help: --within" : "");
+    if (interrupt_signal())
+        return EXIT_SIGNAL + interrupt_signal();
+    return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
+}
+
+int cli_shrink(const struct options *o)
+{
+    struct shrinking *h = calloc(1, sizeof *h);
+    struct err e = {0};
+    int code;
+
+    if (!h)
+        err_set(&e, ERR_INTERNAL, "out of memory");
+    if (h && shrinking_init(h, o, &e) && (search_run(&h->search) || h->search.err.kind)) {
+        h->confirming = true;
+        struct confirmation c = search_confirm(&h->search, CONFIRMATIONS);
+        if (h->search.err.kind)
+            h->err = h->search.err;
+        code = end(h, &c, &e);
+    } else {
+        code = cli_fail(&e);
+    }
+    if (h)
+        shrinking_fini(h);
+    free(h);
+    return code;
+}

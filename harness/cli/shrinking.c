@@ -1,0 +1,263 @@
+#include "cli/shrinking.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/files.h"
+#include "ledger/history.h"
+#include "os/paths.h"
+#include "scenario/trace.h"
+#include "scenario/units.h"
+
+#define FILE_MAX ((size_t)512 << 20)
+static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first has shown it
+
+// --- what it starts from ----------------------------------------------------------------
+
+static bool check_broken(const struct shrinking *h, struct err *e)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (h->original.broken[id])
+            return true;
+    }
+    return err_set(e, ERR_USAGE,
+        "shrink: the run in %.500s broke no invariant (%s); name one that did", h->folder,
+        verdict_name(h->original.verdict));
+}
+
+static bool read_within(struct shrinking *h, struct err *e)
+{
+    int64_t within_ns = 0;
+
+    if (!units_duration(h->options->within ? h->options->within : "5m", &within_ns, e))
+        return err_prefix(e, "--within");
+    h->deadline_ns = clock_now_ns() + within_ns;
+    return true;
+}
+
+// A scenario is named as its file.
+static bool name_output(struct shrinking *h, struct err *e)
+{
+    const char *given = h->options->output;
+
+    if (!given && !path_join(h->output, h->folder, "shrunk.yaml", e))
+        return false;
+    if (given && snprintf(h->output, sizeof h->output, "%s", given) >= (int)sizeof h->output)
+        return err_set(e, ERR_USAGE, "--output: the path is too long");
+    const char *slash = strrchr(h->output, '/');
+    const char *name = slash ? slash + 1 : h->output, *dot = strrchr(name, '.');
+    size_t len = dot ? (size_t)(dot - name) : 0;
+    if (!dot || strcmp(dot, ".yaml") != 0 || len == 0 || len > 64 ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || name[0] == '-')
+        return err_set(e, ERR_USAGE,
+            "--output: '%.100s' should be at most 64 small letters, digits and '-', and .yaml "
+            "behind",
+            name);
+    if (strcmp(name, "scenario.yaml") == 0)
+        return err_set(e, ERR_USAGE, "--output: a result folder keeps its own scenario.yaml");
+    snprintf(h->name, sizeof h->name, "%.*s", (int)len, name);
+    return true;
+}
+
+static bool name_folder(struct shrinking *h, struct err *e)
+{
+    time_t now = time(NULL);
+    char stamp[40];
+    struct tm utc;
+
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    int len = snprintf(h->out, sizeof h->out, "%s/shrink/%s", h->options->out, stamp);
+    return len < (int)sizeof h->out || err_set(e, ERR_USAGE, "--out: the path is too long");
+}
+
+bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
+{
+    h->options = o;
+    h->folder = o->args[0];
+    h->overhead_ns = overhead_ns;
+    h->sets = options_overrides(o);
+    h->whole = (struct whole){&h->scenario, &h->plan};
+    if (!h->folder || o->args[1])
+        return err_set(e, ERR_USAGE, "shrink: name one result folder");
+    struct oracle oracle = {shrinking_ask, h};
+    if (!read_within(h, e) || !name_output(h, e) || !name_folder(h, e) ||
+        !stored_read(&h->original, h->folder, e) || !check_broken(h, e) ||
+        !path_join(h->path, h->folder, "scenario.yaml", e) ||
+        !scenario_load(&h->scenario, h->path, &h->sets, e) || !plan_make(&h->plan, &h->scenario, e))
+        return false;
+    if (!search_init(&h->search, &h->whole, &oracle)) {
+        *e = h->search.err;
+        return false;
+    }
+    return true;
+}
+
+void shrinking_fini(struct shrinking *h)
+{
+    search_fini(&h->search);
+    free(h->failed);
+    plan_fini(&h->plan);
+    scenario_fini(&h->scenario);
+}
+
+// --- the small scenario -----------------------------------------------------------------
+
+static bool replace(char **text, const char *fresh, struct err *e)
+{
+    char *copy = strdup(fresh);
+
+    if (!copy)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+bool shrinking_scenario(
+    struct scenario *s, const struct shrinking *h, const struct sketch *k, struct err *e)
+{
+    char summary[256];
+
+    snprintf(
+        summary, sizeof summary, "What is left of %.64s when it was shrunk.", h->scenario.name);
+    if (!scenario_load(s, h->path, &h->sets, e))
+        return false;
+    if (sketch_apply(k, &h->whole, s, e) && replace(&s->name, h->name, e) &&
+        replace(&s->summary, summary, e))
+        return true;
+    scenario_fini(s);
+    return false;
+}
+
+// Recorded arrivals lie beside the file, under names of their own.
+static bool write_trace(const struct shrinking *h, struct load_phase *p, struct err *e)
+{
+    const char *slash = strrchr(h->output, '/');
+    char name[160], path[PATH_MAX];
+    struct buf times;
+
+    snprintf(name, sizeof name, "%s-%s", h->name, p->file);
+    if (snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - h->output) + 1 : 0, h->output,
+            name) >= (int)sizeof path)
+        return err_set(e, ERR_USAGE, "--output: the path is too long");
+    buf_init(&times, FILE_MAX);
+    bool ok = trace_write(p, &times) && replace(&p->file, name, e) &&
+              file_write("output", path, &times, e);
+    buf_fini(&times);
+    return ok;
+}
+
+// What was written is read again: a file that cannot be run would be no answer.
+static bool write_file(const struct shrinking *h, const struct scenario *s, struct err *e)
+{
+    struct scenario again;
+    struct buf yaml;
+
+    buf_init(&yaml, FILE_MAX);
+    bool ok = (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "out of memory")) &&
+              file_write("output", h->output, &yaml, e) &&
+              scenario_load(&again, h->output, NULL, e);
+    if (ok)
+        scenario_fini(&again);
+    buf_fini(&yaml);
+    return ok;
+}
+
+bool shrinking_write(struct shrinking *h, struct err *e)
+{
+    struct scenario s;
+
+    if (!shrinking_scenario(&s, h, search_best(&h->search), e))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < s.load_count; i++)
+        ok = !s.load[i].file || write_trace(h, &s.load[i], e);
+    ok = ok && write_file(h, &s, e);
+    scenario_fini(&s);
+    return ok;
+}
+
+// --- telling ----------------------------------------------------------------------------
+
+// From the start of the load to the end of the drain; NAN when nobody knows.
+static double run_seconds(const char *folder)
+{
+    char scenario[PATH_MAX], path[PATH_MAX];
+    struct overrides none = {0};
+    struct history history = {0};
+    struct scenario s = {0};
+    double seconds = NAN;
+    struct err e;
+
+    if (path_join(scenario, folder, "scenario.yaml", &e) &&
+        path_join(path, folder, HISTORY_NAME, &e) && scenario_load(&s, scenario, &none, &e) &&
+        history_read(&history, path, &s, &e))
+        seconds = ledger_seconds(&history.ledger, history.ledger.drain_end_ns);
+    history_fini(&history);
+    scenario_fini(&s);
+    return seconds;
+}
+
+static void print_seconds(const char *what, double before, double after)
+{
+    char left[32] = "?", right[32] = "?";
+
+    if (!isnan(before))
+        snprintf(left, sizeof left, "%.2f s", before);
+    if (!isnan(after))
+        snprintf(right, sizeof right, "%.2f s", after);
+    printf("  %-20s %10s %10s\n", what, left, right);
+}
+
+static void print_broken(const struct shrinking *h, const struct stored *after)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (h->original.broken[id] || after->broken[id])
+            printf("  %-20s %10.0f %10.0f\n", metrics[id].name, h->original.values[id],
+                after->values[id]);
+    }
+}
+
+static void print_confirmation(const struct shrinking *h, const struct confirmation *c)
+{
+    if (c->asked)
+        printf("it failed in %d of %d more runs", c->failed, c->asked);
+    else
+        printf("it failed once, there was no time to see whether it always does");
+    printf("; %d runs in all, in %s\n", h->runs, h->out);
+}
+
+bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e)
+{
+    const struct sketch *best = search_best(&h->search);
+    const char *collector = h->options->collector;
+    const struct failed_run *after = h->failed;
+    struct scenario s;
+    struct plan plan = {0};
+
+    if (!shrinking_scenario(&s, h, best, e))
+        return false;
+    // What was kept has failed.
+    while (after->hash != sketch_hash(best, &h->whole))
+        after++;
+    bool ok = plan_make(&plan, &s, e);
+    if (ok) {
+        printf("%s, shrunk\n  %-20s %10s %10s\n", h->scenario.name, "", "before", "after");
+        print_seconds("load", (double)scenario_load_ns(&h->scenario) / NS_PER_S,
+            (double)scenario_load_ns(&s) / NS_PER_S);
+        printf("  %-20s %10zu %10zu\n", "tokens planned", h->plan.token_count, plan.token_count);
+        printf("  %-20s %10zu %10zu\n", "faults", h->plan.fault_count, plan.fault_count);
+        print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
+        print_broken(h, &after->stored);
+        print_confirmation(h, c);
+        printf("  repeat      mailproof run %s%s%s%s\n", h->output,
+            collector ? " --collector '" : "", collector ? collector : "", collector ? "'" : "");
+    }
+    plan_fini(&plan);
+    scenario_fini(&s);
+    return ok;
+}

@@ -1,0 +1,55 @@
+// One `mailproof shrink` on its way: what it starts from, how a candidate is run,
+// and what is written in the end.
+#pragma once
+
+#include <limits.h>
+
+#include "cli/options.h"
+#include "report/stored.h"
+#include "shrink/search.h"
+
+// The last run of a sketch that failed.
+struct failed_run {
+    uint64_t hash; // of the sketch
+    char folder[PATH_MAX];
+    struct stored stored;
+};
+
+struct shrinking {
+    const struct options *options;
+    const char *folder;  // the result that was violated
+    char path[PATH_MAX]; // its scenario.yaml
+    char out[PATH_MAX];  // results/shrink/<UTC time>
+    char output[PATH_MAX];
+    char name[80]; // of the small scenario: the output's file name without .yaml
+    struct overrides sets;
+    struct scenario scenario;
+    struct plan plan;
+    struct whole whole;
+    struct search search;
+    struct stored original;
+    int64_t deadline_ns;
+    int64_t overhead_ns; // of a run: what it takes beyond load and drain
+    int runs;
+    bool confirming;
+    struct err err;            // why the search cannot go on; ERR_NONE when it only ended
+    struct failed_run *failed; // owned; one for each sketch that failed
+    size_t failed_count;
+};
+
+// Reads the result, and refuses one that broke no invariant.
+MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
+void shrinking_fini(struct shrinking *h);
+
+// An oracle (search.h): runs the candidate.
+enum answer shrinking_ask(void *context, const struct sketch *k);
+
+// Writes the small scenario, and the recorded arrivals that belong to it.
+MUST_USE bool shrinking_write(struct shrinking *h, struct err *e);
+
+// The table, and the command that repeats it.
+MUST_USE bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e);
+
+// The scenario of a sketch, in memory.
+MUST_USE bool shrinking_scenario(
+    struct scenario *s, const struct shrinking *h, const struct sketch *k, struct err *e);

@@ -1,0 +1,169 @@
+// sketch_apply: a sketch, and the scenario it was made of, to a smaller scenario.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "scenario/metrics.h"
+#include "shrink/sketch.h"
+
+#define REPEATS_MIN 3 // evenly spaced faults that are worth an `every`
+
+// --- load -------------------------------------------------------------------------------
+
+// As many digits as a person would write, so that the file reads back the same.
+static double rounded(double rate)
+{
+    return round(rate * 1000) / 1000;
+}
+
+static void cut_trace(struct load_phase *p, const struct span *span)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->trace_count; i++) {
+        if (p->trace_ns[i] >= span->from_ns && p->trace_ns[i] < span->to_ns)
+            p->trace_ns[n++] = p->trace_ns[i] - span->from_ns;
+    }
+    p->trace_count = n;
+}
+
+static void cut_phase(struct load_phase *p, const struct span *span, int halvings)
+{
+    double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
+
+    p->rate_from = rounded(ldexp(first + slope * (double)span->from_ns, -halvings));
+    p->rate_to = rounded(ldexp(first + slope * (double)span->to_ns, -halvings));
+    cut_trace(p, span);
+    p->for_ns = span->to_ns - span->from_ns;
+}
+
+static void make_plain(struct load_phase *p, unsigned plain)
+{
+    p->rollback = plain & PLAIN_ROLLBACK ? 0 : p->rollback;
+    p->hold_share = plain & PLAIN_HOLD_OPEN ? 0 : p->hold_share;
+    p->hold_for_ns = plain & PLAIN_HOLD_OPEN ? 0 : p->hold_for_ns;
+    p->ineligible = plain & PLAIN_INELIGIBLE ? 0 : p->ineligible;
+    p->unsendable = plain & PLAIN_UNSENDABLE ? 0 : p->unsendable;
+    p->recovery = plain & PLAIN_RECOVERY ? 0 : p->recovery;
+    p->rows_from = plain & PLAIN_ROWS ? 1 : p->rows_from;
+    p->rows_to = plain & PLAIN_ROWS ? 1 : p->rows_to;
+}
+
+static void apply_load(const struct sketch *k, struct scenario *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        struct load_phase *p = &s->load[i];
+        if (k->spans[i].from_ns == k->spans[i].to_ns) {
+            free(p->name);
+            free(p->file);
+            free(p->trace_ns);
+            continue;
+        }
+        cut_phase(p, &k->spans[i], k->halvings);
+        make_plain(p, k->plain);
+        if (p->connections > k->connections)
+            p->connections = k->connections;
+        s->load[n++] = *p;
+    }
+    s->load_count = n;
+}
+
+// --- faults -----------------------------------------------------------------------------
+
+struct faults {
+    struct fault_spec *items;
+    size_t count;
+};
+
+// A fault that happens at each of `times`, which are evenly spaced.
+static bool add_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
+    size_t count, struct err *e)
+{
+    struct fault_spec *fault = &f->items[f->count];
+
+    *fault = *like;
+    fault->at_ns = times[0];
+    fault->every_ns = count > 1 ? times[1] - times[0] : 0;
+    fault->until_ns = count > 1 ? times[count - 1] : 0;
+    fault->message = like->message ? strdup(like->message) : NULL;
+    f->count++;
+    return !like->message || fault->message || err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+// How many times from the first one on are evenly spaced, and far enough apart.
+static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
+{
+    size_t n = count < 2 ? count : 2;
+
+    while (n > 1 && n < count && times[n] - times[n - 1] == times[1] - times[0])
+        n++;
+    return n < REPEATS_MIN || times[1] - times[0] <= for_ns ? 1 : n;
+}
+
+// What is left of one fault of the file may come to several.
+static bool add_spec(struct faults *f, const struct sketch *k, const struct whole *w, size_t spec,
+    int64_t *times, struct err *e)
+{
+    const struct fault_spec *like = &w->scenario->faults[spec];
+    size_t count = 0, n;
+    bool ok = true;
+
+    for (size_t i = 0; i < w->plan->fault_count; i++) {
+        if (k->faults[i] && w->plan->faults[i].spec == spec)
+            times[count++] = sketch_fault_ns(k, w, i);
+    }
+    for (size_t i = 0; ok && i < count; i += n) {
+        n = evenly_spaced(times + i, count - i, like->for_ns);
+        ok = add_fault(f, like, times + i, n, e);
+    }
+    return ok;
+}
+
+static bool apply_faults(
+    const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
+{
+    size_t most = sketch_fault_count(k, w) + 1;
+    struct faults f = {.items = calloc(most, sizeof *f.items)};
+    int64_t *times = calloc(most, sizeof *times);
+    bool ok = (f.items && times) || err_set(e, ERR_INTERNAL, "out of memory");
+
+    for (size_t i = 0; ok && i < w->scenario->fault_count; i++)
+        ok = add_spec(&f, k, w, i, times, e);
+    free(times);
+    for (size_t i = 0; i < s->fault_count; i++)
+        free(s->faults[i].message);
+    free(s->faults);
+    s->faults = f.items;
+    s->fault_count = f.count;
+    return ok;
+}
+
+// --- the rest ---------------------------------------------------------------------------
+
+static void keep_invariants(struct scenario *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->expect_count; i++) {
+        const struct metric *m = metric_find(s->expect[i].metric);
+        if (m && m->invariant) {
+            s->expect[n++] = s->expect[i];
+            continue;
+        }
+        free(s->expect[i].metric);
+        free(s->expect[i].want);
+    }
+    s->expect_count = n;
+}
+
+bool sketch_apply(const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
+{
+    s->drain_ns = sketch_drain_ns(w->scenario);
+    s->collector.instances = k->instances;
+    keep_invariants(s);
+    apply_load(k, s);
+    return apply_faults(k, w, s, e);
+}

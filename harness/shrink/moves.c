@@ -1,0 +1,248 @@
+// What can be taken away from the best so far.
+#include "base/clock.h"
+#include "shrink/search.h"
+
+static const int64_t shortest_ns = 200 * NS_PER_MS; // of a load
+static const int halvings_max = 10;                 // of a rate
+
+// --- a shorter load ---------------------------------------------------------------------
+
+// `length_ns` of what is left, from `from_ns` or as close to it as there is room.
+static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
+{
+    int64_t load_ns = sketch_load_ns(search_best(s), s->whole);
+    struct sketch k;
+
+    length_ns = clock_min(length_ns, load_ns);
+    from_ns = clock_min(from_ns, load_ns - length_ns);
+    from_ns = from_ns < 0 ? 0 : from_ns / NS_PER_MS * NS_PER_MS;
+    if (!search_copy_best(s, &k))
+        return false;
+    sketch_cut(&k, s->whole, from_ns, from_ns + length_ns);
+    return search_attempt(s, &k);
+}
+
+// From the first fault that is left to the last; false when there is none.
+static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last_ns)
+{
+    const struct sketch *k = search_best(s);
+    bool any = false;
+
+    for (size_t i = 0; i < s->whole->plan->fault_count; i++) {
+        if (!k->faults[i])
+            continue;
+        *last_ns = sketch_fault_ns(k, s->whole, i);
+        *first_ns = any ? *first_ns : *last_ns;
+        any = true;
+    }
+    return any;
+}
+
+// The beginning, what lies around the first fault, the end.
+static bool try_length(struct search *s, int64_t length_ns)
+{
+    int64_t first_ns, last_ns;
+
+    return (fault_times(s, &first_ns, &last_ns) &&
+               try_window(s, first_ns - length_ns / 4, length_ns)) ||
+           try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
+}
+
+// All faults that are left, with a little before and behind them.
+static bool try_around_faults(struct search *s)
+{
+    static const int64_t margins_ns[] = {200 * NS_PER_MS, NS_PER_S};
+    int64_t first_ns, last_ns;
+
+    for (size_t i = 0; !s->stopped && i < sizeof margins_ns / sizeof *margins_ns; i++) {
+        int64_t margin_ns = margins_ns[i];
+        if (fault_times(s, &first_ns, &last_ns) &&
+            try_window(s, first_ns - margin_ns, last_ns - first_ns + 2 * margin_ns))
+            return true;
+    }
+    return false;
+}
+
+// The shortest first: they cost the least, and gain the most.
+bool search_shorten(struct search *s)
+{
+    static const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 3.0 / 4};
+    bool any = false, again;
+
+    do {
+        double load_ns = (double)sketch_load_ns(search_best(s), s->whole);
+        again = false;
+        for (size_t i = 0; !again && !s->stopped && i < sizeof shares / sizeof *shares; i++) {
+            int64_t length_ns = (int64_t)(load_ns * shares[i]) / NS_PER_MS * NS_PER_MS;
+            again = length_ns >= shortest_ns && try_length(s, length_ns);
+        }
+        any = any || again;
+    } while (again);
+    return try_around_faults(s) || any;
+}
+
+bool search_drop_phases(struct search *s)
+{
+    bool any = false;
+
+    for (size_t i = 0; !s->stopped && i < s->whole->scenario->load_count; i++) {
+        struct sketch k;
+        const struct span *span = &search_best(s)->spans[i];
+        int64_t length_ns = span->to_ns - span->from_ns;
+        if (length_ns == 0 || sketch_load_ns(search_best(s), s->whole) - length_ns < shortest_ns ||
+            !search_copy_best(s, &k))
+            continue;
+        k.spans[i] = (struct span){0};
+        any = search_attempt(s, &k) || any;
+    }
+    return any;
+}
+
+// --- fewer faults: delta debugging ------------------------------------------------------
+
+// Of the faults that are left, those in the part-th of `parts` equal parts; or all
+// the others.
+static bool try_part(struct search *s, size_t parts, size_t part, bool others)
+{
+    size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
+    struct sketch k;
+
+    if (!search_copy_best(s, &k))
+        return false;
+    for (size_t i = 0; i < s->whole->plan->fault_count; i++) {
+        if (!k.faults[i])
+            continue;
+        bool inside = n * parts / count == part;
+        k.faults[i] = inside != others;
+        n++;
+    }
+    return search_attempt(s, &k);
+}
+
+static bool try_parts(struct search *s, size_t parts, bool others)
+{
+    for (size_t i = 0; !s->stopped && i < parts; i++) {
+        if (try_part(s, parts, i, others))
+            return true;
+    }
+    return false;
+}
+
+// One part alone, then all but one part, then smaller parts.
+bool search_drop_faults(struct search *s)
+{
+    size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
+    bool any = count > 0 && try_part(s, 1, 0, true);
+
+    while (!s->stopped && (count = sketch_fault_count(search_best(s), s->whole)) >= 2) {
+        parts = parts > count ? count : parts;
+        if (try_parts(s, parts, false)) {
+            any = true;
+            parts = 2;
+        } else if (try_parts(s, parts, true)) {
+            any = true;
+            parts = parts > 2 ? parts - 1 : 2;
+        } else if (parts == count) {
+            break;
+        } else {
+            parts *= 2;
+        }
+    }
+    return any;
+}
+
+// --- less of everything else ------------------------------------------------------------
+
+static bool try_numbers(
+    struct search *s, int instances, int connections, int halvings, unsigned plain)
+{
+    struct sketch k;
+
+    if (halvings > halvings_max || !search_copy_best(s, &k))
+        return false;
+    k.instances = instances;
+    k.connections = connections;
+    k.halvings = halvings;
+    k.plain = plain;
+    return search_attempt(s, &k);
+}
+
+static bool is_left(const struct search *s, size_t phase)
+{
+    const struct span *span = &search_best(s)->spans[phase];
+
+    return span->to_ns > span->from_ns;
+}
+
+// Which special tokens and transactions the load that is left can have.
+static unsigned special(const struct search *s)
+{
+    unsigned have = 0;
+
+    for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
+        const struct load_phase *p = &s->whole->scenario->load[i];
+        if (!is_left(s, i))
+            continue;
+        have |= p->rollback > 0 ? PLAIN_ROLLBACK : 0;
+        have |= p->hold_share > 0 ? PLAIN_HOLD_OPEN : 0;
+        have |= p->ineligible > 0 ? PLAIN_INELIGIBLE : 0;
+        have |= p->unsendable > 0 ? PLAIN_UNSENDABLE : 0;
+        have |= p->recovery > 0 ? PLAIN_RECOVERY : 0;
+        have |= p->rows_to > 1 ? PLAIN_ROWS : 0;
+    }
+    return have & ~search_best(s)->plain;
+}
+
+static bool try_plain(struct search *s, unsigned plain)
+{
+    const struct sketch *k = search_best(s);
+
+    return plain && try_numbers(s, k->instances, k->connections, k->halvings, k->plain | plain);
+}
+
+// All at once, or as many as can go.
+static bool make_plain(struct search *s)
+{
+    unsigned have = special(s);
+    bool any = try_plain(s, have);
+
+    for (unsigned bit = 1; bit <= PLAIN_ALL; bit <<= 1)
+        any = try_plain(s, have & ~search_best(s)->plain & bit) || any;
+    return any;
+}
+
+// A closed loop and a trace have no rate.
+static bool has_rate(const struct search *s)
+{
+    for (size_t i = 0; i < s->whole->scenario->load_count; i++) {
+        const struct load_phase *p = &s->whole->scenario->load[i];
+        if (is_left(s, i) && !p->closed && p->arrivals != ARRIVALS_TRACE)
+            return true;
+    }
+    return false;
+}
+
+static bool try_slower(struct search *s, int halvings)
+{
+    const struct sketch *k = search_best(s);
+
+    return has_rate(s) &&
+           try_numbers(s, k->instances, k->connections, k->halvings + halvings, k->plain);
+}
+
+static bool try_fewer(struct search *s, int instances, int connections)
+{
+    const struct sketch *k = search_best(s);
+
+    return try_numbers(s, instances ? instances : k->instances,
+        connections ? connections : k->connections, k->halvings, k->plain);
+}
+
+bool search_reduce(struct search *s)
+{
+    bool any = try_fewer(s, 1, 0) || try_fewer(s, (search_best(s)->instances + 1) / 2, 0);
+
+    any = try_fewer(s, 0, 1) || try_fewer(s, 0, (search_best(s)->connections + 1) / 2) || any;
+    any = make_plain(s) || any;
+    return try_slower(s, 3) || try_slower(s, 1) || any;
+}

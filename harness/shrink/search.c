@@ -1,0 +1,176 @@
+#include "shrink/search.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int tries_max = 3;
+static const size_t steps_back_max = 3; // to one that fails more reliably
+
+bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
+{
+    *s = (struct search){.whole = w, .oracle = *oracle};
+    s->kept = calloc(1, sizeof *s->kept);
+    if (!s->kept)
+        return err_set(&s->err, ERR_INTERNAL, "out of memory");
+    s->kept_count = 1;
+    return sketch_whole(&s->kept[0], w, &s->err);
+}
+
+void search_fini(struct search *s)
+{
+    for (size_t i = 0; i < s->kept_count; i++)
+        sketch_fini(&s->kept[i]);
+    free(s->kept);
+    free(s->tried);
+    s->kept = NULL;
+    s->tried = NULL;
+    s->kept_count = s->tried_count = 0;
+}
+
+const struct sketch *search_best(const struct search *s)
+{
+    return &s->kept[s->kept_count - 1];
+}
+
+// --- one candidate ----------------------------------------------------------------------
+
+static bool fail(struct search *s)
+{
+    s->stopped = true;
+    return err_set(&s->err, ERR_INTERNAL, "out of memory");
+}
+
+static struct tried *tried_of(struct search *s, uint64_t hash)
+{
+    for (size_t i = 0; i < s->tried_count; i++) {
+        if (s->tried[i].hash == hash)
+            return &s->tried[i];
+    }
+    struct tried *more = realloc(s->tried, (s->tried_count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    s->tried = more;
+    s->tried[s->tried_count] = (struct tried){.hash = hash};
+    return &s->tried[s->tried_count++];
+}
+
+// Takes the candidate over.
+static bool keep(struct search *s, struct sketch *candidate)
+{
+    struct sketch *more = realloc(s->kept, (s->kept_count + 1) * sizeof *more);
+
+    if (!more)
+        return fail(s);
+    s->kept = more;
+    s->kept[s->kept_count++] = *candidate;
+    *candidate = (struct sketch){0};
+    return true;
+}
+
+// Whether it fails in one of the tries that it has left. One that breaks only some
+// of what the whole broke gets a second chance to break the rest, and counts.
+static bool fails(struct search *s, const struct sketch *candidate, struct tried *t)
+{
+    int partly = 0;
+
+    while (!s->stopped && (t->passes < s->tries || partly == 1)) {
+        switch (s->oracle.ask(s->oracle.context, candidate)) {
+        case ANSWER_FAILS:
+            return true;
+        case ANSWER_PARTLY:
+            if (++partly == 2)
+                return true;
+            break;
+        case ANSWER_PASSES:
+            if (partly)
+                return true;
+            t->passes++;
+            break;
+        case ANSWER_IMPOSSIBLE:
+            t->passes = INT_MAX;
+            return false;
+        case ANSWER_STOP:
+            s->stopped = true;
+            break;
+        }
+    }
+    return partly > 0;
+}
+
+bool search_attempt(struct search *s, struct sketch *candidate)
+{
+    bool better = false;
+
+    sketch_settle(candidate, s->whole);
+    uint64_t hash = sketch_hash(candidate, s->whole);
+    if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
+        struct tried *t = tried_of(s, hash);
+        better = t ? fails(s, candidate, t) && keep(s, candidate) : fail(s);
+    }
+    sketch_fini(candidate);
+    return better;
+}
+
+bool search_copy_best(struct search *s, struct sketch *k)
+{
+    return sketch_copy(k, search_best(s), s->whole, &s->err) || fail(s);
+}
+
+// --- all of it --------------------------------------------------------------------------
+
+static bool sweep(struct search *s)
+{
+    bool any = search_shorten(s);
+
+    any = search_drop_phases(s) || any;
+    any = search_drop_faults(s) || any;
+    return search_reduce(s) || any;
+}
+
+bool search_run(struct search *s)
+{
+    for (s->tries = 1; !s->stopped && s->tries <= tries_max; s->tries += tries_max - 1) {
+        while (!s->stopped && sweep(s))
+            ;
+    }
+    return s->err.kind == ERR_NONE;
+}
+
+static struct confirmation ask_again(struct search *s, const struct sketch *k, int times)
+{
+    struct confirmation c = {0};
+
+    while (!s->stopped && c.asked < times) {
+        enum answer answer = s->oracle.ask(s->oracle.context, k);
+        s->stopped = answer == ANSWER_STOP;
+        c.asked += !s->stopped;
+        c.failed += answer == ANSWER_FAILS || answer == ANSWER_PARTLY;
+    }
+    return c;
+}
+
+// The smallest is of little use when it fails now and then only.
+struct confirmation search_confirm(struct search *s, int times)
+{
+    struct confirmation best = {0}, c;
+    size_t chosen = s->kept_count - 1;
+
+    s->stopped = s->stopped && chosen == 0;
+    for (size_t i = chosen; i > 0; i--) {
+        if (best.failed > 0 && i + steps_back_max < s->kept_count - 1)
+            break;
+        c = ask_again(s, &s->kept[i], times);
+        if (c.asked == times && c.failed > best.failed)
+            chosen = i;
+        if (chosen == i)
+            best = c;
+        if (s->stopped || best.failed == times)
+            break;
+    }
+    if (best.asked == times && best.failed == 0)
+        chosen = 0;
+    while (s->kept_count > chosen + 1)
+        sketch_fini(&s->kept[--s->kept_count]);
+    return best;
+}

@@ -1,0 +1,74 @@
+// The search for a smaller scenario that still fails. Pure: what a candidate does
+// is for the oracle to say, which in earnest runs it, and in tests makes it up.
+//
+// Failures may be a matter of chance. A candidate that passed is asked again only
+// when nothing new is left to try, and what is found is asked several times more.
+#pragma once
+
+#include "shrink/sketch.h"
+
+enum answer {
+    ANSWER_PASSES,     // or nobody could tell
+    ANSWER_FAILS,      // breaks what the whole broke
+    ANSWER_PARTLY,     // breaks some of it
+    ANSWER_IMPOSSIBLE, // no scenario at all: never asked again
+    ANSWER_STOP,       // no time left, interrupted, or cannot be run
+};
+
+struct oracle {
+    enum answer (*ask)(void *context, const struct sketch *k);
+    void *context;
+};
+
+// A candidate that was not kept.
+struct tried {
+    uint64_t hash;
+    int passes;
+};
+
+struct search {
+    const struct whole *whole;
+    struct oracle oracle;
+    struct sketch *kept; // owned; the whole, then each smaller than the one before
+    size_t kept_count;
+    struct tried *tried; // owned
+    size_t tried_count;
+    int tries;    // how often a candidate may pass before it is given up
+    bool stopped; // the oracle said so
+    struct err err;
+};
+
+// How often what was found failed again.
+struct confirmation {
+    int asked, failed;
+};
+
+MUST_USE bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle);
+
+// Accepts a zeroed struct.
+void search_fini(struct search *s);
+
+// The smallest sketch so far; of the same size as the whole when nothing is left out.
+const struct sketch *search_best(const struct search *s);
+
+// Until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.
+MUST_USE bool search_run(struct search *s);
+
+// Asks for the best `times` more. One that does not fail each time is given up for
+// the one before it, a few times over, if that fails more often; without a smaller
+// one than the whole nothing is asked.
+struct confirmation search_confirm(struct search *s, int times);
+
+// --- what the parts of this folder share ----------------------------------------
+
+// A copy of the best, for something to be taken away from it.
+MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
+
+// Whether the candidate fails: then it is the best. Takes it over either way.
+bool search_attempt(struct search *s, struct sketch *candidate);
+
+// moves.c: whether something could be taken away.
+bool search_shorten(struct search *s);
+bool search_drop_phases(struct search *s);
+bool search_drop_faults(struct search *s);
+bool search_reduce(struct search *s);

@@ -1,0 +1,149 @@
+#include "shrink/sketch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static bool allocate(struct sketch *k, const struct whole *w, struct err *e)
+{
+    k->spans = calloc(w->scenario->load_count + 1, sizeof *k->spans);
+    k->faults = calloc(w->plan->fault_count + 1, sizeof *k->faults);
+    if (k->spans && k->faults)
+        return true;
+    sketch_fini(k);
+    return err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e)
+{
+    const struct scenario *s = w->scenario;
+
+    *k = (struct sketch){.instances = s->collector.instances};
+    if (!allocate(k, w, e))
+        return false;
+    for (size_t i = 0; i < s->load_count; i++) {
+        k->spans[i].to_ns = s->load[i].for_ns;
+        if (s->load[i].connections > k->connections)
+            k->connections = s->load[i].connections;
+    }
+    memset(k->faults, true, w->plan->fault_count);
+    return true;
+}
+
+bool sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e)
+{
+    *k = *from;
+    k->spans = NULL;
+    k->faults = NULL;
+    if (!allocate(k, w, e))
+        return false;
+    memcpy(k->spans, from->spans, w->scenario->load_count * sizeof *k->spans);
+    memcpy(k->faults, from->faults, w->plan->fault_count * sizeof *k->faults);
+    return true;
+}
+
+void sketch_fini(struct sketch *k)
+{
+    free(k->spans);
+    free(k->faults);
+    *k = (struct sketch){0};
+}
+
+int64_t sketch_load_ns(const struct sketch *k, const struct whole *w)
+{
+    int64_t ns = 0;
+
+    for (size_t i = 0; i < w->scenario->load_count; i++)
+        ns += k->spans[i].to_ns - k->spans[i].from_ns;
+    return ns;
+}
+
+int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault)
+{
+    const struct scenario *s = w->scenario;
+    int64_t at_ns = w->plan->faults[fault].at_ns; // in the phase that is looked at
+    int64_t left_ns = 0;                          // of the phases before it
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        const struct span *span = &k->spans[i];
+        bool last = i + 1 == s->load_count;
+        if (at_ns < s->load[i].for_ns || last) {
+            bool inside =
+                span->to_ns > span->from_ns && at_ns >= span->from_ns && at_ns <= span->to_ns;
+            return inside ? left_ns + at_ns - span->from_ns : -1;
+        }
+        at_ns -= s->load[i].for_ns;
+        left_ns += span->to_ns - span->from_ns;
+    }
+    return -1;
+}
+
+size_t sketch_fault_count(const struct sketch *k, const struct whole *w)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < w->plan->fault_count; i++)
+        count += k->faults[i];
+    return count;
+}
+
+// A phase lasts at least a millisecond; less is not worth a phase.
+void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns)
+{
+    int64_t start_ns = 0;
+
+    for (size_t i = 0; i < w->scenario->load_count; i++) {
+        struct span *span = &k->spans[i];
+        int64_t length_ns = span->to_ns - span->from_ns;
+        int64_t begin_ns = from_ns > start_ns ? from_ns - start_ns : 0;
+        int64_t end_ns = clock_min(to_ns - start_ns, length_ns);
+        span->to_ns = span->from_ns + end_ns;
+        span->from_ns += begin_ns;
+        if (end_ns - begin_ns < NS_PER_MS)
+            *span = (struct span){0};
+        start_ns += length_ns;
+    }
+    sketch_settle(k, w);
+}
+
+void sketch_settle(struct sketch *k, const struct whole *w)
+{
+    for (size_t i = 0; i < w->plan->fault_count; i++) {
+        const struct fault_spec *spec = &w->scenario->faults[w->plan->faults[i].spec];
+        if (sketch_fault_ns(k, w, i) < 0 || spec->instance >= k->instances)
+            k->faults[i] = false;
+    }
+}
+
+// FNV-1a, a number at a time: two sketches of one search that collide would only
+// cost a candidate.
+static void mix(uint64_t *hash, int64_t number)
+{
+    *hash = (*hash ^ (uint64_t)number) * UINT64_C(0x100000001b3);
+    *hash ^= *hash >> 32;
+}
+
+uint64_t sketch_hash(const struct sketch *k, const struct whole *w)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    mix(&hash, k->halvings);
+    mix(&hash, k->connections);
+    mix(&hash, k->instances);
+    mix(&hash, k->plain);
+    for (size_t i = 0; i < w->scenario->load_count; i++) {
+        mix(&hash, k->spans[i].from_ns);
+        mix(&hash, k->spans[i].to_ns);
+    }
+    for (size_t i = 0; i < w->plan->fault_count; i++)
+        mix(&hash, k->faults[i]);
+    return hash;
+}
+
+int64_t sketch_drain_ns(const struct scenario *s)
+{
+    int64_t fair_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns + NS_PER_S;
+
+    return clock_min(s->drain_ns, fair_ns);
+}

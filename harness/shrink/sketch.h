@@ -1,0 +1,80 @@
+// What is left of a scenario whose run broke an invariant: which stretches of its
+// phases, which of its planned faults, and how much of everything else.
+//
+// A sketch says nothing but what was taken away, so that a smaller one is made by
+// taking away more; sketch_apply turns it into a scenario. All of it is pure.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "scenario/scenario.h"
+
+// What the sketches of one search are sketches of.
+struct whole {
+    const struct scenario *scenario;
+    const struct plan *plan;
+};
+
+// A stretch of a phase; nothing of the phase is left when from == to.
+struct span {
+    int64_t from_ns, to_ns;
+};
+
+// What makes tokens and transactions special, and can be taken away.
+enum plain {
+    PLAIN_ROLLBACK = 1 << 0,
+    PLAIN_HOLD_OPEN = 1 << 1,
+    PLAIN_INELIGIBLE = 1 << 2,
+    PLAIN_UNSENDABLE = 1 << 3,
+    PLAIN_RECOVERY = 1 << 4,
+    PLAIN_ROWS = 1 << 5,
+    PLAIN_ALL = (1 << 6) - 1,
+};
+
+struct sketch {
+    struct span *spans; // owned; one per phase
+    bool *faults;       // owned; one per planned fault: it is still there
+    int halvings;       // of all rates
+    int connections;    // at most as many in each phase
+    int instances;
+    unsigned plain; // of enum plain
+};
+
+// Nothing taken away yet.
+MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e);
+MUST_USE bool sketch_copy(
+    struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
+
+// Accepts a zeroed struct.
+void sketch_fini(struct sketch *k);
+
+// The length of the load that is left.
+int64_t sketch_load_ns(const struct sketch *k, const struct whole *w);
+
+// When a planned fault happens in the load that is left; -1 when it lies outside.
+int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault);
+
+size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
+
+// Keeps only [from, to) of the load that is left, and the faults in it.
+void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns);
+
+// Takes away the faults that cannot happen any more: their time or their
+// collector is gone.
+void sketch_settle(struct sketch *k, const struct whole *w);
+
+// The same for two sketches that have the same left.
+uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
+
+// The shortest drain in which a good collector must have finished.
+int64_t sketch_drain_ns(const struct scenario *s);
+
+// Takes away from `s`, a scenario loaded from the same file as the whole. The
+// drain is cut too, and expectations of anything but invariants go: a shorter
+// load has other figures.
+MUST_USE bool sketch_apply(
+    const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);
