@@ -36,6 +36,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
               keep_server(r, e);
     if (ok) {
         outcome->verdict = r->result.verdict;
+        outcome->trips = r->trips;
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
     close_down(r);
@@ -54,8 +55,8 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.reader_ns = subject_cost(r->subject)->serving_ns;
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
-    r->input.reconnects =
-        folder_count_sessions(r->server.log_path, MIGRATE_COLLECTOR, r->ledger.log->process_count);
+    r->input.reconnects = folder_count_sessions(
+        r->server.log_path, r->log_from, MIGRATE_COLLECTOR, r->ledger.log->process_count);
     return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&
            check_ledger(&r->result, &r->ledger, &r->input, e);
 }
@@ -90,8 +91,8 @@ static bool write_reports(struct run *r, struct err *e)
 
     environment_take(&environment, &r->proof, r->server.version);
     bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->options->collector, e) &&
-              folder_copy_log(&r->folder, r->server.log_path, e) && keep_history(r, e) &&
-              report_write(&report, e) && folder_link_latest(&r->folder, e) &&
+              folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) &&
+              keep_history(r, e) && report_write(&report, e) && folder_link_latest(&r->folder, e) &&
               (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
               (r->options->silent || report_print(&report, stdout, e));
     observed_fini(&observed);
@@ -125,7 +126,9 @@ static void close_down(struct run *r)
     fault_abandon(&r->hands, r->faults, r->plan.fault_count);
     proxy_free(r->hands.proxy);
     PQfinish(r->hands.admin);
-    if (r->server.provider)
+    if (r->options->server && r->server.state)
+        *r->options->server = r->server;
+    else if (r->server.provider)
         r->server.provider->close(&r->server);
     // Behind the server's end: a query to a frozen one would not return.
     sampler_free(r->sampler);

@@ -9,6 +9,8 @@
 #include "check/check.h"
 #include "scenario/scenario.h"
 
+struct server;
+
 struct run_options {
     const char *collector; // --collector: a command line of one program; NULL: the scenario's
     const char *postgres;  // --postgres CONNINFO; NULL: the scenario's provider needs none
@@ -17,12 +19,16 @@ struct run_options {
     bool quiet;            // --quiet: no progress
     bool silent;           // no verdict table: the caller tells what came of it
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
+    struct server *server; // borrowed: runs already, and gets a fresh database for the run
+                           // (shared.h); NULL: the run has a server of its own
+    bool count_trips; // a proxy stands in the way and counts the collector's round trips
 };
 
 // What is left of a run.
 struct run_outcome {
     enum verdict verdict;
     char folder[PATH_MAX]; // the result folder
+    uint64_t trips;        // since the load began, when they were to be counted
 };
 
 // True when there is a verdict, whatever it is. False: ERR_SKIP (what the

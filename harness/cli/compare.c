@@ -11,6 +11,7 @@
 #include "compare/collect.h"
 #include "compare/print.h"
 #include "os/interrupt.h"
+#include "run/shared.h"
 #include "runner.h"
 
 #define TEXT_MAX (16u << 20)
@@ -131,6 +132,8 @@ struct turns {
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int done, planned;
+    struct server server; // one for all runs, each in a database of its own
+    bool shared;          // unless the scenario changes the server
 };
 
 static void tell_run(const struct turns *t, const char *side, const struct stored *run, bool counts)
@@ -155,6 +158,7 @@ static bool run_turn(
         .out = out,
         .quiet = t->options->quiet,
         .silent = true,
+        .server = t->shared ? &t->server : NULL,
     };
     if (!run_scenario(t->scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
@@ -221,7 +225,10 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
     t->planned = 2 * (o->runs + 1) * (o->calibrate ? 2 : 1);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     int len = snprintf(t->out, sizeof t->out, "%s/compare/%s", o->out, stamp);
-    return len < (int)sizeof t->out || err_set(e, ERR_USAGE, "--out: the path is too long");
+    if (len >= (int)sizeof t->out)
+        return err_set(e, ERR_USAGE, "--out: the path is too long");
+    t->shared = shared_fits(t->scenario);
+    return !t->shared || shared_open(&t->server, t->scenario, o->conninfo, e);
 }
 
 static bool compare_by_turns(
@@ -230,13 +237,14 @@ static bool compare_by_turns(
     struct turns t = {.scenario = s};
     bool steady = true;
 
-    if (!start_turns(&t, o, e) || (o->calibrate && !calibrate(&t, o->args[0], &steady, e)))
-        return false;
-    if (steady && !compare_collectors(all, &t, (const char *[]){"A", "B"},
-                      (const char *[]){o->args[0], o->args[1]}, e))
-        return false;
-    printf("  results     %s\n", t.out);
-    return true;
+    bool ok = start_turns(&t, o, e) && (!o->calibrate || calibrate(&t, o->args[0], &steady, e));
+    ok = ok && (!steady || compare_collectors(all, &t, (const char *[]){"A", "B"},
+                               (const char *[]){o->args[0], o->args[1]}, e));
+    if (t.shared)
+        shared_close(&t.server);
+    if (ok)
+        printf("  results     %s\n", t.out);
+    return ok;
 }
 
 static bool compare_ab(struct comparisons *all, const struct options *o, struct err *e)

@@ -166,13 +166,31 @@ void folder_fini(struct folder *f)
     *f = (struct folder){0};
 }
 
-bool folder_copy_log(const struct folder *f, const char *server_log, struct err *e)
+long folder_log_length(const char *server_log)
+{
+    struct stat st;
+
+    return server_log && stat(server_log, &st) == 0 ? (long)st.st_size : 0;
+}
+
+static FILE *open_log(const char *server_log, long from)
+{
+    FILE *file = server_log ? fopen(server_log, "re") : NULL;
+
+    if (file && fseek(file, from, SEEK_SET) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    return file;
+}
+
+bool folder_copy_log(const struct folder *f, const char *server_log, long from, struct err *e)
 {
     struct buf text;
     char chunk[65536];
     size_t got;
 
-    FILE *file = server_log ? fopen(server_log, "re") : NULL;
+    FILE *file = open_log(server_log, from);
     if (!file)
         return true;
     buf_init(&text, FILE_MAX);
@@ -186,13 +204,14 @@ bool folder_copy_log(const struct folder *f, const char *server_log, struct err 
     return ok;
 }
 
-uint64_t folder_count_sessions(const char *server_log, const char *role, size_t processes)
+uint64_t folder_count_sessions(
+    const char *server_log, long from, const char *role, size_t processes)
 {
     char *line = NULL, mark[128];
     size_t size = 0;
     uint64_t sessions = 0;
 
-    FILE *file = server_log ? fopen(server_log, "re") : NULL;
+    FILE *file = open_log(server_log, from);
     if (!file)
         return UINT64_MAX;
     snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);

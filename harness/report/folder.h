@@ -33,9 +33,14 @@ void folder_fini(struct folder *f);
 MUST_USE bool folder_write(
     const struct folder *f, const char *name, const struct buf *content, struct err *e);
 
-// The server's log, if there is one, into logs/.
-MUST_USE bool folder_copy_log(const struct folder *f, const char *server_log, struct err *e);
+// The server's log from byte `from` on, if there is one, into logs/.
+MUST_USE bool folder_copy_log(
+    const struct folder *f, const char *server_log, long from, struct err *e);
 
 // How often a role logged in again after each process's first session, counted
-// in the server's log; UINT64_MAX without a log.
-uint64_t folder_count_sessions(const char *server_log, const char *role, size_t processes);
+// in the server's log from byte `from` on; UINT64_MAX without a log.
+uint64_t folder_count_sessions(
+    const char *server_log, long from, const char *role, size_t processes);
+
+// How long the log is by now; 0 without one.
+long folder_log_length(const char *server_log);

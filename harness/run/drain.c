@@ -78,6 +78,17 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     return true;
 }
 
+// The server says that it is ready once for each of the collector's questions.
+void run_count_trips(struct run *r)
+{
+    unsigned counts[2][256];
+
+    if (!r->options->count_trips || !r->hands.proxy)
+        return;
+    proxy_tally(r->hands.proxy, counts);
+    r->trips += counts[MESSAGE_SERVER]['Z'];
+}
+
 bool run_drain(struct run *r, struct err *e)
 {
     r->ledger.load_end_ns = clock_now_ns();
@@ -87,6 +98,7 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     r->ledger.drain_end_ns = clock_now_ns();
     sampler_stop(r->sampler);
+    run_count_trips(r);
     subject_stop(r->subject, collector_end_ns);
     probe_stop(r->probe);
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);

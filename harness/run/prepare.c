@@ -7,6 +7,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/shared.h"
 
 static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
@@ -30,15 +31,29 @@ static bool lay_cable(struct run *r, struct err *e)
     return netns_make(&r->net, e);
 }
 
+// Of its own, or the one that several runs share.
+static bool get_server(struct run *r, struct err *e)
+{
+    struct server *shared = r->options->server;
+
+    if (shared) {
+        if (!shared_clear(shared, e))
+            return false;
+        r->server = *shared;
+        r->log_from = folder_log_length(r->server.log_path);
+        return true;
+    }
+    return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
+           r->server.provider->start(&r->server, e);
+}
+
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
 
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
-    if (!fault_possible(r->server.provider, s, e) || !lay_cable(r, e) ||
-        !r->server.provider->open(&r->server, &s->postgres, e) ||
-        !r->server.provider->start(&r->server, e) ||
+    if (!fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
         !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
         return false;
     r->hands.server = &r->server;
@@ -85,10 +100,11 @@ static bool too_long(struct err *e)
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Only where the scenario breaks the network does a proxy stand in the way.
+// Only where the scenario breaks the network, or round trips are to be counted,
+// does a proxy stand in the way.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
-    if (!fault_needs(r->scenario, THROUGH_PROXY))
+    if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips)
         return true;
     r->hands.proxy = proxy_start(&r->server, e);
     return r->hands.proxy &&
@@ -205,6 +221,9 @@ bool run_start_load(struct run *r, struct err *e)
         r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
         r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
     }
+    // What the collector asked while it started is not the load's.
+    run_count_trips(r);
+    r->trips = 0;
     r->load_started = pthread_create(&r->load_thread, NULL, load_thread, r) == 0;
     return r->load_started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }

@@ -22,6 +22,7 @@ struct run {
     struct plan plan;
     struct netns net; // only where the scenario breaks the network in the kernel
     struct server server;
+    long log_from; // where this run begins in the server's log
     struct durability_proof proof;
     struct command command; // of the collector, with its environment
     struct subject *subject;
@@ -43,6 +44,7 @@ struct run {
     struct progress progress;
     struct err gave_up;
     char cpu_users[200];
+    uint64_t trips; // of the collector to the server and back, when they are counted
     struct result result;
 };
 
@@ -67,6 +69,9 @@ MUST_USE bool run_drain(struct run *r, struct err *e);
 // Whether a query's one value is `want`.
 MUST_USE bool run_count_is(
     struct run *r, const char *sql, const char *want, bool *is, struct err *e);
+
+// Adds the collector's round trips since the last call.
+void run_count_trips(struct run *r);
 
 // The progress line: `begun` faults so far, in the phase `what`.
 void run_show(struct run *r, size_t begun, const char *what);

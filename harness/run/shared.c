@@ -1,0 +1,52 @@
+#include "run/shared.h"
+
+#include <stdio.h>
+
+#include "fault/fault.h"
+#include "postgres/migrate.h"
+#include "postgres/sql.h"
+
+bool shared_fits(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->stops_server)
+            return false;
+    }
+    return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&
+           !fault_needs(s, THROUGH_KERNEL);
+}
+
+bool shared_open(
+    struct server *server, const struct scenario *s, const char *conninfo, struct err *e)
+{
+    *server =
+        (struct server){.provider = provider_find(s->postgres.provider), .conninfo = conninfo};
+    return server->provider->open(server, &s->postgres, e) && server->provider->start(server, e);
+}
+
+void shared_close(struct server *server)
+{
+    if (server->provider)
+        server->provider->close(server);
+}
+
+bool shared_clear(struct server *server, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+    char sql[160];
+
+    buf_init(&conninfo, 4096);
+    if (server->provider->conninfo(server, server->superuser, "postgres", &conninfo) &&
+        buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    buf_fini(&conninfo);
+    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", server->database);
+    // The second one is what hold-horizon makes.
+    bool ok = conn && sql_exec(conn, sql, e) &&
+              sql_exec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)", e);
+    PQfinish(conn);
+    return ok;
+}
