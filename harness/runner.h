@@ -21,7 +21,7 @@ struct run_options {
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
-    bool count_trips; // a proxy stands in the way and counts the collector's round trips
+    bool count_trips;      // a proxy stands in the way and counts the collector's round trips
 };
 
 // What is left of a run.

@@ -12,3 +12,18 @@ bool file_write(const char *option, const char *path, const struct buf *text, st
         ok = false;
     return ok || err_sys(e, ERR_SYSTEM, "--%s: cannot write %.500s", option, path);
 }
+
+bool file_read(const char *path, struct buf *text, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    char chunk[4096];
+    size_t got;
+
+    if (!file)
+        return err_sys(e, ERR_USAGE, "cannot read %.500s", path);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(text, chunk, got))
+        ;
+    bool ok = !ferror(file) && !text->failed;
+    fclose(file);
+    return ok || err_set(e, ERR_USAGE, "cannot read %.500s", path);
+}

@@ -19,7 +19,15 @@ enum {
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
 enum store { STORE_TEXT, STORE_FLAG, STORE_READ };
 
-enum read_id { READ_POSTGRES, READ_SEED, READ_SET, READ_REPEAT, READ_RUNS, READ_MIN_EFFECT };
+enum read_id {
+    READ_POSTGRES,
+    READ_SEED,
+    READ_SET,
+    READ_REPEAT,
+    READ_RUNS,
+    READ_MIN_EFFECT,
+    READ_PRECISION
+};
 
 #define TEXT(field) STORE_TEXT, offsetof(struct options, field)
 #define FLAG(field) STORE_FLAG, offsetof(struct options, field)
@@ -43,8 +51,13 @@ static const struct {
     {"out", "DIR", SCOPE_SERVER, TEXT(out), "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, TEXT(junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
-    {"repeat", "N", SCOPE_RUN | SCOPE_TUNE, READ(REPEAT),
-        "run each scenario, or each pair, N times"},
+    {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
+    {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
+        "run each pair at least N times, whatever --within says (default: 1)"},
+    {"within", "TIME", SCOPE_TUNE, TEXT(within),
+        "begin no further run after this long (default: 5m)"},
+    {"precision", "PERCENT", SCOPE_TUNE, READ(PRECISION),
+        "repeat a pair until what decides is known this well (default: 10%)"},
     {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),
         "stop at the first scenario that does not pass"},
     {"keep", NULL, SCOPE_RUN, FLAG(keep),
@@ -74,11 +87,15 @@ static const struct {
     {"price", "PRICE", SCOPE_TUNE, TEXT(price), "what e-mails cost, e.g. 0.10/1000"},
     {"model", NULL, SCOPE_TUNE, FLAG(model), "simulate the batch window instead of running"},
     {"rate", "RATE", SCOPE_TUNE, TEXT(rate),
-        "for --model: Poisson arrivals at this rate (default: the scenario's load)"},
+        "for --model: arrivals at this rate (default: the scenario's load)"},
+    {"arrivals", "KIND", SCOPE_TUNE, TEXT(arrivals),
+        "for --model: poisson (default), constant, on-off:1s/9s or trace"},
+    {"trace", "FILE", SCOPE_TUNE, TEXT(trace),
+        "for --model: recorded arrivals, a time in seconds per line; they repeat"},
     {"period", "TIME", SCOPE_TUNE, TEXT(period),
         "for --model: how long to simulate (default: the load's length)"},
     {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
-        "for --model: what dequeuing and writing a batch take (default: 2ms)"},
+        "for --model: what a batch takes: one time, or a queries.csv (default: 2ms)"},
     {"within", "TIME", SCOPE_SHRINK, TEXT(within), "how long to look, such as 60s (default: 5m)"},
     {"output", "FILE", SCOPE_SHRINK, TEXT(output),
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
@@ -107,13 +124,13 @@ static bool parse_number(const char *name, const char *text, unsigned long long 
 }
 
 // A share between 1 and 1000%; the sign is optional.
-static bool read_percent(const char *text, double *share, struct err *e)
+static bool read_percent(const char *name, const char *text, double *share, struct err *e)
 {
     char *end;
     double percent = strtod(text, &end);
 
     if (end == text || (strcmp(end, "%") != 0 && *end) || !(percent >= 1 && percent <= 1000))
-        return err_set(e, ERR_USAGE, "--min-effect takes 1%% to 1000%%, not '%.40s'", text);
+        return err_set(e, ERR_USAGE, "--%s takes 1%% to 1000%%, not '%.40s'", name, text);
     *share = percent / 100;
     return true;
 }
@@ -167,7 +184,9 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
     case READ_RUNS:
         return read_count("runs", value, 500, &o->runs, e);
     case READ_MIN_EFFECT:
-        return read_percent(value, &o->min_effect, e);
+        return read_percent("min-effect", value, &o->min_effect, e);
+    case READ_PRECISION:
+        return read_percent("precision", value, &o->precision, e);
     }
     return true;
 }
@@ -212,7 +231,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     struct option longs[OPTIONS + 1];
     int id;
 
-    *o = (struct options){.out = "results", .repeat = 1, .runs = 10, .min_effect = 0.1};
+    *o = (struct options){
+        .out = "results", .repeat = 1, .runs = 10, .min_effect = 0.1, .precision = 0.1};
     // One more than needed: seed and provider are put behind the sets.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)

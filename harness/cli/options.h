@@ -22,12 +22,12 @@ struct options {
     int repeat;
     const char *markdown, *json_file, *csv;
     int runs;
-    double min_effect; // 0.1: a tenth
+    double min_effect, precision; // 0.1: a tenth
     bool ab, calibrate;
     const char *limits, *timeouts, *objective; // tune; NULL unless given
-    const char *budget, *price, *rate, *period, *query_time;
+    const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
-    const char *within, *output; // shrink; NULL unless given
+    const char *output; // shrink; NULL unless given
     bool fail_fast, keep, quiet, every_cut, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };

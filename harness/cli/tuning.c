@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cli/files.h"
+#include "scenario/trace.h"
 #include "scenario/units.h"
 
 // Calls `add` for each item of a list separated by commas.
@@ -34,6 +36,9 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
         return err_set(e, ERR_USAGE, "more than %d pairs", TUNE_PAIRS_MAX);
     p->limit = t->model.limit;
     p->model_p50_ms = p->model_tokens_per_batch = NAN;
+    p->model_p50_off = p->model_tokens_off = NAN;
+    p->cost = (struct tune_cost){NAN, NAN, NAN, NAN};
+    p->judged = precision_of(NULL, 0);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         p->values[id] = NAN;
     t->tune.count++;
@@ -127,38 +132,168 @@ static bool name_folder(struct tuning *t, struct err *e)
     return len < (int)sizeof t->out || err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
+// The order in which a grid is read, whatever the order in which it was asked for.
+static int by_pair(const void *a, const void *b)
+{
+    const struct tune_pair *x = a, *y = b;
+
+    if (x->limit != y->limit)
+        return x->limit < y->limit ? -1 : 1;
+    return (x->timeout_ns > y->timeout_ns) - (x->timeout_ns < y->timeout_ns);
+}
+
+static bool make_grid(struct tuning *t, struct err *e)
+{
+    const char *limits = t->options->limits;
+
+    if (!each_item(limits ? limits : "1,10,50", "limit", add_limit, t, e))
+        return false;
+    qsort(t->pairs, t->tune.count, sizeof *t->pairs, by_pair);
+    for (size_t i = 1; i < t->tune.count; i++) {
+        if (by_pair(&t->pairs[i - 1], &t->pairs[i]) == 0)
+            return err_set(e, ERR_USAGE,
+                "--limit, --timeout: limit %d comes twice with one timeout", t->pairs[i].limit);
+    }
+    return true;
+}
+
+static bool read_within(struct tuning *t, struct err *e)
+{
+    const char *within = t->options->within;
+
+    t->within_ns = 300 * NS_PER_S;
+    return !within || units_duration(within, &t->within_ns, e) || err_prefix(e, "--within");
+}
+
 bool tuning_init(struct tuning *t, const struct options *o, const char *path, struct err *e)
 {
-    const char *limits = o->limits ? o->limits : "1,10,50";
-
     t->options = o;
     t->path = path;
     t->tune.pairs = t->pairs;
-    return load_scenario(t, e) && read_budget(t, e) && name_folder(t, e) &&
-           each_item(limits, "limit", add_limit, t, e);
+    t->tune.read_ms = t->tune.turn_ms = NAN;
+    if (!load_scenario(t, e))
+        return false;
+    t->tune.scenario = t->scenario.name;
+    return read_budget(t, e) && read_within(t, e) && name_folder(t, e) && make_grid(t, e);
 }
 
 void tuning_fini(struct tuning *t)
 {
     for (size_t i = 0; i < t->tune.count; i++)
-        side_fini(&t->runs[i]);
-    free(t->phases);
+        measured_fini(&t->runs[i]);
+    queries_fini(&t->queries);
+    free(t->arrivals[0].trace_ns);
+    free(t->arrivals[0].file);
     scenario_fini(&t->scenario);
 }
 
-static bool phases_of_load(struct tuning *t, struct err *e)
-{
-    const struct scenario *s = &t->scenario;
+// --- what the model is fed with -------------------------------------------------------
 
+static bool load_has_rates(const struct scenario *s, struct err *e)
+{
     for (size_t i = 0; i < s->load_count; i++) {
-        const struct load_phase *p = &s->load[i];
-        if (p->closed || p->file)
+        if (s->load[i].closed)
             return err_set(e, ERR_USAGE,
                 "the model needs rates: phase %zu has none; give one with --rate", i + 1);
-        t->phases[i] = (struct model_phase){p->for_ns, (p->rate_from + p->rate_to) / 2};
     }
-    t->model.phase_count = s->load_count;
     return true;
+}
+
+// The file's last time ends the trace, one gap later it begins again.
+static bool read_trace(struct tuning *t, struct err *e)
+{
+    struct load_phase *p = &t->arrivals[0];
+
+    if (!t->options->trace)
+        return err_set(e, ERR_USAGE, "--arrivals trace needs --trace FILE");
+    p->arrivals = ARRIVALS_TRACE;
+    p->for_ns = INT64_MAX;
+    p->name = (char[]){"trace"};
+    p->file = strdup(t->options->trace);
+    if (!p->file)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = trace_read(p, "", e) || err_prefix(e, "--trace");
+    p->name = NULL;
+    if (!ok)
+        return false;
+    if (p->trace_count < 2 || p->trace_ns[p->trace_count - 1] == 0)
+        return err_set(e, ERR_USAGE, "--trace: fewer than two arrivals");
+    int64_t last_ns = p->trace_ns[p->trace_count - 1];
+    p->for_ns = last_ns + last_ns / (int64_t)(p->trace_count - 1);
+    return true;
+}
+
+// "on-off:1s/9s": nothing for nine seconds, and all that the rate asks for in one.
+static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
+{
+    struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];
+    char part[40];
+    size_t len = strcspn(text, "/");
+
+    snprintf(part, sizeof part, "%.*s", (int)(len < 39 ? len : 39), text);
+    if (text[len] != '/' || !units_duration(part, &on->for_ns, e) ||
+        !units_duration(text + len + 1, &off->for_ns, e) || on->for_ns == 0)
+        return err_set(e, ERR_USAGE, "--arrivals on-off:1s/9s names two times, not '%.40s'", text);
+    *off = (struct load_phase){
+        .for_ns = off->for_ns, .arrivals = ARRIVALS_POISSON, .rows_from = 1, .rows_to = 1};
+    on->arrivals = ARRIVALS_POISSON;
+    on->rate_from = on->rate_to = rate * (double)(on->for_ns + off->for_ns) / (double)on->for_ns;
+    t->model.phase_count = 2;
+    return true;
+}
+
+static bool read_kind(struct tuning *t, const char *kind, double rate, struct err *e)
+{
+    struct load_phase *p = &t->arrivals[0];
+
+    if (strncmp(kind, "on-off:", 7) == 0)
+        return read_on_off(t, kind + 7, rate, e);
+    p->rate_from = p->rate_to = rate;
+    // Long enough that its end is not seen; what repeats has no beginning.
+    p->for_ns = t->model.period_ns;
+    p->arrivals = strcmp(kind, "constant") == 0 ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
+    return strcmp(kind, "constant") == 0 || strcmp(kind, "poisson") == 0 ||
+           err_set(e, ERR_USAGE,
+               "--arrivals takes poisson, constant, on-off:1s/9s or trace, not '%.40s'", kind);
+}
+
+static bool make_arrivals(struct tuning *t, struct err *e)
+{
+    const struct options *o = t->options;
+    double rate = 0;
+
+    if (!o->rate && !load_has_rates(&t->scenario, e))
+        return false;
+    rate = model_rate(&t->model);
+    if (o->rate && !units_per_second(o->rate, &rate, e))
+        return err_prefix(e, "--rate");
+    t->model.phases = t->arrivals;
+    t->model.phase_count = 1;
+    t->arrivals[0].rows_from = t->arrivals[0].rows_to = 1;
+    if ((o->arrivals && strcmp(o->arrivals, "trace") == 0) || (!o->arrivals && o->trace)) {
+        if (!read_trace(t, e))
+            return false;
+        if (!o->period)
+            t->model.period_ns = t->arrivals[0].for_ns;
+        return true;
+    }
+    return read_kind(t, o->arrivals ? o->arrivals : "poisson", rate, e);
+}
+
+static bool read_queries(struct tuning *t, struct err *e)
+{
+    const char *told = t->options->query_time;
+    int64_t query_ns = 2 * NS_PER_MS;
+    struct err no_file;
+    struct buf text;
+
+    buf_init(&text, TUNING_QUERIES_MAX);
+    bool file = told && file_read(told, &text, &no_file) && buf_str(&text);
+    bool ok = file ? queries_parse_csv(&t->queries, text.data, e)
+                   : (!told || units_duration(told, &query_ns, e)) &&
+                         queries_add(&t->queries.reads, 1, query_ns, e);
+    buf_fini(&text);
+    return (ok && queries_ready(&t->queries, e)) || err_prefix(e, "--query-time");
 }
 
 bool tuning_model(struct tuning *t, struct err *e)
@@ -166,18 +301,14 @@ bool tuning_model(struct tuning *t, struct err *e)
     const struct options *o = t->options;
     struct model *m = &t->model;
 
-    m->phases = t->phases = calloc(t->scenario.load_count + 1, sizeof *t->phases);
+    m->phases = t->scenario.load;
+    m->phase_count = t->scenario.load_count;
     m->period_ns = scenario_load_ns(&t->scenario);
-    m->query_ns = 2 * NS_PER_MS;
+    m->queries = &t->queries;
     m->seed = t->scenario.seed;
-    if (!t->phases)
-        return err_set(e, ERR_INTERNAL, "out of memory");
-    if ((o->period && !units_duration(o->period, &m->period_ns, e)) ||
-        (o->query_time && !units_duration(o->query_time, &m->query_ns, e)))
-        return err_prefix(e, "--period, --query-time");
-    if (!o->rate)
-        return phases_of_load(t, e);
-    m->phase_count = 1;
-    t->phases[0].for_ns = NS_PER_S;
-    return units_per_second(o->rate, &t->phases[0].rate_per_s, e) || err_prefix(e, "--rate");
+    if (o->period && !units_duration(o->period, &m->period_ns, e))
+        return err_prefix(e, "--period");
+    if (!o->rate && !o->arrivals && !o->trace)
+        return load_has_rates(&t->scenario, e) && read_queries(t, e);
+    return make_arrivals(t, e) && read_queries(t, e);
 }

@@ -5,21 +5,26 @@
 #include <limits.h>
 
 #include "cli/options.h"
-#include "compare/compare.h"
 #include "scenario/scenario.h"
 #include "tune/model.h"
+#include "tune/measured.h"
 #include "tune/tune.h"
+
+// A file of query times holds at most this many bytes.
+#define TUNING_QUERIES_MAX (256u << 20)
 
 struct tuning {
     const struct options *options;
     const char *path;         // of the scenario's file
     struct scenario scenario; // as it is, with the objective
     struct tune_pair pairs[TUNE_PAIRS_MAX];
-    struct side runs[TUNE_PAIRS_MAX]; // what was measured of each pair
+    struct measured runs[TUNE_PAIRS_MAX]; // what was measured of each pair
     struct tune tune;
-    struct model_phase *phases; // what the model is fed with
+    struct load_phase arrivals[2]; // what the model is fed with, unless it is the scenario's load
+    struct queries queries;
     struct model model;
     double budget_per_s; // 0: none was given
+    int64_t within_ns;
     char out[PATH_MAX / 2];
 };
 

@@ -21,7 +21,8 @@ bool shared_open(
 {
     *server =
         (struct server){.provider = provider_find(s->postgres.provider), .conninfo = conninfo};
-    return server->provider->open(server, &s->postgres, e) && server->provider->start(server, e);
+    return provider_suits(server->provider, &s->postgres, e) &&
+           server->provider->open(server, &s->postgres, e) && server->provider->start(server, e);
 }
 
 void shared_close(struct server *server)

@@ -5,12 +5,85 @@
 
 tune=("$mailproof" tune --quiet --out "$place/results")
 
-expect_exit 0 "${tune[@]}" steady --set load.0.for=1s --limit 1,20 --timeout 50ms,200ms \
-    --markdown "$place/table.md" --json "$place/table.json" --csv "$place/table.csv"
+# others_busy FOLDER: how much of the machine was used by what is not ours, in percent.
+others_busy() {
+    local others=0 part
+    for part in machine_busy harness collector collector_backends load_backends server; do
+        case $part in
+        machine_busy) others=$(section_number cpu_s machine_busy "$1") ;;
+        *) others=$(awk -v a="$others" -v b="$(section_number cpu_s $part "$1")" 'BEGIN { print a - b }') ;;
+        esac
+    done
+    awk -v a="$others" -v b="$(section_number cpu_s machine_total "$1")" 'BEGIN { printf "%d", 100 * a / b }'
+}
+
+# section_number OBJECT KEY FILE: a number inside an object of a JSON file.
+section_number() {
+    sed -n "/^  \"$1\": {/,/^  }/p" "$3" | number "$2" /dev/stdin
+}
+
+# Far enough off to be the model's fault: more than 15%, and more than the 2 ms
+# by which the turn of a busy scheduler moves a median.
+model_is_off() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["p50_ms"] != "" {
+            off = $at["model_p50_off"]; off = off < 0 ? -off : off
+            tokens = $at["model_tokens_off"]; tokens = tokens < 0 ? -tokens : tokens
+            if (tokens > 0.15 || (off > 0.15 && off * $at["p50_ms"] > 2)) { print; bad = 1 }
+        }
+        END { exit !bad }' "$1"
+}
+
+# What the model says of a grid is what was measured. On a machine that others use
+# for more than a third a grid may be inconclusive, and the model is not judged.
+for try in 1 2 3 4 5; do
+    expect_exit 0 "${tune[@]}" steady --set load.0.for=1s --limit 1,20 --timeout 50ms,200ms \
+        --within 1s "${leak[@]}" \
+        --markdown "$place/table.md" --json "$place/table.json" --csv "$place/table.csv"
+    page=$(sed -n 's/^  results  *//p' "$place/out")
+    grep -q inconclusive "$place/table.md" || model_is_off "$place/table.csv" >"$place/off" || break
+    busy=$(for result in "${page%/*}"/steady/2*/result.json; do
+        others_busy "$result"
+        echo
+    done | sort -n | tail -n 1)
+    [ "$try" != 5 ] || [ "$busy" -gt 33 ] || fail "on a quiet machine: $(cat "$place/table.md" "$place/off")"
+done
+if grep -q inconclusive "$place/table.md"; then
+    echo "skipped: others used $busy% of this machine, and no grid of five was conclusive"
+    exit 77
+fi
 [ "$(wc -l <"$place/table.csv")" = 5 ] || fail "not four pairs"
 [ "$(grep -c '"limit":' "$place/table.json")" = 4 ] || fail "not four pairs"
 grep -q '^| 20 | ' "$place/table.md" || fail "no Markdown"
 grep -q '^Take limit ' "$place/out" || fail "nothing recommended"
+grep -q '^The model of the batch window' "$place/out" || fail "the model is not compared"
+# Without a terminal there are no colours.
+! grep -q "$(printf '\033')" "$place/out" || fail "colours in a file"
+for file in tune.html tune.json tune.csv tune.md queries.csv; do
+    [ -s "${page%/*}/$file" ] || fail "no $file"
+done
+cmp "$place/table.csv" "${page%/*}/tune.csv" || fail "two tables"
+# The page shows each figure of each pair, as the table does, and fetches nothing.
+[ "$(grep -c 'class="map"' "$page")" -ge 6 ] || fail "not six heat maps"
+! grep -qE '<(script|link|img)[^>]+(src|href)=' "$page" || fail "not self-contained"
+sed -n '/data-figure="tokens_per_batch"/,/<\/table>/p' "$page" | grep -q '>1.00<' ||
+    fail "the page does not show batches of one"
+# One at a time: each token costs a question or two, and larger batches fewer.
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { trips[$1] = $at["round_trips_per_token"] }
+    END { exit !(trips[1] >= 1 && trips[20] > 0 && trips[20] < trips[1] / 2) }' "$place/table.csv" ||
+    fail "round trips: $(cat "$place/table.csv")"
+
+# What was measured feeds the model elsewhere: ten times the load.
+expect_exit 0 "${tune[@]}" steady --model --rate 2000/s --query-time "${page%/*}/queries.csv"
+# Recorded arrivals, ten a second; and the same in bursts of a second's length.
+seq -f '%.1f' 0.1 0.1 9.9 >"$place/times.csv"
+expect_exit 0 "${tune[@]}" steady --model --arrivals trace --trace "$place/times.csv" \
+    --period 1h --limit 100 --timeout 950ms --query-time 0ms
+grep -q ' 10.00 .*take this' "$place/out" || fail "a second holds ten"
+expect_exit 0 "${tune[@]}" steady --model --rate 10/s --arrivals on-off:1s/9s --period 10h \
+    --limit 100 --timeout 2s
+grep -qE ' (9[0-9]|8[5-9])\.[0-9]+ .*take this' "$place/out" || fail "a burst holds a hundred"
 
 # The published example: a batch of ten at 0.38 e-mails per second.
 expect_exit 0 "${tune[@]}" steady --model --rate 0.38/s --period 720h --limit 10 --timeout 24h \
@@ -23,6 +96,14 @@ grep -q 'keep latency.p99 < 150ms' "$place/out" || fail "no objective"
 expect_exit 64 "${tune[@]}" steady --model --limit 0
 expect_exit 64 "${tune[@]}" steady --model --timeout 5
 expect_exit 64 "${tune[@]}" steady --model --for 'latency.p99 < fast'
+expect_exit 64 "${tune[@]}" steady --model --arrivals sometimes
+expect_exit 64 "${tune[@]}" steady --model --arrivals trace
+expect_exit 64 "${tune[@]}" steady --model --arrivals trace --trace "$place/none.csv"
+expect_exit 64 "${tune[@]}" steady --model --arrivals on-off:1s
+expect_exit 64 "${tune[@]}" steady --model --query-time "$place/times.csv"
+expect_exit 64 "${tune[@]}" steady --within soon
+expect_exit 64 "${tune[@]}" steady --precision 0
+expect_exit 64 "${tune[@]}" steady --limit 1,1
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/month'
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/year' --price 0.10/1000
 expect_exit 64 "${tune[@]}"

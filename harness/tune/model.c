@@ -3,14 +3,19 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "plan/arrivals.h"
 #include "plan/rng.h"
 
-struct arrivals {
+enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // of the seed
+
+struct arrivals_cycle {
     const struct model *model;
-    struct rng rng;
+    struct arrivals_source source;
+    struct rng rows;
     size_t phase;
-    double left_ns; // of this phase
-    double now_ns;
+    int64_t phase_start_ns;
+    int64_t at_ns; // of the transaction that came last
+    int left;      // its tokens that were not taken yet
 };
 
 double model_rate(const struct model *m)
@@ -18,8 +23,11 @@ double model_rate(const struct model *m)
     double tokens = 0, seconds = 0;
 
     for (size_t i = 0; i < m->phase_count; i++) {
-        double for_s = (double)m->phases[i].for_ns / NS_PER_S;
-        tokens += m->phases[i].rate_per_s * for_s;
+        const struct load_phase *p = &m->phases[i];
+        double for_s = (double)p->for_ns / NS_PER_S;
+        double rows = (p->rows_from + p->rows_to) / 2.0;
+        tokens += p->arrivals == ARRIVALS_TRACE ? (double)p->trace_count * rows
+                                                : (p->rate_from + p->rate_to) / 2 * for_s;
         seconds += for_s;
     }
     return seconds > 0 ? tokens / seconds : 0;
@@ -30,64 +38,75 @@ double model_tokens_per_batch(const struct model_result *r)
     return r->batches > 0 ? (double)r->tokens / (double)r->batches : 0;
 }
 
-// Random arrivals at rate 1, stretched by the rate of the phase they fall in.
-static int64_t next_arrival(struct arrivals *a)
+static void next_phase(struct arrivals_cycle *a)
 {
-    double amount = rng_exponential(&a->rng);
-
-    for (;;) {
-        const struct model_phase *p = &a->model->phases[a->phase];
-        double per_ns = p->rate_per_s / NS_PER_S;
-        if (amount < per_ns * a->left_ns) {
-            a->left_ns -= amount / per_ns;
-            a->now_ns += amount / per_ns;
-            return (int64_t)a->now_ns;
-        }
-        amount -= per_ns * a->left_ns;
-        a->now_ns += a->left_ns;
-        a->phase = (a->phase + 1) % a->model->phase_count;
-        a->left_ns = (double)a->model->phases[a->phase].for_ns;
-    }
+    a->phase_start_ns += a->model->phases[a->phase].for_ns;
+    a->phase = (a->phase + 1) % a->model->phase_count;
+    arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
 
-static int64_t later(int64_t a, int64_t b)
+// When the next token comes; CLOCK_NEVER when none does.
+static int64_t next_arrival(struct arrivals_cycle *a)
 {
-    return a > b ? a : b;
+    int64_t at_ns;
+
+    if (a->left > 0) {
+        a->left--;
+        return a->at_ns;
+    }
+    while (!arrivals_next(&a->source, &at_ns)) {
+        next_phase(a);
+        if (a->model->ends && a->phase_start_ns >= a->model->period_ns)
+            return CLOCK_NEVER;
+    }
+    const struct load_phase *p = &a->model->phases[a->phase];
+    a->at_ns = a->phase_start_ns + at_ns;
+    a->left = p->rows_from - 1;
+    if (p->rows_to > p->rows_from)
+        a->left += (int)rng_below(&a->rows, (uint64_t)p->rows_to - (uint64_t)p->rows_from + 1);
+    return a->at_ns;
 }
 
 struct window {
     int64_t *waiting; // when each arrived
     int count;
-    int64_t next_ns; // the first arrival that is not in the window
-    int64_t free_ns; // when the last batch was written
+    int64_t next_ns;    // the first arrival that is not in the window
+    int64_t written_ns; // the last batch
     double sender_free_ns;
 };
 
-// Lets tokens in until the window fires; when it does.
-static int64_t fill(struct window *w, const struct model *m, struct arrivals *a)
+static void let_in(struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until)
+{
+    while (w->count < m->limit && w->next_ns <= until && w->next_ns != CLOCK_NEVER) {
+        w->waiting[w->count++] = w->next_ns;
+        w->next_ns = next_arrival(a);
+    }
+}
+
+static void take_batch(
+    struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
     int64_t due_ns = w->next_ns + m->timeout_ns;
 
     w->count = 0;
-    while (w->count < m->limit && w->next_ns <= later(due_ns, w->free_ns)) {
-        w->waiting[w->count++] = w->next_ns;
-        w->next_ns = next_arrival(a);
-    }
-    int64_t last_ns = w->waiting[w->count - 1];
-    int64_t fire_ns = w->count == m->limit && last_ns < due_ns ? last_ns : due_ns;
-    return later(fire_ns, w->free_ns);
+    let_in(w, m, a, due_ns);
+    int64_t fire_ns = w->count == m->limit ? w->waiting[w->count - 1] : due_ns;
+    int64_t read_ns = queries_draw(&m->queries->reads, (uint32_t)w->count, rng);
+    int64_t turn_ns = queries_draw(&m->queries->turns, (uint32_t)w->count, rng);
+    w->written_ns = w->written_ns < fire_ns ? fire_ns + read_ns : w->written_ns + turn_ns;
+    let_in(w, m, a, w->written_ns);
 }
 
 static bool deliver(struct window *w, const struct model *m, struct model_result *r)
 {
     for (int i = 0; i < w->count; i++) {
-        double sent_ns = (double)w->free_ns;
+        double sent_ns = (double)w->written_ns;
         if (m->budget_per_s > 0) {
             if (w->sender_free_ns > sent_ns)
                 sent_ns = w->sender_free_ns;
             w->sender_free_ns = sent_ns + NS_PER_S / m->budget_per_s;
         }
-        if (!histogram_record(&r->latency, w->free_ns - w->waiting[i]) ||
+        if (!histogram_record(&r->latency, w->written_ns - w->waiting[i]) ||
             !histogram_record(&r->sent, (int64_t)sent_ns - w->waiting[i]))
             return false;
     }
@@ -98,16 +117,21 @@ static bool deliver(struct window *w, const struct model *m, struct model_result
 
 static bool simulate(struct model_result *r, const struct model *m, struct window *w)
 {
-    struct arrivals a = {.model = m, .left_ns = (double)m->phases[0].for_ns};
+    struct arrivals_cycle a = {.model = m};
+    struct rng arrivals, queries;
     bool ok = true;
 
-    rng_init(&a.rng, m->seed, 0);
+    rng_init(&arrivals, m->seed, STREAM_ARRIVALS);
+    rng_init(&a.rows, m->seed, STREAM_ROWS);
+    rng_init(&queries, m->seed, STREAM_QUERIES);
+    arrivals_init(&a.source, &m->phases[0], arrivals);
+    w->written_ns = -1;
     w->next_ns = next_arrival(&a);
     while (ok && w->next_ns < m->period_ns) {
-        w->free_ns = fill(w, m, &a) + m->query_ns;
+        take_batch(w, m, &a, &queries);
         ok = deliver(w, m, r);
     }
-    r->end_ns = w->free_ns;
+    r->end_ns = w->written_ns;
     return ok;
 }
 

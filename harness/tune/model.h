@@ -1,11 +1,15 @@
-// The batch window simulated: for rates and periods that cannot be run. Pure.
+// The batch window simulated: for rates and periods that cannot be run, and to
+// see whether what was measured can be explained. Pure.
 //
-// Tokens arrive at random (Poisson) at a rate that changes phase by phase; the
-// phases repeat. The first token opens the window, which fires when `limit` wait
-// or the timeout has passed; dequeuing and writing take `query_ns`, and nothing
-// fires meanwhile. Behind it a sender may be held to a budget of so many e-mails
-// per second. What a model of five lines leaves out: inserts that take time,
-// transactions of several tokens, faults.
+// Transactions come as the phases of a load say (Poisson, constant, a ramp, a
+// recorded trace), and the phases repeat. The first token opens the window,
+// which fires when `limit` wait or the timeout has passed; a read later the line
+// is written, or a turn after the line before if that is still to come
+// (queries.h). What has come by then and finds room is in the line: the query
+// looks a little earlier, but sees what is committed a little before its client
+// hears of it. Behind it a sender may be held to a budget of so many e-mails
+// per second. What the model leaves out: transactions that take long to commit
+// and hold back those behind them, faults.
 #pragma once
 
 #include <stddef.h>
@@ -13,19 +17,18 @@
 
 #include "base/err.h"
 #include "measure/histogram.h"
-
-struct model_phase {
-    int64_t for_ns;
-    double rate_per_s;
-};
+#include "scenario/scenario.h"
+#include "tune/queries.h"
 
 struct model {
-    const struct model_phase *phases;
+    const struct load_phase *phases;
     size_t phase_count;
     int limit;
-    int64_t timeout_ns, query_ns;
-    double budget_per_s; // 0: the sender is not held back
+    int64_t timeout_ns;
+    const struct queries *queries; // ready
+    double budget_per_s;           // 0: the sender is not held back
     int64_t period_ns;
+    bool ends; // nothing comes after the period; else the load goes on and fills the last batch
     uint64_t seed;
 };
 

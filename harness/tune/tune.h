@@ -7,13 +7,20 @@
 #include "base/buf.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
+#include "tune/cost.h"
+#include "tune/precision.h"
 
 struct tune_pair {
     int limit;
     int64_t timeout_ns;
     double values[METRIC_COUNT]; // medians over its runs; NAN: not measured
     double tokens_per_batch;
+    struct tune_cost cost;   // medians
+    struct precision judged; // the objective's metric, or latency.p99
+    size_t runs, inconclusive;
+    const char *state;                           // why it was run no more; "" when simulated
     double model_p50_ms, model_tokens_per_batch; // NAN: no model
+    double model_p50_off, model_tokens_off;      // shares of what was measured; NAN
     bool broken;                                 // an invariant: never recommended
     bool meets;                                  // the objective
     bool on_front;                               // no pair has larger batches and a lower p99
@@ -22,24 +29,33 @@ struct tune_pair {
 #define TUNE_PAIRS_MAX 100
 
 struct tune {
-    struct tune_pair *pairs;             // borrowed
+    const char *scenario;
+    struct tune_pair *pairs;             // borrowed; ordered by limit, then by timeout
     size_t count;                        // at most TUNE_PAIRS_MAX
     const struct expectation *objective; // NULL: none
+    double read_ms, turn_ms;             // what the model was fed with, medians; NAN
+    bool simulated;                      // the figures are the model's own
 };
 
 // Fills in meets and on_front.
 void tune_judge(struct tune *t);
 
+// Does a value keep an objective? NAN keeps none.
+bool tune_holds(const struct expectation *x, double got);
+
 // The pair to take, NULL when none will do. With an objective: the largest batches
 // among those that meet it. Without: the least p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
-bool tune_print(const struct tune *t, struct buf *out);
+// Two sentences: which pair and why, and what is given up.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
-bool tune_print_markdown(const struct tune *t, struct buf *out);
-bool tune_print_json(const struct tune *t, struct buf *out);
-bool tune_print_csv(const struct tune *t, struct buf *out);
 
-// How far the model, with `query_ns` for a query, is from what was measured: half
-// of the pairs are closer. Nothing when no pair has both.
-bool tune_print_model(const struct tune *t, int64_t query_ns, struct buf *out);
+// How far the model is from what was measured: half of the pairs are closer.
+// Nothing when no pair has both.
+bool tune_print_model(const struct tune *t, struct buf *out);
+
+// "limit 10 and timeout 100ms"
+void tune_print_name(const struct tune_pair *p, struct buf *out);
+
+// "take this", "on the front", "misses the objective" …; "" for the others.
+const char *tune_remark(const struct tune *t, const struct tune_pair *p);

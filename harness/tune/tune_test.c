@@ -19,15 +19,35 @@ static void assert_within(double got, double want, double share)
     assert_true(fabs(got - want) <= share * want);
 }
 
+static struct load_phase poisson(int64_t for_ns, double rate)
+{
+    return (struct load_phase){.for_ns = for_ns,
+        .arrivals = ARRIVALS_POISSON,
+        .rate_from = rate,
+        .rate_to = rate,
+        .rows_from = 1,
+        .rows_to = 1};
+}
+
+static struct queries one_time(int64_t query_ns)
+{
+    struct queries q = {0};
+    struct err e;
+
+    assert_true(queries_add(&q.reads, 1, query_ns, &e) && queries_ready(&q, &e));
+    return q;
+}
+
 static struct model_result simulate(
     double rate, int limit, int64_t timeout_ns, int64_t query_ns, double budget, int64_t period_ns)
 {
-    const struct model_phase phase = {.for_ns = NS_PER_S, .rate_per_s = rate};
+    const struct load_phase phase = poisson(NS_PER_S, rate);
+    struct queries queries = one_time(query_ns);
     const struct model m = {.phases = &phase,
         .phase_count = 1,
         .limit = limit,
         .timeout_ns = timeout_ns,
-        .query_ns = query_ns,
+        .queries = &queries,
         .budget_per_s = budget,
         .period_ns = period_ns,
         .seed = 1};
@@ -35,6 +55,7 @@ static struct model_result simulate(
     struct err e;
 
     assert_true(model_run(&r, &m, &e));
+    queries_fini(&queries);
     return r;
 }
 
@@ -110,11 +131,13 @@ static void budgets_hold_back(void **state)
 // On and off: as many tokens, in bursts that fill batches.
 static void phases_repeat(void **state)
 {
-    const struct model_phase phases[] = {{NS_PER_S, 100}, {9 * NS_PER_S, 0}};
+    const struct load_phase phases[] = {poisson(NS_PER_S, 100), poisson(9 * NS_PER_S, 0)};
+    struct queries queries = one_time(0);
     struct model m = {.phases = phases,
         .phase_count = 2,
         .limit = 10,
         .timeout_ns = 100 * NS_PER_MS,
+        .queries = &queries,
         .period_ns = HOUR,
         .seed = 1};
     struct model_result r;
@@ -131,6 +154,7 @@ static void phases_repeat(void **state)
     m.period_ns = 1000000 * HOUR;
     assert_false(model_run(&r, &m, &e));
     assert_int_equal(e.kind, ERR_USAGE);
+    queries_fini(&queries);
 }
 
 static struct tune_pair pair(int limit, double p99, double tokens)

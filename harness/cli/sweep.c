@@ -1,0 +1,194 @@
+#include "cli/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/files.h"
+#include "ledger/history.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "run/shared.h"
+#include "runner.h"
+
+// Long enough to see what a batch costs in questions.
+static const int64_t counting_ns = 2 * NS_PER_S;
+static const size_t runs_max = 20; // of a pair; more would not be worth the wait
+static const size_t result_max = 64u << 20;
+
+struct sweeping {
+    struct tuning *tuning;
+    struct server server;
+    bool shared;
+    int64_t began_ns, longest_ns; // of the runs so far
+};
+
+// --- one run --------------------------------------------------------------------------
+
+static bool take_cost(struct measurement *o, const char *folder, bool local, struct err *e)
+{
+    char path[PATH_MAX];
+    struct buf text;
+
+    if (!path_join(path, folder, "result.json", e))
+        return false;
+    buf_init(&text, result_max);
+    bool ok = file_read(path, &text, e) && cost_parse(&o->cost, text.data, text.len, local, e);
+    buf_fini(&text);
+    return ok;
+}
+
+static bool take_recording(
+    struct measurement *o, const struct scenario *s, const char *folder, struct err *e)
+{
+    struct history h = {0};
+    char path[PATH_MAX];
+    bool ok = path_join(path, folder, HISTORY_NAME, e) && history_read(&h, path, s, e) &&
+              recording_take(&o->recording, &h.ledger, e);
+
+    history_fini(&h);
+    return ok;
+}
+
+static void tell_run(const struct tuning *t, size_t pair, const struct measurement *o)
+{
+    const struct tune_pair *p = &t->pairs[pair];
+
+    if (t->options->quiet)
+        return;
+    printf("  limit %d, timeout %g ms: ", p->limit, (double)p->timeout_ns / NS_PER_MS);
+    if (o->counted)
+        printf("%.2f round trips per token\n", o->cost.round_trips);
+    else
+        printf("%s, latency.p99 %.4g ms\n", verdict_name(o->run.verdict),
+            o->run.values[METRIC_LATENCY_P99]);
+    fflush(stdout);
+}
+
+static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *e)
+{
+    struct tuning *t = s->tuning;
+    struct run_options how = {.collector = t->options->collector,
+        .out = t->out,
+        .postgres = t->options->conninfo,
+        .quiet = t->options->quiet,
+        .silent = true,
+        .server = s->shared ? &s->server : NULL,
+        .count_trips = counted};
+    struct measurement o = {.counted = counted};
+    struct run_outcome outcome;
+    bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
+
+    t->scenario.collector.batch_limit = t->pairs[pair].limit;
+    t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
+    bool ok = run_scenario(&t->scenario, &how, &outcome, e) &&
+              stored_read(&o.run, outcome.folder, e) && take_cost(&o, outcome.folder, local, e);
+    if (ok && interrupt_signal())
+        ok = err_set(e, ERR_INTERRUPTED, "interrupted");
+    ok = ok && (counted || take_recording(&o, &t->scenario, outcome.folder, e));
+    if (!ok) {
+        recording_fini(&o.recording);
+        return false;
+    }
+    // One that could not work through the proxy has nothing to say.
+    double delivered = o.run.values[METRIC_DELIVERED];
+    if (counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
+        o.cost.round_trips = (double)outcome.trips / delivered;
+    tell_run(t, pair, &o);
+    return measured_add(&t->runs[pair], &o, t->tune.objective, e);
+}
+
+// --- all of them ----------------------------------------------------------------------
+
+// Each phase cut short, except those that a trace fills.
+static bool count_round_trips(struct sweeping *s, struct err *e)
+{
+    struct scenario *scenario = &s->tuning->scenario;
+    int64_t *lengths_ns = calloc(scenario->load_count + 1, sizeof *lengths_ns);
+    bool ok = lengths_ns || err_set(e, ERR_INTERNAL, "out of memory");
+
+    for (size_t i = 0; ok && i < scenario->load_count; i++) {
+        lengths_ns[i] = scenario->load[i].for_ns;
+        if (scenario->load[i].arrivals != ARRIVALS_TRACE)
+            scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
+    }
+    for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
+        ok = run_once(s, i, true, e);
+    for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
+        scenario->load[i].for_ns = lengths_ns[i];
+    free(lengths_ns);
+    return ok;
+}
+
+static struct schedule schedule_of(const struct tuning *t, struct schedule_pair *pairs)
+{
+    for (size_t i = 0; i < t->tune.count; i++)
+        pairs[i] = measured_schedule(&t->runs[i]);
+    return (struct schedule){.pairs = pairs,
+        .count = t->tune.count,
+        .objective = t->tune.objective,
+        .precision = t->options->precision,
+        .runs_min = (size_t)t->options->repeat,
+        .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
+}
+
+// A run that would end too late is not begun, unless the pair has too few.
+static bool in_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
+{
+    int64_t used_ns = clock_now_ns() - s->began_ns;
+
+    return plan->pairs[pair].tried < plan->runs_min ||
+           used_ns + s->longest_ns <= s->tuning->within_ns;
+}
+
+static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err *e)
+{
+    struct tuning *t = s->tuning;
+    struct schedule_pair pairs[TUNE_PAIRS_MAX];
+    struct schedule plan = schedule_of(t, pairs);
+    size_t order[TUNE_PAIRS_MAX];
+    size_t count = schedule_round(&plan, t->scenario.seed, round, order);
+
+    *any = false;
+    for (size_t i = 0; i < count; i++) {
+        int64_t began_ns = clock_now_ns();
+        if (!in_time(s, &plan, order[i]))
+            continue;
+        if (!run_once(s, order[i], false, e))
+            return false;
+        int64_t took_ns = clock_now_ns() - began_ns;
+        s->longest_ns = took_ns > s->longest_ns ? took_ns : s->longest_ns;
+        *any = true;
+    }
+    return true;
+}
+
+static void summarise(struct tuning *t)
+{
+    struct schedule_pair pairs[TUNE_PAIRS_MAX];
+    struct schedule plan = schedule_of(t, pairs);
+
+    for (size_t i = 0; i < t->tune.count; i++) {
+        measured_summarise(&t->runs[i], &t->pairs[i]);
+        t->pairs[i].state = schedule_state_name(schedule_state(&plan, i));
+    }
+}
+
+bool sweep(struct tuning *t, struct err *e)
+{
+    struct sweeping s = {
+        .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
+    bool any = true;
+    bool ok = (!s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e)) &&
+              count_round_trips(&s, e);
+
+    for (uint64_t round = 0; ok && any; round++)
+        ok = run_round(&s, round, &any, e);
+    if (s.shared)
+        shared_close(&s.server);
+    if (ok)
+        summarise(t);
+    return ok;
+}

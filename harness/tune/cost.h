@@ -1,0 +1,19 @@
+// What a run cost besides time. Pure.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+// NAN: not measured.
+struct tune_cost {
+    double wal_bytes;        // per token: of the whole server, so inserts are in it
+    double backend_cpu_ms;   // of the collector's backends, per 1,000 tokens
+    double collector_cpu_ms; // of the collector itself, per 1,000 tokens
+    double round_trips;      // of the collector, per token; not in result.json
+};
+
+// From the text of a result.json. The processes of a server elsewhere cannot be
+// seen: backend_cpu_ms is NAN unless `local`.
+MUST_USE bool cost_parse(
+    struct tune_cost *c, const char *text, size_t len, bool local, struct err *e);

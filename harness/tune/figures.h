@@ -1,0 +1,50 @@
+// The figures of a pair: one table for the terminal, the page and the files.
+#pragma once
+
+#include "tune/tune.h"
+
+enum tune_figure {
+    FIGURE_P50,
+    FIGURE_P99,
+    FIGURE_TOKENS,
+    FIGURE_ROUND_TRIPS,
+    FIGURE_WAL,
+    FIGURE_BACKEND_CPU,
+    FIGURE_COLLECTOR_CPU,
+    FIGURE_MODEL_P50,
+    FIGURE_MODEL_TOKENS,
+    FIGURE_COUNT,
+};
+
+// Those that people are shown; the others stand in the files only.
+#define FIGURE_SHOWN FIGURE_MODEL_P50
+
+struct figure_text {
+    const char *key;           // in JSON and CSV
+    const char *above, *below; // its heading on two lines
+    const char *title;         // on one
+    const char *help;
+    int digits;
+    bool more_is_better;
+};
+
+extern const struct figure_text figure_texts[FIGURE_COUNT];
+
+// NAN: not measured.
+double figure_of(const struct tune_pair *p, enum tune_figure figure);
+
+// How good a pair's figure is among all: 0 the best, 1 twice as bad or, if that is
+// more, the worst, by ratios between; NAN when it was not measured.
+double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_figure figure);
+
+// With the figure's digits; `none` when it was not measured.
+void figure_print(
+    const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
+
+// Where it stands in the grid of limits and timeouts; NULL: not in it.
+const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
+
+// The grid's axes, each value once and in the order of the pairs; room for
+// TUNE_PAIRS_MAX. Returns how many.
+size_t figure_limits(const struct tune *t, int *limits);
+size_t figure_timeouts(const struct tune *t, int64_t *timeouts_ns);

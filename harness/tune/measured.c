@@ -1,0 +1,183 @@
+#include "tune/measured.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/stats.h"
+#include "tune/model.h"
+
+static bool says_something(const struct measurement *item)
+{
+    return !item->counted && item->run.verdict != VERDICT_INCONCLUSIVE;
+}
+
+static double tokens_per_batch(const struct stored *run)
+{
+    return run->values[METRIC_DELIVERED] / run->values[METRIC_COLLECTOR_BATCHES];
+}
+
+bool measured_add(struct measured *o, struct measurement *item, const struct expectation *objective,
+    struct err *e)
+{
+    enum metric_id id = objective ? metric_find(objective->metric)->id : METRIC_LATENCY_P99;
+    struct measurement *more =
+        o->count < MEASURED_MAX ? realloc(o->items, (o->count + 1) * sizeof *o->items) : NULL;
+
+    if (!more) {
+        recording_fini(&item->recording);
+        return err_set(e, ERR_INTERNAL, "no room for another run");
+    }
+    o->items = more;
+    o->items[o->count++] = *item;
+    o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
+    if (says_something(item)) {
+        o->judged[o->used] = item->run.values[id];
+        o->p99[o->used] = item->run.values[METRIC_LATENCY_P99];
+        o->tokens[o->used++] = tokens_per_batch(&item->run);
+    }
+    return true;
+}
+
+void measured_fini(struct measured *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        recording_fini(&o->items[i].recording);
+    free(o->items);
+    *o = (struct measured){0};
+}
+
+static size_t tried(const struct measured *o)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < o->count; i++)
+        count += !o->items[i].counted;
+    return count;
+}
+
+struct schedule_pair measured_schedule(const struct measured *o)
+{
+    return (struct schedule_pair){.values = o->judged,
+        .p99 = o->p99,
+        .tokens = o->tokens,
+        .count = o->used,
+        .tried = tried(o),
+        .broken = o->broken};
+}
+
+// The median over the runs that say something of a number `at` bytes into an
+// observation.
+static double median_at(const struct measured *o, size_t at, bool counted)
+{
+    double values[MEASURED_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->count; i++) {
+        const struct measurement *item = &o->items[i];
+        double value;
+        memcpy(&value, (const char *)item + at, sizeof value);
+        if ((counted ? item->counted : says_something(item)) && !isnan(value))
+            values[n++] = value;
+    }
+    return stats_median(values, n);
+}
+
+void measured_summarise(const struct measured *o, struct tune_pair *p)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        p->values[id] =
+            median_at(o, offsetof(struct measurement, run.values) + id * sizeof(double), false);
+    p->tokens_per_batch = precision_of(o->tokens, o->used).median;
+    p->judged = precision_of(o->judged, o->used);
+    p->cost = (struct tune_cost){
+        .wal_bytes = median_at(o, offsetof(struct measurement, cost.wal_bytes), false),
+        .backend_cpu_ms = median_at(o, offsetof(struct measurement, cost.backend_cpu_ms), false),
+        .collector_cpu_ms =
+            median_at(o, offsetof(struct measurement, cost.collector_cpu_ms), false),
+        .round_trips = median_at(o, offsetof(struct measurement, cost.round_trips), true),
+    };
+    p->runs = tried(o);
+    p->inconclusive = p->runs - o->used;
+    p->broken = o->broken;
+}
+
+// --- the model beside the measurement -------------------------------------------------
+
+bool measured_queries(
+    struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; i != but && k < all[i].count; k++) {
+            if (says_something(&all[i].items[k]) &&
+                !queries_join(q, &all[i].items[k].recording.queries, e))
+                return false;
+        }
+    }
+    return q->reads.count + q->turns.count == 0 || queries_ready(q, e);
+}
+
+static bool simulate(const struct recording *rec, const struct queries *q,
+    const struct tune_pair *p, uint64_t seed, struct model_result *r, struct err *e)
+{
+    const struct load_phase arrivals = {.for_ns = rec->length_ns,
+        .arrivals = ARRIVALS_TRACE,
+        .trace_ns = rec->arrivals_ns,
+        .trace_count = rec->count,
+        .rows_from = 1,
+        .rows_to = 1};
+    const struct model m = {.phases = &arrivals,
+        .phase_count = 1,
+        .limit = p->limit,
+        .timeout_ns = p->timeout_ns,
+        .queries = q,
+        .period_ns = rec->length_ns,
+        .ends = true,
+        .seed = seed};
+
+    return model_run(r, &m, e);
+}
+
+// All runs of a pair; the medians of what came out.
+static bool model_pair(const struct measured *o, const struct queries *q, struct tune_pair *p,
+    uint64_t seed, struct err *e)
+{
+    double p50[MEASURED_MAX], tokens[MEASURED_MAX], p50_off[MEASURED_MAX], tokens_off[MEASURED_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->count; i++) {
+        const struct measurement *item = &o->items[i];
+        struct model_result r;
+        if (!says_something(item) || item->recording.count == 0)
+            continue;
+        if (!simulate(&item->recording, q, p, seed, &r, e))
+            return false;
+        p50[n] = (double)histogram_percentile(&r.latency, 50) / NS_PER_MS;
+        tokens[n] = model_tokens_per_batch(&r);
+        p50_off[n] = p50[n] / item->run.values[METRIC_COMMIT_LATENCY_P50] - 1;
+        tokens_off[n] = tokens[n] / tokens_per_batch(&item->run) - 1;
+        n++;
+        model_result_fini(&r);
+    }
+    p->model_p50_ms = stats_median(p50, n);
+    p->model_tokens_per_batch = stats_median(tokens, n);
+    p->model_p50_off = stats_median(p50_off, n);
+    p->model_tokens_off = stats_median(tokens_off, n);
+    return true;
+}
+
+bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, struct err *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < t->count; i++) {
+        struct queries q = {0};
+        ok = measured_queries(&q, all, t->count, i, e) &&
+             (q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e));
+        t->read_ms = queries_median_ms(&q.reads);
+        t->turn_ms = queries_median_ms(&q.turns);
+        queries_fini(&q);
+    }
+    return ok;
+}

@@ -1,0 +1,48 @@
+// What the runs of a pair have shown, brought together. Pure.
+#pragma once
+
+#include "compare/compare.h"
+#include "tune/recording.h"
+#include "tune/schedule.h"
+#include "tune/tune.h"
+
+struct measurement {
+    struct stored run;
+    struct tune_cost cost;
+    struct recording recording;
+    bool counted; // only round trips were counted in it: a proxy slows the rest
+};
+
+#define MEASURED_MAX 100
+
+struct measured {
+    struct measurement *items; // owned, with what they own
+    size_t count;
+    double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
+    size_t used; // of these: the runs that say something
+    bool broken;
+};
+
+// Takes what the measurement owns, also when it fails: with more than
+// MEASURED_MAX of them, too.
+MUST_USE bool measured_add(struct measured *o, struct measurement *item,
+    const struct expectation *objective, struct err *e);
+void measured_fini(struct measured *o);
+
+// For the schedule; valid until the next measured_add.
+struct schedule_pair measured_schedule(const struct measured *o);
+
+// Fills in a pair's medians.
+void measured_summarise(const struct measured *o, struct tune_pair *p);
+
+// Adds what queries took with all pairs but one (`but` == count: with all), and
+// makes them ready unless there are none.
+MUST_USE bool measured_queries(
+    struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
+
+// Simulates each run of a pair from its own arrivals and the query times of the
+// other pairs, since a pair is not explained by itself, and fills in how far it is
+// off. Pairs without a fitting run keep
+// NAN.
+MUST_USE bool measured_model(
+    const struct measured *all, struct tune *t, uint64_t seed, struct err *e);

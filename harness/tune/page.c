@@ -1,0 +1,211 @@
+// tune.html: everything stands in the page itself, without a script; what a
+// colour says, a number says too.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "scenario/units.h"
+#include "tune/export.h"
+#include "tune/figures.h"
+#include "tune_page.h"
+
+static void print_title(const struct tune *t, struct buf *out)
+{
+    buf_append_str(out, "Batch limit and timeout for ");
+    append_escaped(out, t->scenario);
+}
+
+static void print_escaped(
+    const struct tune *t, bool (*print)(const struct tune *t, struct buf *out), struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    if (print(t, &text) && buf_str(&text))
+        append_escaped(out, text.data);
+    buf_fini(&text);
+}
+
+static void print_recommendation(const struct tune *t, struct buf *out)
+{
+    print_escaped(t, tune_print_recommendation, out);
+}
+
+static void print_how(const struct tune *t, struct buf *out)
+{
+    size_t runs = 0, inconclusive = 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        runs += t->pairs[i].runs;
+        inconclusive += t->pairs[i].inconclusive;
+    }
+    if (t->simulated) {
+        buf_append_str(out, "Simulated: the batch window fed with arrivals, nothing was run.");
+        return;
+    }
+    buf_printf(out, "%zu runs in shuffled order", runs);
+    if (inconclusive > 0)
+        buf_printf(out, ", %zu of them inconclusive and left out", inconclusive);
+    buf_append_str(out, "; each figure is the median of a pair's runs. ");
+    print_escaped(t, tune_print_model, out);
+}
+
+// --- heat maps ------------------------------------------------------------------------
+
+static void print_sign(const struct tune *t, const struct tune_pair *p, struct buf *out)
+{
+    bool pick = p == tune_recommend(t);
+
+    if (pick || p->on_front)
+        buf_printf(out, "<span class=\"sign\" role=\"img\" aria-label=\"%s\">%s</span>",
+            pick ? "take this" : "on the front", pick ? "★" : "●");
+    else
+        buf_append_str(out, "<span class=\"sign\"></span>");
+}
+
+// Between two colours on either side of the middle one.
+static void print_cell(
+    const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
+{
+    double heat = figure_heat(t, p, figure);
+    const char *pick = p == tune_recommend(t) ? " pick" : "";
+
+    if (isnan(heat))
+        buf_printf(out, "<td class=\"none%s\">", pick);
+    else
+        buf_printf(out, "<td class=\"%s%s\" style=\"--share:%.0f%%\">", heat < 0.5 ? "cold" : "hot",
+            pick, 200 * fabs(heat - 0.5));
+    figure_print(p, figure, "–", out);
+    print_sign(t, p, out);
+    buf_append_str(out, "</td>");
+}
+
+static void print_map(const struct tune *t, enum tune_figure figure, struct buf *out)
+{
+    int limits[TUNE_PAIRS_MAX];
+    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+    size_t rows = figure_limits(t, limits), columns = figure_timeouts(t, timeouts_ns);
+
+    buf_printf(out, "<table class=\"map\" data-figure=\"%s\"><caption>%s<span class=\"help\">",
+        figure_texts[figure].key, figure_texts[figure].title);
+    append_escaped(out, figure_texts[figure].help);
+    buf_append_str(out, "</span></caption><tr><th scope=\"col\">limit</th>");
+    for (size_t c = 0; c < columns; c++) {
+        buf_append_str(out, "<th scope=\"col\">");
+        units_print_duration(out, timeouts_ns[c]);
+        buf_append_str(out, "</th>");
+    }
+    for (size_t r = 0; r < rows; r++) {
+        buf_printf(out, "</tr>\n<tr><th scope=\"row\">%d</th>", limits[r]);
+        for (size_t c = 0; c < columns; c++) {
+            const struct tune_pair *p = figure_at(t, limits[r], timeouts_ns[c]);
+            if (p)
+                print_cell(t, p, figure, out);
+            else
+                buf_append_str(out, "<td></td>");
+        }
+    }
+    buf_append_str(out, "</tr></table>\n");
+}
+
+static bool is_measured(const struct tune *t, enum tune_figure figure)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (!isnan(figure_of(&t->pairs[i], figure)))
+            return true;
+    }
+    return false;
+}
+
+static void print_maps(const struct tune *t, struct buf *out)
+{
+    static const enum tune_figure order[] = {FIGURE_P99, FIGURE_TOKENS, FIGURE_P50,
+        FIGURE_ROUND_TRIPS, FIGURE_WAL, FIGURE_BACKEND_CPU, FIGURE_COLLECTOR_CPU};
+
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (is_measured(t, order[i]))
+            print_map(t, order[i], out);
+    }
+}
+
+// --- the table ------------------------------------------------------------------------
+
+static void print_row(const struct tune *t, const struct tune_pair *p, struct buf *out)
+{
+    double share = precision_share(&p->judged);
+
+    buf_printf(out, "<tr><th scope=\"row\">%d</th><td>", p->limit);
+    units_print_duration(out, p->timeout_ns);
+    buf_append_str(out, "</td>");
+    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++) {
+        buf_append_str(out, "<td>");
+        figure_print(p, f, "–", out);
+        buf_append_str(out, "</td>");
+    }
+    if (isfinite(share))
+        buf_printf(out, "<td>± %.0f%%</td>", 100 * share);
+    else
+        buf_append_str(out, "<td>–</td>");
+    buf_printf(out, "<td>%zu</td><td>", p->runs - p->inconclusive);
+    append_escaped(out, tune_remark(t, p));
+    buf_append_str(out, "</td></tr>\n");
+}
+
+static void print_rows(const struct tune *t, struct buf *out)
+{
+    buf_append_str(out, "<table><thead><tr><th scope=\"col\">limit</th><th "
+                        "scope=\"col\">timeout</th>");
+    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
+        buf_printf(out, "<th scope=\"col\">%s</th>", figure_texts[f].title);
+    buf_append_str(out, "<th scope=\"col\">95% within</th><th scope=\"col\">runs</th><th "
+                        "scope=\"col\">verdict</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < t->count; i++)
+        print_row(t, &t->pairs[i], out);
+    buf_append_str(out, "</tbody></table>");
+}
+
+static void print_help(const struct tune *t, struct buf *out)
+{
+    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++) {
+        buf_printf(out, "<dt>%s</dt><dd>", figure_texts[f].title);
+        append_escaped(out, figure_texts[f].help);
+        buf_append_str(out, "</dd>");
+    }
+    buf_append_str(out, "<dt>95% within</dt><dd>how well the runs know ");
+    append_escaped(out, t->objective ? t->objective->metric : "latency.p99");
+    buf_append_str(out, ": Student's interval of its logarithm</dd>");
+}
+
+static void print_style(const struct tune *t, struct buf *out)
+{
+    (void)t;
+    buf_append_str(out, tune_page_style);
+}
+
+// Copies the page, with what each {{name}} stands for in its place.
+bool export_html(const struct tune *t, struct buf *out)
+{
+    static const struct {
+        const char *mark;
+        void (*print)(const struct tune *t, struct buf *out);
+    } marks[] = {
+        {"{{title}}", print_title},
+        {"{{style}}", print_style},
+        {"{{title}}", print_title},
+        {"{{recommendation}}", print_recommendation},
+        {"{{how}}", print_how},
+        {"{{maps}}", print_maps},
+        {"{{table}}", print_rows},
+        {"{{help}}", print_help},
+    };
+    const char *rest = tune_page_page;
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *at = strstr(rest, marks[i].mark);
+        buf_append(out, rest, (size_t)(at - rest));
+        marks[i].print(t, out);
+        rest = at + strlen(marks[i].mark);
+    }
+    return buf_append_str(out, rest) && !out->failed;
+}

@@ -1,0 +1,133 @@
+#include "tune/print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/units.h"
+#include "tune/figures.h"
+
+#define WIDTH 9
+
+static void pad(struct buf *out, size_t before, size_t width)
+{
+    while (out->len - before < width)
+        buf_append_char(out, ' ');
+}
+
+static void print_figure(const struct tune_pair *p, enum tune_figure figure, struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 64);
+    figure_print(p, figure, "-", &text);
+    if (buf_str(&text))
+        buf_printf(out, "%*s", WIDTH, text.data);
+    buf_fini(&text);
+}
+
+// How well the runs know what decides.
+static void print_margin(const struct tune *t, const struct tune_pair *p, struct buf *out)
+{
+    double share = precision_share(&p->judged);
+
+    if (t->simulated)
+        return;
+    if (isinf(share))
+        buf_append_str(out, "       -");
+    else
+        buf_printf(out, "  ±%4.0f%%", 100 * share);
+    buf_printf(out, "%5zu", p->runs - p->inconclusive);
+}
+
+static void print_head(const struct tune *t, struct buf *out)
+{
+    buf_append_str(out, "                ");
+    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
+        buf_printf(out, "%*s", WIDTH, figure_texts[f].above);
+    buf_append_str(out, t->simulated ? "\n  limit  timeout" : "    95%      \n  limit  timeout");
+    for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
+        buf_printf(out, "%*s", WIDTH, figure_texts[f].below);
+    buf_append_str(out, t->simulated ? "\n" : "  within runs\n");
+}
+
+static const char *mark(const struct tune *t, const struct tune_pair *p)
+{
+    return p == tune_recommend(t) ? "** " : p->on_front ? "*  " : "   ";
+}
+
+bool print_table(const struct tune *t, struct buf *out)
+{
+    print_head(t, out);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tune_pair *p = &t->pairs[i];
+        const char *remark = tune_remark(t, p);
+        buf_printf(out, "  %5d  ", p->limit);
+        size_t before = out->len;
+        units_print_duration(out, p->timeout_ns);
+        pad(out, before, 7);
+        for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
+            print_figure(p, f, out);
+        print_margin(t, p, out);
+        buf_printf(out, "  %s%s\n", mark(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
+    }
+    buf_append_str(out, "  * no other pair has larger batches and a lower p99");
+    if (!t->simulated)
+        buf_printf(out, "; ± of %s, over the runs that count",
+            t->objective ? t->objective->metric : "latency.p99");
+    return buf_append_str(out, "\n");
+}
+
+// --- heat maps ------------------------------------------------------------------------
+
+// Green, olive, yellow, orange, red of the 256 colours, dark enough for white.
+static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
+
+static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,
+    bool colours, struct buf *out)
+{
+    const int steps = sizeof ramp / sizeof *ramp;
+    double heat = p ? figure_heat(t, p, figure) : NAN;
+
+    if (colours && !isnan(heat))
+        buf_printf(out, "\033[38;5;231;48;5;%dm", ramp[(int)(heat * (steps - 1) + 0.5)]);
+    if (p)
+        print_figure(p, figure, out);
+    else
+        buf_printf(out, "%*s", WIDTH, "");
+    buf_append_str(out, p ? mark(t, p) : "   ");
+    if (colours && !isnan(heat))
+        buf_append_str(out, "\033[0m");
+}
+
+static void print_map(const struct tune *t, enum tune_figure figure, bool colours, struct buf *out)
+{
+    int limits[TUNE_PAIRS_MAX];
+    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+    size_t rows = figure_limits(t, limits), columns = figure_timeouts(t, timeouts_ns);
+
+    buf_printf(out, "  %s\n  limit  ", figure_texts[figure].title);
+    for (size_t c = 0; c < columns; c++) {
+        struct buf text;
+        buf_init(&text, 64);
+        units_print_duration(&text, timeouts_ns[c]);
+        if (buf_str(&text))
+            buf_printf(out, "%*s   ", WIDTH, text.data);
+        buf_fini(&text);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        buf_printf(out, "\n  %5d  ", limits[r]);
+        for (size_t c = 0; c < columns; c++)
+            print_cell(t, figure_at(t, limits[r], timeouts_ns[c]), figure, colours, out);
+    }
+    buf_append_char(out, '\n');
+}
+
+bool print_heat_maps(const struct tune *t, bool colours, struct buf *out)
+{
+    buf_append_char(out, '\n');
+    print_map(t, FIGURE_P99, colours, out);
+    buf_append_char(out, '\n');
+    print_map(t, FIGURE_TOKENS, colours, out);
+    return buf_append_char(out, '\n');
+}

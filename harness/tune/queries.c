@@ -1,0 +1,176 @@
+#include "tune/queries.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define HEAD "kind,tokens,ms\n"
+
+// Enough to show how times scatter, few enough to be of about one size.
+static const size_t neighbours = 100;
+
+bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
+{
+    if (list->count == list->cap) {
+        size_t wanted = list->cap ? 2 * list->cap : 256;
+        struct query_time *more = realloc(list->items, wanted * sizeof *more);
+        if (!more)
+            return err_set(e, ERR_INTERNAL, "out of memory");
+        list->items = more;
+        list->cap = wanted;
+    }
+    list->items[list->count++] = (struct query_time){tokens, ns};
+    list->sorted = false;
+    return true;
+}
+
+static bool join(struct query_list *to, const struct query_list *from, struct err *e)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        if (!queries_add(to, from->items[i].tokens, from->items[i].ns, e))
+            return false;
+    }
+    return true;
+}
+
+bool queries_join(struct queries *to, const struct queries *from, struct err *e)
+{
+    return join(&to->reads, &from->reads, e) && join(&to->turns, &from->turns, e);
+}
+
+static int by_tokens(const void *a, const void *b)
+{
+    const struct query_time *x = a, *y = b;
+
+    if (x->tokens != y->tokens)
+        return x->tokens < y->tokens ? -1 : 1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+static void sort(struct query_list *list)
+{
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, by_tokens);
+    list->sorted = true;
+}
+
+bool queries_ready(struct queries *q, struct err *e)
+{
+    if (q->reads.count + q->turns.count == 0)
+        return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
+    if (q->reads.count == 0 && !join(&q->reads, &q->turns, e))
+        return false;
+    if (q->turns.count == 0 && !join(&q->turns, &q->reads, e))
+        return false;
+    sort(&q->reads);
+    sort(&q->turns);
+    return true;
+}
+
+// The first that holds at least as many tokens.
+static size_t lower_bound(const struct query_list *list, uint32_t tokens)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->items[middle].tokens < tokens)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// All batches of just this size when there are enough of them, else as many
+// below it as above.
+int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng)
+{
+    size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);
+
+    if (to - from < neighbours) {
+        size_t more = (neighbours - (to - from) + 1) / 2;
+        from = from > more ? from - more : 0;
+        to = list->count - to > more ? to + more : list->count;
+    }
+    return list->items[from + rng_below(rng, to - from)].ns;
+}
+
+static void print_list(const struct query_list *list, const char *kind, struct buf *out)
+{
+    for (size_t i = 0; i < list->count; i++)
+        buf_printf(out, "%s,%" PRIu32 ",%.6f\n", kind, list->items[i].tokens,
+            (double)list->items[i].ns / NS_PER_MS);
+}
+
+bool queries_print_csv(const struct queries *q, struct buf *out)
+{
+    buf_append_str(out, HEAD);
+    print_list(&q->reads, "read", out);
+    print_list(&q->turns, "turn", out);
+    return !out->failed;
+}
+
+static bool parse_line(struct queries *q, const char *text, size_t line, struct err *e)
+{
+    char kind[8], end;
+    uint32_t tokens;
+    double ms;
+
+    bool ok = sscanf(text, "%4[a-z],%" SCNu32 ",%lf%c", kind, &tokens, &ms, &end) == 4 &&
+              end == '\n' && ms >= 0 && ms < 1e9 &&
+              (strcmp(kind, "read") == 0 || strcmp(kind, "turn") == 0);
+    if (!ok)
+        return err_set(e, ERR_USAGE, "line %zu is not like 'read,10,0.52'", line);
+    struct query_list *list = strcmp(kind, "read") == 0 ? &q->reads : &q->turns;
+    return queries_add(list, tokens, (int64_t)(ms * NS_PER_MS), e);
+}
+
+bool queries_parse_csv(struct queries *q, const char *text, struct err *e)
+{
+    size_t line = 1;
+
+    if (strncmp(text, HEAD, strlen(HEAD)) != 0)
+        return err_set(e, ERR_USAGE, "line 1 is not '%.*s'", (int)strlen(HEAD) - 1, HEAD);
+    for (const char *at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1) {
+        if (!strchr(at, '\n'))
+            return err_set(e, ERR_USAGE, "line %zu is cut off", line + 1);
+        if (!parse_line(q, at, ++line, e))
+            return false;
+    }
+    return true;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+double queries_median_ms(const struct query_list *list)
+{
+    int64_t *ns = calloc(list->count + 1, sizeof *ns);
+    double median = NAN;
+
+    for (size_t i = 0; ns && i < list->count; i++)
+        ns[i] = list->items[i].ns;
+    if (ns && list->count > 0) {
+        qsort(ns, list->count, sizeof *ns, by_ns);
+        size_t middle = list->count / 2;
+        median = (double)ns[middle] / NS_PER_MS;
+    }
+    free(ns);
+    return median;
+}
+
+void queries_fini(struct queries *q)
+{
+    free(q->reads.items);
+    free(q->turns.items);
+    *q = (struct queries){0};
+}

@@ -1,0 +1,52 @@
+// How long dequeuing and writing a batch take: as measured, batch by batch, or
+// one time for all. Pure.
+//
+// A line is written a read after its batch fired; but that of a batch which fired
+// before the line ahead of it was written comes a turn after that line, because
+// in between the cursor moves and is flushed.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/rng.h"
+
+struct query_time {
+    uint32_t tokens; // in the batch
+    int64_t ns;
+};
+
+struct query_list {
+    struct query_time *items; // owned
+    size_t count, cap;
+    bool sorted;
+};
+
+struct queries {
+    struct query_list reads; // of batches that fired after the line before
+    struct query_list turns; // of batches that had to wait for it
+};
+
+MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
+
+// All of `from`, too.
+MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
+
+// Before the first draw: sorts by tokens, and fills a list that is empty from
+// the other one. ERR_USAGE when both are.
+MUST_USE bool queries_ready(struct queries *q, struct err *e);
+
+// A time at random among those of the batches that are nearest in size.
+int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
+
+// As a file for people and programs, and back. ERR_USAGE names the line that
+// cannot be read.
+bool queries_print_csv(const struct queries *q, struct buf *out);
+MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
+
+// NAN of none.
+double queries_median_ms(const struct query_list *list);
+
+void queries_fini(struct queries *q);

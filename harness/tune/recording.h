@@ -1,0 +1,18 @@
+// What a run that was measured tells the model: when its tokens came, and how
+// long its queries took. Pure.
+#pragma once
+
+#include "ledger/ledger.h"
+#include "tune/queries.h"
+
+struct recording {
+    int64_t *arrivals_ns; // owned; acknowledgements of what was delivered, in order
+    size_t count;
+    int64_t length_ns; // of the load
+    struct queries queries;
+};
+
+// Of a run with one collector and without faults; others leave it empty, because
+// nothing in their lines says what a query took.
+MUST_USE bool recording_take(struct recording *r, const struct ledger *l, struct err *e);
+void recording_fini(struct recording *r);

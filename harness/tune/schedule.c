@@ -1,0 +1,92 @@
+#include "tune/schedule.h"
+
+#include <math.h>
+
+#include "plan/rng.h"
+#include "tune/precision.h"
+#include "tune/tune.h"
+
+#define SHUFFLE_STREAM 2000 // of the scenario's seed
+
+// A machine that spoils this many runs one after another will spoil the next.
+static const size_t spoilt_max = 5;
+
+// Surely larger batches and surely a lower p99. A pair always makes the same
+// batches up to chance, so that a few runs tell that much.
+static bool beats(const struct schedule_pair *a, const struct schedule_pair *b)
+{
+    struct precision a_tokens = precision_of(a->tokens, a->count);
+    struct precision b_tokens = precision_of(b->tokens, b->count);
+    struct precision a_p99 = precision_of(a->p99, a->count);
+    struct precision b_p99 = precision_of(b->p99, b->count);
+
+    return a_tokens.low > b_tokens.high && a_p99.high < b_p99.low;
+}
+
+static bool beaten(const struct schedule *s, size_t pair)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (i != pair && !s->pairs[i].broken && beats(&s->pairs[i], &s->pairs[pair]))
+            return true;
+    }
+    return false;
+}
+
+// Neither end of the interval keeps it. What must equal a number is kept or
+// missed by chance: that is never for certain.
+static bool misses(const struct expectation *x, const struct precision *known)
+{
+    bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
+
+    return bounded && known->low > 0 && !tune_holds(x, known->low) && !tune_holds(x, known->high);
+}
+
+enum schedule_state schedule_state(const struct schedule *s, size_t pair)
+{
+    const struct schedule_pair *p = &s->pairs[pair];
+    struct precision known = precision_of(p->values, p->count);
+
+    if (p->broken)
+        return SCHEDULE_BROKEN;
+    if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= spoilt_max))
+        return SCHEDULE_GIVEN_UP;
+    if (p->tried < s->runs_min)
+        return SCHEDULE_OPEN;
+    if (misses(s->objective, &known))
+        return SCHEDULE_MISSES;
+    if (beaten(s, pair))
+        return SCHEDULE_BEATEN;
+    return precision_share(&known) <= s->precision ? SCHEDULE_PRECISE : SCHEDULE_OPEN;
+}
+
+const char *schedule_state_name(enum schedule_state state)
+{
+    static const char *const names[] = {
+        [SCHEDULE_OPEN] = "not precise yet",
+        [SCHEDULE_PRECISE] = "precise enough",
+        [SCHEDULE_BEATEN] = "beaten for certain",
+        [SCHEDULE_MISSES] = "misses the objective for certain",
+        [SCHEDULE_BROKEN] = "breaks an invariant",
+        [SCHEDULE_GIVEN_UP] = "given up",
+    };
+
+    return names[state];
+}
+
+size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
+{
+    struct rng rng;
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (schedule_state(s, i) == SCHEDULE_OPEN)
+            order[count++] = i;
+    }
+    rng_init(&rng, seed + round, SHUFFLE_STREAM);
+    for (size_t i = count; i > 1; i--) {
+        size_t k = rng_below(&rng, i), swap = order[k];
+        order[k] = order[i - 1];
+        order[i - 1] = swap;
+    }
+    return count;
+}

@@ -1,0 +1,239 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/rng.h"
+#include "tune/precision.h"
+#include "tune/schedule.h"
+
+#define RUNS_MAX 40
+
+static void assert_near(double got, double want, double off)
+{
+    if (!(fabs(got - want) <= off))
+        fail_msg("%g instead of %g", got, want);
+}
+
+// A pair whose true figures are known, and what chance makes of them run by run.
+struct noisy {
+    double p99, tokens;
+    double values_p99[RUNS_MAX], values_tokens[RUNS_MAX];
+    size_t runs;
+};
+
+// Bell-shaped enough: twelve uniform numbers have a variance of one.
+static double bell(struct rng *rng)
+{
+    double sum = -6;
+
+    for (int i = 0; i < 12; i++)
+        sum += rng_uniform(rng);
+    return sum;
+}
+
+static void run(struct noisy *pair, double noise, struct rng *rng)
+{
+    assert_true(pair->runs < RUNS_MAX);
+    pair->values_p99[pair->runs] = pair->p99 * exp(noise * bell(rng));
+    pair->values_tokens[pair->runs++] = pair->tokens * exp(0.01 * bell(rng));
+}
+
+static struct schedule view(const struct noisy *pairs, size_t count, struct schedule_pair *views,
+    const struct expectation *objective)
+{
+    for (size_t i = 0; i < count; i++)
+        views[i] = (struct schedule_pair){.values = pairs[i].values_p99,
+            .p99 = pairs[i].values_p99,
+            .tokens = pairs[i].values_tokens,
+            .count = pairs[i].runs,
+            .tried = pairs[i].runs};
+    return (struct schedule){.pairs = views,
+        .count = count,
+        .objective = objective,
+        .precision = 0.1,
+        .runs_min = 1,
+        .runs_max = RUNS_MAX};
+}
+
+// Runs rounds until nothing is left to be learnt.
+static void run_all(struct noisy *pairs, size_t count, const struct expectation *objective,
+    double noise, uint64_t seed)
+{
+    struct schedule_pair views[8];
+    size_t order[8], wanted = count;
+    struct rng rng;
+
+    rng_init(&rng, seed, 77);
+    for (uint64_t round = 0; wanted > 0; round++) {
+        struct schedule s = view(pairs, count, views, objective);
+        wanted = schedule_round(&s, seed, round, order);
+        for (size_t i = 0; i < wanted; i++)
+            run(&pairs[order[i]], noise, &rng);
+    }
+}
+
+static void students_quantiles(void **state)
+{
+    (void)state;
+    // As printed in every table of them.
+    assert_true(isinf(precision_student(0)));
+    assert_near(precision_student(1), 12.706, 1e-9);
+    assert_near(precision_student(30), 2.042, 1e-9);
+    assert_near(precision_student(40), 2.021, 0.002);
+    assert_near(precision_student(60), 2.000, 0.002);
+    assert_near(precision_student(120), 1.980, 0.002);
+    assert_near(precision_student(100000), 1.960, 0.002);
+}
+
+static void intervals_of_few_values(void **state)
+{
+    const double one[] = {5}, two[] = {10, 40}, spoilt[] = {10, 40, NAN, 0};
+
+    (void)state;
+    struct precision p = precision_of(one, 1);
+    assert_near(p.median, 5, 1e-9);
+    assert_true(isinf(precision_share(&p)));
+    // The logarithms lie ln 2 on either side of that of 20; their interval is
+    // 12.706 times ln 2 wide, because the standard error of two is half the gap.
+    p = precision_of(two, 2);
+    assert_near(p.median, 20, 1e-9);
+    assert_near(log(p.high / 20), 12.706 * log(2), 1e-6);
+    assert_near(log(20 / p.low), 12.706 * log(2), 1e-6);
+    assert_near(precision_share(&p), pow(2, 12.706) - 1, 1e-3);
+    p = precision_of(spoilt, 4);
+    assert_near(log(p.high / 20), 12.706 * log(2), 1e-6);
+    p = precision_of(spoilt, 0);
+    assert_true(isnan(p.median));
+}
+
+// 95% of the intervals hold the truth: between 93 and 97 of a hundred.
+static void intervals_hold_the_truth(void **state)
+{
+    struct rng rng;
+    int held = 0;
+
+    (void)state;
+    rng_init(&rng, 5, 0);
+    for (int series = 0; series < 2000; series++) {
+        struct noisy pair = {.p99 = 80, .tokens = 10};
+        for (int i = 0; i < 5; i++)
+            run(&pair, 0.2, &rng);
+        struct precision p = precision_of(pair.values_p99, pair.runs);
+        held += p.low <= 80 && 80 <= p.high;
+    }
+    assert_in_range(held, 1860, 1940);
+}
+
+// Quiet machines need few runs, noisy ones more, and both end as precise as asked.
+static void runs_until_it_is_precise(void **state)
+{
+    size_t runs[2] = {0};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        for (int noisy = 0; noisy < 2; noisy++) {
+            struct noisy pair = {.p99 = 80, .tokens = 10};
+            run_all(&pair, 1, NULL, noisy ? 0.2 : 0.02, seed);
+            struct precision p = precision_of(pair.values_p99, pair.runs);
+            assert_true(precision_share(&p) <= 0.1 || pair.runs == RUNS_MAX);
+            runs[noisy] += pair.runs;
+        }
+    }
+    assert_in_range(runs[0], 200, 400);
+    assert_true(runs[1] > 3 * runs[0]);
+}
+
+// A pair with smaller batches and three times the latency is left alone long
+// before it is precise; and of a hundred tries none gives up the better one.
+static void beaten_pairs_are_left_alone(void **state)
+{
+    size_t better = 0, worse = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct noisy pairs[] = {{.p99 = 100, .tokens = 20}, {.p99 = 300, .tokens = 10}};
+        struct schedule_pair views[2];
+        run_all(pairs, 2, NULL, 0.2, seed);
+        struct schedule s = view(pairs, 2, views, NULL);
+        assert_int_not_equal(schedule_state(&s, 0), SCHEDULE_BEATEN);
+        better += pairs[0].runs;
+        worse += pairs[1].runs;
+    }
+    assert_true(2 * worse < better);
+}
+
+// Far from the objective two or three runs do; close to it, all that it takes.
+static void misses_the_objective_for_certain(void **state)
+{
+    struct expectation below = {.metric = (char[]){"latency.p99"}, .value = 150};
+    size_t wrong = 0;
+
+    (void)state;
+    strcpy(below.comparison, "<");
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct noisy pairs[] = {{.p99 = 100, .tokens = 20}, {.p99 = 400, .tokens = 40}};
+        struct schedule_pair views[2];
+        run_all(pairs, 2, &below, 0.1, seed);
+        struct schedule s = view(pairs, 2, views, &below);
+        wrong += schedule_state(&s, 0) == SCHEDULE_MISSES;
+        assert_int_equal(schedule_state(&s, 1), SCHEDULE_MISSES);
+        assert_true(pairs[1].runs <= 4);
+    }
+    assert_true(wrong <= 10);
+}
+
+static void broken_and_spoilt_pairs(void **state)
+{
+    struct schedule_pair pairs[] = {
+        {.broken = true, .tried = 1}, {.tried = 4}, {.tried = 5}, {.tried = 0}};
+    const struct schedule s = {
+        .pairs = pairs, .count = 4, .precision = 0.1, .runs_min = 3, .runs_max = 20};
+    size_t order[4];
+
+    (void)state;
+    assert_int_equal(schedule_state(&s, 0), SCHEDULE_BROKEN);
+    assert_int_equal(schedule_state(&s, 1), SCHEDULE_OPEN);
+    assert_int_equal(schedule_state(&s, 2), SCHEDULE_GIVEN_UP);
+    assert_int_equal(schedule_round(&s, 1, 0, order), 2);
+    assert_int_equal(order[0] + order[1], 1 + 3);
+}
+
+// Each order comes about as often as any other, and the same seed gives the same.
+static void orders_are_shuffled(void **state)
+{
+    struct schedule_pair pairs[3] = {{.tried = 0}};
+    const struct schedule s = {.pairs = pairs, .count = 3, .runs_min = 1, .runs_max = 20};
+    int first[3] = {0};
+    size_t order[3], again[3];
+
+    (void)state;
+    for (uint64_t round = 0; round < 300; round++) {
+        assert_int_equal(schedule_round(&s, 1, round, order), 3);
+        assert_int_equal(schedule_round(&s, 1, round, again), 3);
+        assert_memory_equal(order, again, sizeof order);
+        assert_int_equal(order[0] + order[1] + order[2], 3);
+        first[order[0]]++;
+    }
+    for (int i = 0; i < 3; i++)
+        assert_in_range(first[i], 70, 130);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(students_quantiles),
+        cmocka_unit_test(intervals_of_few_values),
+        cmocka_unit_test(intervals_hold_the_truth),
+        cmocka_unit_test(runs_until_it_is_precise),
+        cmocka_unit_test(beaten_pairs_are_left_alone),
+        cmocka_unit_test(misses_the_objective_for_certain),
+        cmocka_unit_test(broken_and_spoilt_pairs),
+        cmocka_unit_test(orders_are_shuffled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
