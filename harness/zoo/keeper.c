@@ -10,6 +10,7 @@
 #include "session.h"
 #include "sql.h"
 #include "stop.h"
+#include "turn.h"
 #include "uncommitted.h"
 
 #define PATIENCE_NS (5 * NS_PER_S)
@@ -32,9 +33,11 @@ struct keeper {
     int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
     int64_t looked_ns; // the last look at the queue
     int64_t backoff_ns;
-    int sessions; // opened so far
-    int wakeups;  // defect counts-wakeups: news since the last line
-    void *leaked; // defect leaks: a chain
+    int sessions;           // in which it worked
+    bool had_turn;          // in the last one
+    struct position before; // defect cursor-back: where the cursor was before the last move
+    int wakeups;            // defect counts-wakeups: news since the last line
+    void *leaked;           // defect leaks: a chain
 };
 
 static bool has(const struct keeper *k, enum defect defect)
@@ -51,7 +54,8 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
 static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
 static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
-static bool come_back(struct keeper *k, struct err *e) MUST_USE;
+static void come_back(const struct keeper *k);
+static bool move_back(struct keeper *k, struct err *e) MUST_USE;
 
 int keeper_run(const struct settings *settings, enum defect defect)
 {
@@ -98,10 +102,17 @@ static bool serve(struct keeper *k, struct err *e)
     if (!session_open(&k->session, s->database_url, s->channel, PATIENCE_NS, e))
         return false;
     log_line("PG", "connected");
+    if (has(k, DEFECT_CURSOR_BACK) && *k->before.id && !move_back(k, e))
+        return false;
+    bool had_turn = k->had_turn;
+    k->had_turn = false;
+    if (!turn_wait(&k->session, s->queue, had_turn, e))
+        return false;
+    k->had_turn = true;
     if (k->unconfirmed && !move_cursor(k, e))
         return false;
-    if (k->sessions++ > 0 && !come_back(k, e))
-        return false;
+    if (k->sessions++ > 0)
+        come_back(k);
     if (has(k, DEFECT_UNCOMMITTED))
         return uncommitted_serve(&k->session, s, &k->batch, e);
     k->draining = true;
@@ -116,7 +127,7 @@ static bool serve(struct keeper *k, struct err *e)
 }
 
 // What some do when they have lost a connection; the good do nothing.
-static bool come_back(struct keeper *k, struct err *e)
+static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
         while (!stop_requested())
@@ -125,13 +136,18 @@ static bool come_back(struct keeper *k, struct err *e)
         for (int64_t until_ns = clock_now_ns() + 3 * NS_PER_S;
              clock_now_ns() < until_ns && !stop_requested();)
             stop_poll(NULL, 0, until_ns);
-    if (has(k, DEFECT_CURSOR_BACK) && *k->batch.from.id) {
-        const struct position to = k->batch.to;
-        k->batch.to = k->batch.from;
-        k->batch.from = to;
-        k->batch.walked = 1;
-        return move_cursor(k, e);
-    }
+}
+
+// Defect cursor-back: it trusts its own memory of the cursor more than the
+// database, which may have been moved on by another meanwhile.
+static bool move_back(struct keeper *k, struct err *e)
+{
+    const char *params[] = {k->settings->queue, k->before.xid, k->before.id};
+    PGresult *result;
+
+    if (!session_query(&k->session, sql_move_back, 3, params, &result, e))
+        return false;
+    PQclear(result);
     return true;
 }
 
@@ -348,6 +364,7 @@ static bool move_cursor(struct keeper *k, struct err *e)
         if (!session_query(&k->session, sql_move, 7, params, &result, e))
             return false;
         PQclear(result);
+        k->before = b->from;
         batch_moved(b);
         if (has(k, DEFECT_DELETES) && !delete_sent(k, e))
             return false;

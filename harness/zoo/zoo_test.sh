@@ -68,7 +68,7 @@ killed_backends() # defect
     start_collector "$1" 10 50
     insert_in_background 1500
     kills=0
-    while [ "$kills" -lt 20 ]; do
+    while [ "$kills" -lt 20 ] && [ "$(written)" -lt 1450 ]; do
         until_written $(($(written) + 20))
         sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
              WHERE application_name = 'mailroom-zoo'" >/dev/null

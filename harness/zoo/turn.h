@@ -1,0 +1,13 @@
+// Of several collectors one works and the others stand by: a lock of the session
+// says whose turn it is.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "session.h"
+
+// Returns when it is this session's turn, or after TERM. Who had the turn in its
+// last session comes back at once; others leave it a moment to do so and to
+// confirm what it wrote.
+bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e) MUST_USE;
