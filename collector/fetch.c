@@ -98,6 +98,11 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
         batch_clear(&c->next);
         return fetch_retry(c, e);
     }
+    // What a claim passed is passed, whatever becomes of its tokens.
+    if (c->claiming) {
+        deliver_count_passed(c, &c->next.passed);
+        c->next.passed = (struct passed){0};
+    }
     if (stale) {
         fetch_drop(c);
         return true;
@@ -192,8 +197,6 @@ static bool consider_claim(struct collector *c, struct err *e)
     struct batch *b = &c->next;
     bool passed = b->examined > b->n;
 
-    deliver_count_passed(c, &b->passed);
-    b->passed = (struct passed){0};
     if (b->sendable > 0)
         return deliver_begin_line(c, e);
     if (b->n > 0) {

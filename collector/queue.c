@@ -226,7 +226,9 @@ bool queue_send_advance(const struct queue *q, struct session *s, int tag, const
     struct dead d = {0};
     bool ok = dead_init(&d, b, n) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    if (ok && q->shared)
+    if (ok && tag == QUEUE_CONFIRM)
+        ok = skip_send_confirm(q, s, b, n, &d, deadline_ns, e);
+    else if (ok && q->shared)
         ok = skip_send_advance(q, s, tag, b, n, &d, deadline_ns, e);
     else if (ok)
         ok = send_cursor(q, s, tag, batch_end(b, n, &passed), &d, deadline_ns, e);

@@ -30,3 +30,8 @@ bool skip_send_orphans(
 // Marks the first n rows as dequeued, the dead ones among them as such.
 bool skip_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,
     int n, const struct dead *d, int64_t deadline_ns, struct err *e) MUST_USE;
+
+// In a new session: the same for a batch of the session before, whose claims
+// may be gone and whose ids may have been given to other tokens meanwhile.
+bool skip_send_confirm(const struct queue *q, struct session *s, const struct batch *b, int n,
+    const struct dead *d, int64_t deadline_ns, struct err *e) MUST_USE;
