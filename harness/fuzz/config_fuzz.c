@@ -70,10 +70,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     files_clear();
     if (at < text + size)
         files_add("/key", at + 1, (size_t)(text + size - at) - 1);
-    if (config_load(&c, variables, &e))
+    if (config_load(&c, variables, &e)) {
+        fuzz_accept();
         check_settings(&c);
-    else
+    } else {
         check_refusal(&e);
+    }
     config_fini(&c);
     const char *name;
     while ((name = config_unknown(variables, &unknown, &len)) != NULL)

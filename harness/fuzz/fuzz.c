@@ -9,6 +9,21 @@ void fuzz_fail(const char *file, int line, const char *what)
     abort();
 }
 
+static bool accepted;
+
+void fuzz_accept(void)
+{
+    accepted = true;
+}
+
+bool fuzz_accepted(void)
+{
+    bool was = accepted;
+
+    accepted = false;
+    return was;
+}
+
 __attribute__((weak)) size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
 {
     (void)index;

@@ -14,6 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 // target without such seeds need not define it.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size);
 
+// The input was what it should be. Replay insists on it for the seeds that a
+// target makes and for files whose name begins with "good"; a seed that is refused
+// at its first byte would test nothing.
+void fuzz_accept(void);
+bool fuzz_accepted(void); // since it was last asked
+
 #define FUZZ_SEED_MAX ((size_t)1 << 16)
 
 // Unlike assert() it is there in every build.

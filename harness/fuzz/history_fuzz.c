@@ -95,6 +95,31 @@ static void check_same(const struct result *a, const struct result *b)
         FUZZ_MUST(strcmp(a->reasons[i], b->reasons[i]) == 0);
 }
 
+// The checks follow these without looking.
+static void check_records(const struct history *h)
+{
+    const struct subject_log *log = &h->log;
+    const struct plan *plan = &h->plan;
+    size_t tokens = 0;
+
+    for (size_t i = 0; i < plan->txn_count; tokens += plan->txns[i++].rows)
+        FUZZ_MUST(plan->txns[i].first_token == tokens);
+    FUZZ_MUST(tokens == plan->token_count);
+    for (size_t i = 0; i < plan->token_count; i++)
+        FUZZ_MUST(plan->kinds[i] < TOKEN_KINDS);
+    for (size_t i = 0; i < plan->fault_count; i++)
+        FUZZ_MUST(h->faults[i].spec == &h->ledger.scenario->faults[plan->faults[i].spec]);
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        FUZZ_MUST(line->process < log->process_count && line->state <= LINE_TAIL);
+        FUZZ_MUST((uint64_t)line->first_delivery + line->tokens <= log->delivery_count);
+    }
+    for (size_t i = 0; i < log->delivery_count; i++)
+        FUZZ_MUST(log->deliveries[i].line < log->line_count);
+    for (size_t i = 0; i < log->sample_count; i++)
+        FUZZ_MUST(log->samples[i].process < log->process_count || log->process_count == 0);
+}
+
 // What a reader of the verdict relies on, whatever the history says.
 static void check_sound(const struct result *r, const struct history *h)
 {
@@ -153,6 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_MUST(e.kind == ERR_SYSTEM && e.text[0]);
         return 0;
     }
+    fuzz_accept();
+    check_records(&h);
     judge(&r, &h);
     check_sound(&r, &h);
     check_again(&h, s, &r);

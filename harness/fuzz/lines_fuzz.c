@@ -140,6 +140,22 @@ static size_t check_line(
     return whole ? shape : 0;
 }
 
+// The tokens of whole lines, and between them the names found in torn ones.
+static void check_deliveries(const struct reader *r)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < r->log.line_count; i++) {
+        const struct line_record *line = &r->log.lines[i];
+        FUZZ_MUST(line->first_delivery == next);
+        for (size_t last = next + line->tokens; next < last; next++)
+            FUZZ_MUST(!(r->log.deliveries[next].flags & DELIVERY_NAMED));
+        for (; next < r->log.delivery_count && r->log.deliveries[next].line == i; next++)
+            FUZZ_MUST(r->log.deliveries[next].flags == DELIVERY_NAMED);
+    }
+    FUZZ_MUST(next == r->log.delivery_count);
+}
+
 static void check_lines(const struct reader *r, const uint8_t *bytes, size_t len)
 {
     const char *at = (const char *)bytes, *end = at + len;
@@ -169,6 +185,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_all(&pieces, &rng, in.at, in.left);
     check_same(&whole, &pieces);
     check_lines(&whole, in.at, in.left);
+    check_deliveries(&whole);
+    if (whole.tokens > 0)
+        fuzz_accept();
     reader_fini(&pieces);
     reader_fini(&whole);
     return 0;

@@ -96,6 +96,23 @@ static void run(const struct input *in)
     free(exact);
 }
 
+static bool is_good(const struct input *in)
+{
+    const char *slash = strrchr(in->name, '/');
+
+    return strncmp(slash ? slash + 1 : in->name, "good", 4) == 0;
+}
+
+static void run_seed(const struct input *in)
+{
+    fuzz_accepted();
+    run(in);
+    if (!fuzz_accepted() && is_good(in)) {
+        fprintf(stderr, "%s: this seed should be accepted\n", in->name);
+        exit(EXIT_FAILURE);
+    }
+}
+
 // --- inputs ------------------------------------------------------------------------------
 
 static struct input *new_input(const char *name)
@@ -155,7 +172,7 @@ static void add_made_seeds(void)
     size_t len;
 
     for (size_t i = 0; (len = fuzz_seed(i, bytes, sizeof bytes)) > 0; i++) {
-        snprintf(name, sizeof name, "made-%02zu", i);
+        snprintf(name, sizeof name, "good-%02zu", i);
         struct input *in = new_input(name);
         memcpy(in->data, bytes, len);
         in->len = len;
@@ -224,10 +241,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     watch_signals(argv[0]);
-    for (size_t i = 0; i < input_count; i++) {
-        running.data = NULL;
-        run(&inputs[i]);
-    }
+    for (size_t i = 0; i < input_count; i++)
+        run_seed(&inputs[i]);
     run_damaged(mutations);
     printf("%zu inputs and %ld damaged ones\n", input_count, mutations);
     for (size_t i = 0; i < input_count; i++)

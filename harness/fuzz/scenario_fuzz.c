@@ -200,6 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (in.trace)
         files_add("trace.csv", in.trace, in.trace_len);
     if (scenario_load(&s, FILE_NAME, &sets, &e)) {
+        fuzz_accept();
         check_plan(&s);
         check_round_trip(&s);
     } else {

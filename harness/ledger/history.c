@@ -27,8 +27,8 @@ static void pack_header(struct pack *p)
         pack_fail(p, "was written by another version of mailproof");
 }
 
-// A time of something that has happened, or is planned to. A damaged history may
-// say never, with which nobody may reckon.
+// A time of something that has happened, or is planned to; 0 if it has not. Only
+// the end of a process may be never, with which nobody reckons.
 static void pack_moment(struct pack *p, int64_t *ns)
 {
     pack_time(p, ns);
@@ -114,9 +114,9 @@ static void pack_txn(
     PACK_FIELD(p, t->phase, UINT8_MAX);
     PACK_FIELD(p, t->flags, UINT8_MAX);
     PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
-    pack_time(p, &r->sent_ns);
-    pack_time(p, &r->commit_ns);
-    pack_time(p, &r->ended_ns);
+    pack_moment(p, &r->sent_ns);
+    pack_moment(p, &r->commit_ns);
+    pack_moment(p, &r->ended_ns);
 }
 
 static void pack_txns(struct pack *p, struct history *h)
@@ -176,8 +176,8 @@ static void pack_faults(struct pack *p, struct history *h)
         pack_signed(p, &f->end_ns);
         PACK_FIELD(p, f->spec, s->fault_count ? s->fault_count - 1 : 0);
         pack_moment(p, &r->planned_ns);
-        pack_time(p, &r->began_ns);
-        pack_time(p, &r->ended_ns);
+        pack_moment(p, &r->began_ns);
+        pack_moment(p, &r->ended_ns);
         PACK_FIELD(p, r->ok, 1);
         PACK_FIELD(p, r->undone, 1);
         PACK_FIELD(p, r->left_out, 1);
