@@ -173,6 +173,9 @@ static void results_are_read_back(void **state)
     const char text[] = "{\"scenario\": \"x\", \"verdict\": \"missed\","
                         " \"metrics\": {\"latency.p50\": 12.5, \"delivered\": 3, \"lost\": null},"
                         " \"broken\": [\"late\", \"unheard-of\"]}";
+    const char odd[] = "{\"scenario\": \"a,b\", \"verdict\": \"pass\", \"metrics\": {}}";
+    const char vast[] = "{\"scenario\": \"x\", \"verdict\": \"pass\","
+                        " \"metrics\": {\"latency.p50\": 1e308}}";
     const char old[] = "{\"scenario\": \"x\", \"verdict\": \"pass\"}";
     struct stored s;
     struct err e;
@@ -186,6 +189,8 @@ static void results_are_read_back(void **state)
     assert_true(isnan(s.values[METRIC_LOST]) && isnan(s.values[METRIC_LATENCY_P99]));
     assert_true(s.broken[METRIC_LATE] && !s.broken[METRIC_LOST]);
     assert_false(stored_parse(&s, old, sizeof old - 1, &e));
+    assert_false(stored_parse(&s, odd, sizeof odd - 1, &e));
+    assert_false(stored_parse(&s, vast, sizeof vast - 1, &e));
     assert_false(stored_parse(&s, "{", 1, &e));
     assert_int_equal(e.kind, ERR_USAGE);
 }

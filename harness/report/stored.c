@@ -10,6 +10,7 @@
 #include "os/paths.h"
 
 #define RESULT_MAX (64u << 20)
+#define VALUE_MAX 1e15 // more than any run measures, in any unit
 
 static bool find_verdict(const char *name, enum verdict *verdict)
 {
@@ -22,6 +23,15 @@ static bool find_verdict(const char *name, enum verdict *verdict)
     return false;
 }
 
+// What a scenario may be called; anything else would forge fields and lines of
+// what is printed of a comparison.
+static bool is_name(const char *name, size_t size)
+{
+    size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
+
+    return len > 0 && len < size && name[len] == '\0';
+}
+
 static bool take_all(struct stored *s, json_t *root)
 {
     const char *scenario = json_string_value(json_object_get(root, "scenario"));
@@ -30,12 +40,16 @@ static bool take_all(struct stored *s, json_t *root)
     json_t *item;
     size_t i;
 
-    if (!scenario || !find_verdict(verdict, &s->verdict) || !json_is_object(values))
+    if (!is_name(scenario, sizeof s->scenario) || !find_verdict(verdict, &s->verdict) ||
+        !json_is_object(values))
         return false;
     snprintf(s->scenario, sizeof s->scenario, "%s", scenario);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         json_t *value = json_object_get(values, metrics[id].name);
         s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
+        // Sums of more would have no end, and JSON no word for it.
+        if (fabs(s->values[id]) > VALUE_MAX)
+            return false;
     }
     json_array_foreach(broken, i, item)
     {
