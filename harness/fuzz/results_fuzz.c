@@ -1,0 +1,129 @@
+// Stored results from anywhere are refused, or runs that can be compared, and
+// what is printed of the comparison has exactly the fields that it should have.
+//
+// The input: texts of result.json with a NUL behind each; by turns they are runs
+// of the one side and of the other.
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "compare/compare.h"
+#include "compare/print.h"
+#include "fuzz/fuzz.h"
+
+#define RUNS_MAX 8
+#define PRINTED_MAX ((size_t)1 << 20)
+
+static size_t count_in(const char *text, size_t len, char c)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < len; i++)
+        count += text[i] == c;
+    return count;
+}
+
+// Every line that begins like `first` has so many separators.
+static void check_fields(const struct buf *text, char first, char separator, size_t count)
+{
+    const char *at = text->data, *end = at + text->len;
+
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        FUZZ_MUST(newline);
+        if (!first || *at == first)
+            FUZZ_MUST(count_in(at, (size_t)(newline - at), separator) == count);
+        at = newline + 1;
+    }
+}
+
+static void check_csv(const struct comparison *c)
+{
+    struct buf out;
+
+    buf_init(&out, PRINTED_MAX);
+    FUZZ_MUST(print_csv(c, 1, &out));
+    FUZZ_MUST(count_in(out.data, out.len, '\n') == c->row_count + 1);
+    check_fields(&out, '\0', ',', 11);
+    buf_fini(&out);
+}
+
+static void check_json(const struct comparison *c)
+{
+    struct buf out;
+    size_t rows = 0;
+
+    for (size_t i = 0; i < c->row_count; i++)
+        rows += metrics[c->rows[i].id].unit != UNIT_PER_S;
+    buf_init(&out, PRINTED_MAX);
+    FUZZ_MUST(print_json(c, 1, &out));
+    json_t *root = json_loadb(out.data, out.len, 0, NULL);
+    FUZZ_MUST(json_array_size(root) == rows);
+    json_decref(root);
+    buf_fini(&out);
+}
+
+static void check_text(const struct comparison *c)
+{
+    struct buf out;
+
+    buf_init(&out, PRINTED_MAX);
+    FUZZ_MUST(print_markdown(c, &out));
+    check_fields(&out, '|', '|', 8);
+    FUZZ_MUST(print_terminal(c, &out));
+    for (size_t i = 0; i < out.len; i++)
+        FUZZ_MUST(out.data[i] == '\n' || !iscntrl((unsigned char)out.data[i]));
+    buf_fini(&out);
+}
+
+static enum change other_way(enum change change)
+{
+    return change == CHANGE_BETTER ? CHANGE_WORSE : change;
+}
+
+static void check_comparison(const struct side *base, const struct side *new)
+{
+    struct comparison c, back, same;
+    struct err e = {0};
+
+    FUZZ_MUST(compare_sides(&c, base, new, 0.1, &e));
+    check_csv(&c);
+    check_json(&c);
+    check_text(&c);
+    // What one side keeps and the other breaks is worse from one of the two.
+    FUZZ_MUST(compare_sides(&back, new, base, 0.1, &e));
+    FUZZ_MUST(c.row_count == back.row_count && c.base_used == back.new_used);
+    if (c.correctness != CHANGE_WORSE)
+        FUZZ_MUST(back.correctness == other_way(c.correctness));
+    FUZZ_MUST(compare_sides(&same, base, base, 0.1, &e));
+    FUZZ_MUST(same.overall == CHANGE_NONE || same.overall == CHANGE_UNKNOWN);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct side sides[2] = {{.name = "base"}, {.name = "new"}};
+    char *text = malloc(size + 1), *at = text;
+    struct stored run;
+    struct err e = {0};
+
+    FUZZ_MUST(text);
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    for (size_t i = 0; i < RUNS_MAX && at < text + size; at += strlen(at) + 1, i++) {
+        if (stored_parse(&run, at, strlen(at), &e))
+            FUZZ_MUST(side_add(&sides[i % 2], &run));
+        else
+            FUZZ_MUST(e.kind == ERR_USAGE && e.text[0]);
+    }
+    if (sides[0].count > 0 && sides[1].count > 0) {
+        fuzz_accept();
+        check_comparison(&sides[0], &sides[1]);
+    }
+    side_fini(&sides[0]);
+    side_fini(&sides[1]);
+    free(text);
+    return 0;
+}
