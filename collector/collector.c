@@ -216,6 +216,7 @@ static bool collector_init(
 static void collector_fini(struct collector *c)
 {
     session_close(&c->session);
+    fetch_forget(c);
     batch_fini(&c->next);
     batch_fini(&c->written);
     window_fini(&c->window);

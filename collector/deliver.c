@@ -6,16 +6,26 @@
 
 #define TALLY_NS NS_PER_S // between two lines of the log about what was passed
 
-bool deliver_begin_line(struct collector *c, struct err *e)
+// The server is given its next task before the signing, which takes a while.
+bool deliver_prepare(struct collector *c, struct err *e)
 {
     const struct batch *b = &c->next;
 
+    if (!fetch_send_ahead(c, e))
+        return false;
     buf_clear(&c->line);
     for (int i = 0; i < b->n; i++)
         if (!b->rows[i].unsendable && !line_add(&c->line, &c->sign, &b->rows[i].token, e))
             return false;
-    if (!line_end(&c->line, e))
+    c->built = line_end(&c->line, e);
+    return c->built;
+}
+
+bool deliver_begin_line(struct collector *c, struct err *e)
+{
+    if (!c->built && !deliver_prepare(c, e))
         return false;
+    c->built = false;
     output_begin(&c->output, c->line.data, c->line.len);
     c->state = WRITE;
     return true;
@@ -80,8 +90,9 @@ bool deliver_step_advance(struct collector *c, struct err *e)
         }
         return true;
     }
+    // A full batch was read ahead: its line is made while the move is confirmed.
     if (c->advancing)
-        return true;
+        return !c->ready || !c->backlog || c->built || deliver_prepare(c, e);
     if (c->now_ns < c->retry_ns) {
         state_wake_at(c, c->retry_ns);
         return true;
@@ -94,8 +105,19 @@ bool deliver_step_advance(struct collector *c, struct err *e)
         return false;
     // More waits behind a batch that did not see everything: ask for it in the
     // same trip. Nothing of it is written before the move is confirmed.
-    if (c->reason == ADVANCE_WRITTEN && !b->all && !c->reading && !c->stopping)
-        return c->queue.shared ? fetch_claim(c, c->queue.limit, e) : fetch_send(c, e);
+    if (c->reason != ADVANCE_WRITTEN || b->all || c->stopping)
+        return true;
+    if (!fetch_take_early(c, e))
+        return false;
+    if (c->ready)
+        return deliver_prepare(c, e);
+    if (c->reading)
+        return true;
+    if (c->queue.shared)
+        return fetch_claim(c, c->queue.limit, e);
+    if (!fetch_send(c, e))
+        return false;
+    c->follows = true;
     return true;
 }
 
@@ -106,6 +128,8 @@ bool deliver_on_advance(struct collector *c, const PGresult *result, struct err 
 
     c->advancing = false;
     if (!queue_decode_advance(&c->queue, result, &moved, e)) {
+        if (c->ready && c->reason == ADVANCE_WRITTEN)
+            fetch_drop(c);
         c->stale_read = c->reading;
         return fetch_retry(c, e);
     }

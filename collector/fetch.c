@@ -70,10 +70,25 @@ bool fetch_send(struct collector *c, struct err *e)
     if (c->queue.shared && !send_housekeeping(c, e))
         return false;
     c->reading = true;
-    c->claiming = false;
+    c->claiming = c->follows = false;
     c->asked_ns = c->now_ns;
     window_reading(&c->window, c->now_ns);
     return queue_send_read(&c->queue, &c->session, c->wanted, c->examine, state_deadline_ns(c), e);
+}
+
+// While a backlog is drained the server reads the next batch while the line of
+// this one is signed and written. Cursor only: there the end of this batch tells
+// where the next one begins.
+bool fetch_send_ahead(struct collector *c, struct err *e)
+{
+    struct passed ignored;
+
+    if (c->queue.shared || !c->backlog || c->reading || c->early || c->stopping)
+        return true;
+    c->reading = c->ahead = true;
+    c->asked_ns = c->now_ns;
+    return queue_send_read_behind(
+        &c->queue, &c->session, batch_end(&c->next, c->next.n, &ignored), state_deadline_ns(c), e);
 }
 
 // A statement that failed only for the moment is tried again in this session.
@@ -86,19 +101,83 @@ bool fetch_retry(struct collector *c, struct err *e)
     return true;
 }
 
+// Only a full batch is taken from a read that went ahead: one that is not may
+// have grown since, and its moment is the window's to choose.
+static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
+{
+    c->ahead = c->backlog = false;
+    if (!batch_decode(&c->next, result, c->queue.limit, c->queue.rows_max, e)) {
+        batch_clear(&c->next);
+        return fetch_retry(c, e);
+    }
+    c->backlog = c->next.sendable == c->queue.limit && c->now_ns - c->asked_ns <= state_stale_ns(c);
+    c->ready = c->backlog;
+    c->ready_ns = c->asked_ns;
+    if (!c->ready)
+        batch_clear(&c->next);
+    return true;
+}
+
+bool fetch_take_early(struct collector *c, struct err *e)
+{
+    PGresult *result = c->early;
+
+    c->early = NULL;
+    return !result || take_ahead(c, result, e);
+}
+
+static bool full_at_once(const struct collector *c)
+{
+    return c->next.sendable == c->queue.limit && c->wanted == c->queue.limit &&
+           c->examine == c->queue.rows_max;
+}
+
+// Whether a batch that is read one line too early is still fresh in its turn.
+static bool quick(const struct collector *c)
+{
+    return c->now_ns - c->asked_ns <= state_stale_ns(c) / 4;
+}
+
+// The answer tells how things stood when it was asked for, at the earliest: if
+// it was held up, the queue may have become somebody else's meanwhile. Where the
+// queue is shared a read only looks, and what counts is the claim: a quick look
+// between slow claims must not keep them from being put up with.
+static bool fresh(struct collector *c)
+{
+    bool looked = c->queue.shared && !c->claiming;
+
+    c->ready_ns = c->asked_ns;
+    if (looked || (c->now_ns - c->asked_ns > state_stale_ns(c) && c->slow >= SLOW_MAX)) {
+        c->ready_ns = c->now_ns;
+        return true;
+    }
+    c->slow = c->now_ns - c->asked_ns > state_stale_ns(c) ? c->slow + 1 : 0;
+    return c->slow == 0;
+}
+
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 {
     bool stale = c->stale_read;
-
     int wanted = c->claiming ? c->queue.limit : c->wanted;
     int examine = c->claiming ? c->queue.rows_max : c->examine;
 
     c->reading = c->stale_read = false;
+    if (c->ahead && stale) {
+        c->ahead = false;
+        PQclear(result);
+        return true;
+    }
+    if (c->ahead && c->ready) {
+        c->early = result;
+        return true;
+    }
+    if (c->ahead)
+        return take_ahead(c, result, e);
     if (!batch_decode(&c->next, result, wanted, examine, e)) {
         batch_clear(&c->next);
         return fetch_retry(c, e);
     }
-    // What a claim passed is passed, whatever becomes of its tokens.
+    // A claim has passed what stood before its tokens, whatever becomes of them.
     if (c->claiming) {
         deliver_count_passed(c, &c->next.passed);
         c->next.passed = (struct passed){0};
@@ -107,16 +186,10 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
         fetch_drop(c);
         return true;
     }
-    // The answer tells how things stood when it was asked for, at the earliest:
-    // if it was held up, the queue may have become somebody else's meanwhile.
-    c->ready_ns = c->asked_ns;
-    if (c->now_ns - c->ready_ns <= state_stale_ns(c)) {
-        c->slow = 0;
-    } else if (c->slow++ < SLOW_MAX) {
+    c->backlog = c->follows && full_at_once(c) && quick(c);
+    if (!fresh(c)) {
         fetch_drop(c);
         return true;
-    } else {
-        c->ready_ns = c->now_ns;
     }
     c->ready = true;
     c->large = c->large || c->next.n > LARGE_ROWS;
@@ -126,14 +199,17 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 void fetch_drop(struct collector *c)
 {
     c->unclaim = c->unclaim || (c->claiming && c->next.n > 0);
-    c->ready = c->claiming = false;
+    c->stale_read = c->stale_read || (c->reading && c->ahead);
+    c->ready = c->claiming = c->backlog = c->built = false;
+    PQclear(c->early);
+    c->early = NULL;
     batch_clear(&c->next);
 }
 
 void fetch_forget(struct collector *c)
 {
-    c->reading = c->stale_read = c->ready = c->claiming = c->unclaim = false;
-    batch_clear(&c->next);
+    fetch_drop(c);
+    c->reading = c->stale_read = c->ahead = c->unclaim = false;
 }
 
 // The read is short of a batch though it did not see everything: there is more

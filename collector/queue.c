@@ -199,9 +199,24 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN];
 
     assert(wanted <= q->rows_max);
+    session_number(want, wanted);
+    session_number(most, examine);
     return session_execute(s, QUEUE_READ, "read",
-        SESSION_PARAMS(q->shared ? q->claimant : q->name, session_number(want, wanted),
-            session_number(most, examine)),
+        q->shared ? SESSION_PARAMS(q->claimant, want, most)
+                  : SESSION_PARAMS(q->name, want, most, NULL, NULL),
+        true, deadline_ns, e);
+}
+
+bool queue_send_read_behind(const struct queue *q, struct session *s, struct position from,
+    int64_t deadline_ns, struct err *e)
+{
+    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], xid[SESSION_NUMBER_LEN],
+        id[SESSION_NUMBER_LEN];
+
+    assert(!q->shared);
+    return session_execute(s, QUEUE_READ, "read",
+        SESSION_PARAMS(q->name, session_number(want, q->limit), session_number(most, q->rows_max),
+            xid_number(xid, from.xid), session_number(id, from.id)),
         true, deadline_ns, e);
 }
 

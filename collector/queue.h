@@ -90,6 +90,9 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_
 // The answer is for batch_decode.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
+// Cursor: asks for a batch behind `from`, wherever the cursor stands.
+bool queue_send_read_behind(const struct queue *q, struct session *s, struct position from,
+    int64_t deadline_ns, struct err *e) MUST_USE;
 // Moves the cursor to the batch_end of n rows; the unsendable ones among them
 // become dead letters.
 bool queue_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,

@@ -77,6 +77,10 @@ struct collector {
     bool reading;     // an answer is awaited
     bool stale_read;  // and will be dropped
     bool claiming;    // the answer awaited, or in `next`, is a claim's
+    bool follows;     // that read was sent behind a move
+    bool ahead;       // the answer awaited, or in `early`, is to a read behind `next`
+    PGresult *early;  // that answer, while `next` is in use
+    bool backlog;     // more than the batch in hand is likely to wait, and answers are quick
     bool large;       // a batch was, since memory was given back last
     bool unclaim;     // claims are to be given back before the next read
     bool at_once;     // what waits after a connect is not held back
@@ -85,6 +89,8 @@ struct collector {
     char gone[400];
     int64_t gone_ns;
     int64_t orphans_at_ns;
+
+    bool built; // `line` holds that of `next`
 
     // ADVANCE
     bool unconfirmed;     // across sessions, so that nothing is written twice:
@@ -140,15 +146,18 @@ void connect_leave(struct collector *c); // at the end, in good order
 bool fetch_step_wait(struct collector *c, struct err *e) MUST_USE;
 bool fetch_step(struct collector *c, struct err *e) MUST_USE;
 bool fetch_send(struct collector *c, struct err *e) MUST_USE;
+bool fetch_send_ahead(struct collector *c, struct err *e) MUST_USE; // if it is likely to pay
+bool fetch_take_early(struct collector *c, struct err *e) MUST_USE; // `next` has become free
 void fetch_on_horizon(struct collector *c, const PGresult *result);
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 void fetch_on_orphans(struct collector *c, const PGresult *result);
 bool fetch_claim(struct collector *c, int fewest, struct err *e) MUST_USE;
 bool fetch_retry(struct collector *c, struct err *e) MUST_USE; // was it a matter for a second try?
-void fetch_drop(struct collector *c);                          // the batch that is ready
-void fetch_forget(struct collector *c);                        // that, and an answer to come
+void fetch_drop(struct collector *c);   // the batch that is ready, and what was read behind it
+void fetch_forget(struct collector *c); // that, and an answer to come
 
 // deliver.c: from a batch to a line, from a line to a moved cursor.
+bool deliver_prepare(struct collector *c, struct err *e) MUST_USE; // the line of a full `next`
 bool deliver_begin_line(struct collector *c, struct err *e) MUST_USE;
 bool deliver_step_write(struct collector *c, struct err *e) MUST_USE;
 void deliver_start_advance(struct collector *c, enum advance_reason reason, int rows);

@@ -1,6 +1,7 @@
 -- Reads the next batch and leaves the cursor where it is.
 --
 -- $1 queue | $2 tokens wanted | $3 rows to examine at most
+-- $4, $5 position to begin behind; null for the cursor
 --
 -- The walk follows the index on (xid, id) from the cursor on, and stops below
 -- the horizon: a transaction older than the snapshot's xmin has ended, so
@@ -20,8 +21,9 @@ WITH walk AS MATERIALIZED (
            count(*) FILTER (WHERE why.passed = 'consumed') OVER so_far AS consumed
     FROM (SELECT *
           FROM tokens
-          WHERE (xid, id) > ((SELECT last_xid FROM jobs WHERE job_type = $1::job_type),
-                             (SELECT last_seq FROM jobs WHERE job_type = $1::job_type))
+          WHERE (xid, id) >
+                    (coalesce($4::xid8, (SELECT last_xid FROM jobs WHERE job_type = $1::job_type)),
+                     coalesce($5::bigint, (SELECT last_seq FROM jobs WHERE job_type = $1::job_type)))
             AND xid < pg_snapshot_xmin(pg_current_snapshot())
           ORDER BY xid, id
           LIMIT $3::int) AS t
