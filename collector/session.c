@@ -22,11 +22,26 @@ static void find_sqlstate(const char *text, struct err *e)
             snprintf(e->sqlstate, sizeof e->sqlstate, "%.5s", p + 3);
 }
 
+// Of a list of hosts each has its own reason, in a line that begins like this;
+// the lines between are hints and details.
+static void add_other_hosts(const char *why, struct err *e)
+{
+    static const char start[] = "connection to server ";
+
+    for (const char *p = strchr(why, '\n'); p; p = strchr(p + 1, '\n')) {
+        size_t len = strlen(e->text);
+        if (strncmp(p + 1, start, sizeof start - 1) == 0)
+            snprintf(
+                e->text + len, sizeof e->text - len, "; %.*s", (int)strcspn(p + 1, "\n"), p + 1);
+    }
+}
+
 static bool lost(struct session *s, struct err *e)
 {
     const char *why = s->conn ? PQerrorMessage(s->conn) : "out of memory";
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(why, "\n"), why);
+    add_other_hosts(why, e);
     if (!s->up)
         find_sqlstate(why, e);
     return false;

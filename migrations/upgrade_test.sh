@@ -247,17 +247,29 @@ the_role_can_do_its_work_only()
     new_database role
     up_to_latest
     add_accounts 1 1
+    # As PostgreSQL has it from 15 on.
+    sql "REVOKE CREATE ON SCHEMA public FROM public"
     sql "SET ROLE mailroom_collector;
          SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;
          UPDATE jobs SET last_seq = 1, last_xid = '5', epoch = epoch + 1 WHERE last_seq = 0;
          INSERT INTO dead_letters (token, account, action, reason)
              VALUES (1, 1, 'activation', 'test')" >/dev/null
     for forbidden in "SELECT created_at FROM accounts" "SELECT * FROM dead_letters" \
-        "UPDATE tokens SET consumed_at = 1" "DELETE FROM tokens" "DELETE FROM jobs" \
-        "UPDATE jobs SET job_type = 'mailroom'" "UPDATE accounts SET status = 'active'" \
-        "INSERT INTO jobs VALUES ('mailroom', 1)" "TRUNCATE dead_letters"; do
+        "INSERT INTO accounts (email, login) VALUES ('x', 'x')" "DELETE FROM accounts" \
+        "UPDATE accounts SET status = 'active'" "UPDATE accounts SET email = 'x'" \
+        "INSERT INTO tokens (action, account) VALUES ('activation', 1)" \
+        "UPDATE tokens SET consumed_at = 1" "UPDATE tokens SET xid = '0'" "DELETE FROM tokens" \
+        "UPDATE jobs SET job_type = 'mailroom'" "UPDATE jobs SET mode = 'cursor'" \
+        "UPDATE jobs SET cluster = ''" "INSERT INTO jobs VALUES ('mailroom', 1)" \
+        "DELETE FROM jobs" "UPDATE dead_letters SET reason = ''" "TRUNCATE dead_letters" \
+        "CREATE TABLE mine ()" "CREATE SCHEMA mine" "DROP TABLE tokens" \
+        "ALTER TABLE tokens DISABLE TRIGGER ALL" "CREATE ROLE mine" \
+        "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'" \
+        "SELECT pg_read_file('postgresql.conf')" "COPY tokens TO PROGRAM 'cat'"; do
         denied "$forbidden"
     done
+    only_these_functions_are_for_the_collector
+    nothing_else_is_granted
 
     new_database role_too
     up_to_latest
@@ -267,6 +279,57 @@ the_role_can_do_its_work_only()
     at=$latest
     down_to 8
     same "and goes with the last one" 0 "$(collector_roles)"
+}
+
+# Of all functions that migrations made, also of those to come: the collector
+# may call these, other roles none. (A trigger's function cannot be called.)
+only_these_functions_are_for_the_collector()
+{
+    ours="FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+        AND prorettype <> 'trigger'::regtype AND NOT EXISTS (SELECT FROM pg_depend
+            WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')"
+    same "functions for the collector" \
+        "mailroom_cluster mailroom_horizon_holder mailroom_restamp mailroom_switch_mode" \
+        "$(sql "SELECT string_agg(proname, ' ' ORDER BY proname) $ours
+            AND has_function_privilege('mailroom_collector', p.oid, 'EXECUTE')")"
+    sql "CREATE ROLE stranger"
+    same "functions for anybody" "" "$(sql "SELECT string_agg(proname, ' ') $ours
+        AND has_function_privilege('stranger', p.oid, 'EXECUTE')")"
+    same "functions with others' rights and a search path of the caller's" "" \
+        "$(sql "SELECT string_agg(proname, ' ') $ours AND prosecdef
+            AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c LIKE 'search_path=pg_catalog, %pg_temp')")"
+    sql "DROP ROLE stranger"
+}
+
+# All that the role has of tables, columns and sequences, from the catalog, so
+# that a grant too many shows wherever it was made.
+nothing_else_is_granted()
+{
+    same "grants" "accounts: SELECT(email,id,login,status)
+dead_letters: INSERT
+dead_letters_id_seq: USAGE
+jobs: SELECT UPDATE(epoch,holder,last_seq,last_xid)
+tokens: SELECT UPDATE(claimed_by,processed_at)" "$(sql "
+        WITH acl AS (
+            SELECT c.relname, c.relnamespace, NULL AS attname, a.grantee, a.privilege_type
+            FROM pg_class c, aclexplode(c.relacl) a
+            UNION ALL
+            SELECT c.relname, c.relnamespace, t.attname, a.grantee, a.privilege_type
+            FROM pg_attribute t JOIN pg_class c ON c.oid = attrelid, aclexplode(t.attacl) a
+        ), grants AS (
+            SELECT relname, privilege_type || coalesce('(' ||
+                string_agg(attname, ',' ORDER BY attname) || ')', '') AS what
+            FROM acl
+            WHERE grantee IN (0, 'mailroom_collector'::regrole) -- 0: everybody
+              AND relnamespace = 'public'::regnamespace
+            GROUP BY relname, privilege_type
+        )
+        SELECT relname || ': ' || string_agg(what, ' ' ORDER BY what)
+        FROM grants GROUP BY relname ORDER BY relname")"
+    same "memberships" 0 "$(sql "SELECT count(*) FROM pg_auth_members
+        WHERE member = 'mailroom_collector'::regrole")"
+    same "attributes" f "$(sql "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolcanlogin
+        OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = 'mailroom_collector'")"
 }
 
 an_older_pgcrypto_stays()

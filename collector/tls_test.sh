@@ -1,0 +1,109 @@
+#!/bin/sh
+# With sslmode=verify-full the collector talks to the server that the
+# certificate names, and to no other; it says clearly why not.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+main()
+{
+    command -v openssl >/dev/null || { echo "skipped: no openssl command here"; exit 77; }
+    # Of the whole network 127 one address is ours, most likely.
+    address=127.$(od -An -N3 -tu1 /dev/urandom | awk '{ print $1 "." $2 "." 1 + $3 % 254 }')
+    start_server -c "listen_addresses=$address"
+    migrate
+    serve_tls db.mail.test
+    the_right_name_works
+    another_name_is_refused
+    another_authority_is_refused
+    plain_text_is_refused
+    echo "only the right server is talked to"
+}
+
+# A certificate authority, and what it says of the server.
+serve_tls() # name
+{
+    authority ca
+    authority other-ca
+    make_key server.key
+    openssl req -new -key "$server_dir/server.key" -subj "/CN=$1" -out "$server_dir/server.csr"
+    echo "subjectAltName=DNS:$1" >"$server_dir/names"
+    openssl x509 -req -in "$server_dir/server.csr" -days 2 -CA "$server_dir/ca.crt" \
+        -CAkey "$server_dir/ca.key" -CAcreateserial -extfile "$server_dir/names" \
+        -out "$server_dir/server.crt" 2>"$server_dir/openssl.log"
+    chmod 600 "$server_dir/server.key"
+    chown "$(stat -c %u "$server_dir")" "$server_dir/server.key"
+    # Nothing but TLS over TCP.
+    sed -i '/^host /d' "$server_dir/data/pg_hba.conf"
+    echo "hostssl all all 127.0.0.0/8 trust" >>"$server_dir/data/pg_hba.conf"
+    sql "ALTER SYSTEM SET ssl_cert_file = '$server_dir/server.crt'"
+    sql "ALTER SYSTEM SET ssl_key_file = '$server_dir/server.key'"
+    sql "ALTER SYSTEM SET ssl = on"
+    sql "SELECT pg_reload_conf()" >/dev/null
+    until_true "SELECT setting = 'on' FROM pg_settings WHERE name = 'ssl'"
+}
+
+authority() # name
+{
+    make_key "$1.key"
+    openssl req -x509 -new -key "$server_dir/$1.key" -subj "/CN=$1" -days 2 \
+        -out "$server_dir/$1.crt"
+}
+
+make_key() # file
+{
+    openssl ecparam -name prime256v1 -genkey -noout -out "$server_dir/$1"
+}
+
+url() # name, authority, further
+{
+    echo "host=$1 hostaddr=$address user=collector dbname=$PGDATABASE sslmode=verify-full" \
+        "sslrootcert=$server_dir/$2.crt $3"
+}
+
+# Also when it has to come back.
+the_right_name_works()
+{
+    MAILROOM_DATABASE_URL=$(url db.mail.test ca '') run right
+    has_logged right collecting
+    same "sessions with TLS" 1 "$(sql "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity
+        USING (pid) WHERE ssl AND usename = 'collector'")"
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    add_accounts 1 3
+    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    same "tokens" 15 "$(awk -F, '{ n += NF } END { print n }' "$server_dir/right.out")"
+    ends right TERM 0
+}
+
+another_name_is_refused()
+{
+    MAILROOM_DATABASE_URL=$(url db.mall.test ca '') run name
+    has_logged name 'server certificate for "db.mail.test" does not match host name "db.mall.test"'
+    never_got_in name
+}
+
+another_authority_is_refused()
+{
+    MAILROOM_DATABASE_URL=$(url db.mail.test other-ca '') run authority
+    has_logged authority 'certificate verify failed'
+    never_got_in authority
+}
+
+plain_text_is_refused()
+{
+    MAILROOM_DATABASE_URL=$(url db.mail.test ca sslmode=disable) run plain
+    has_logged plain 'no encryption'
+    never_got_in plain
+}
+
+never_got_in() # name
+{
+    has_logged "$1" 'reconnecting in'
+    ends "$1" TERM 0
+    ! grep -q connected "$server_dir/$1.log" || failed "$1 was connected"
+}
+
+main
