@@ -37,6 +37,10 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
     if (ok) {
         outcome->verdict = r->result.verdict;
         outcome->trips = r->trips;
+        outcome->lost = r->result.values[METRIC_LOST];
+        outcome->duplicated = r->result.values[METRIC_DUPLICATED];
+        outcome->p50_ms = r->result.values[METRIC_LATENCY_P50];
+        outcome->p99_ms = r->result.values[METRIC_LATENCY_P99];
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
     close_down(r);
@@ -75,6 +79,11 @@ static bool keep_history(struct run *r, struct err *e)
            history_write(path, &r->ledger, &r->load, &notes, e);
 }
 
+static bool keeps_silent(const struct run *r)
+{
+    return r->options->silent || (r->options->brief && r->result.verdict == VERDICT_PASS);
+}
+
 static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
@@ -94,7 +103,7 @@ static bool write_reports(struct run *r, struct err *e)
               folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) &&
               keep_history(r, e) && report_write(&report, e) && folder_link_latest(&r->folder, e) &&
               (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
-              (r->options->silent || report_print(&report, stdout, e));
+              (keeps_silent(r) || report_print(&report, stdout, e));
     observed_fini(&observed);
     return ok;
 }

@@ -10,6 +10,7 @@
 #include "scenario/scenario.h"
 
 struct server;
+struct suite;
 
 struct run_options {
     const char *collector; // --collector: a command line of one program; NULL: the scenario's
@@ -18,6 +19,8 @@ struct run_options {
     bool keep;             // --keep: leave server and data
     bool quiet;            // --quiet: no progress
     bool silent;           // no verdict table: the caller tells what came of it
+    bool brief;            // a verdict table only of what does not pass
+    struct suite *suite;   // shows the progress of several scenarios; NULL: of this one
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
@@ -27,8 +30,9 @@ struct run_options {
 // What is left of a run.
 struct run_outcome {
     enum verdict verdict;
-    char folder[PATH_MAX]; // the result folder
-    uint64_t trips;        // since the load began, when they were to be counted
+    char folder[PATH_MAX];                   // the result folder
+    uint64_t trips;                          // since the load began, when they were to be counted
+    double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
 };
 
 // True when there is a verdict, whatever it is. False: ERR_SKIP (what the

@@ -1,9 +1,11 @@
 // mailproof run SCENARIO...
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/locate.h"
 #include "run/everycut.h"
@@ -12,6 +14,7 @@
 #include "plan/plan.h"
 #include "report/index.h"
 #include "report/report.h"
+#include "report/suite.h"
 #include "runner.h"
 
 #define SUITES_MAX (256u << 20)
@@ -20,7 +23,8 @@
 struct tally {
     int exit_code; // of the worst so far
     size_t runs, passed, skipped;
-    struct buf suites; // JUnit, of all runs
+    struct buf suites;  // JUnit, of all runs
+    struct suite table; // one row per scenario
 };
 
 static bool has_tag(const struct scenario *s, const char *tag)
@@ -95,13 +99,23 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .out = o->out,
         .keep = o->keep,
         .quiet = o->quiet,
+        .brief = t->table.live && isatty(STDOUT_FILENO),
+        .suite = t->table.live ? &t->table : NULL,
         .suites = o->junit ? &t->suites : NULL,
     };
-    struct run_outcome outcome;
+    struct run_outcome outcome = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
     struct err e = {0};
 
     t->runs++;
-    if (o->every_cut ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e)) {
+    bool judged =
+        o->every_cut ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e);
+    suite_hide(&t->table);
+    suite_end(&t->table,
+        &(struct suite_run){judged               ? SUITE_JUDGED
+                            : e.kind == ERR_SKIP ? SUITE_SKIPPED
+                                                 : SUITE_FAILED,
+            outcome.verdict, outcome.lost, outcome.duplicated, outcome.p50_ms, outcome.p99_ms});
+    if (judged) {
         t->passed += outcome.verdict == VERDICT_PASS;
         return verdict_exit_code(outcome.verdict);
     }
@@ -120,6 +134,7 @@ static int run_each(
 {
     for (size_t i = 0; i < count; i++) {
         for (int n = 0; n < o->repeat; n++) {
+            suite_begin(&t->table, i);
             int code = run_one(&scenarios[i], o, t);
             if (code == EXIT_USAGE)
                 return EXIT_USAGE;
@@ -159,18 +174,51 @@ static void refresh_index(const char *out)
         fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
 }
 
+// How long load and faults of a scenario last.
+static int64_t planned_ns(const struct scenario *s)
+{
+    struct plan plan = {0};
+    struct err ignored;
+    int64_t ns = plan_make(&plan, s, &ignored) ? plan.end_ns : 0;
+
+    plan_fini(&plan);
+    return ns;
+}
+
+static bool make_table(struct suite *table, const struct scenario *scenarios, size_t count,
+    const struct options *o, struct err *e)
+{
+    bool several = count * (size_t)o->repeat > 1;
+
+    if (!suite_init(table, count, several && !o->quiet && !o->every_cut, e))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        table->rows[i].name = scenarios[i].name;
+        table->rows[i].runs = o->repeat;
+        table->rows[i].planned_ns = table->live ? planned_ns(&scenarios[i]) : 0;
+    }
+    return true;
+}
+
 static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
 {
     struct tally t = {0};
     struct err e;
+    int code;
 
     buf_init(&t.suites, SUITES_MAX);
-    int code = run_each(scenarios, count, o, &t);
-    if (t.runs > 1)
+    if (make_table(&t.table, scenarios, count, o, &e))
+        code = run_each(scenarios, count, o, &t);
+    else
+        code = cli_fail(&e);
+    if (t.runs > 1) {
+        suite_print(&t.table, stdout);
         printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
+    }
     if (o->junit && !write_junit(o->junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);
+    suite_fini(&t.table);
     buf_fini(&t.suites);
     return code;
 }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "report/suite.h"
+#include "report/terminal.h"
 
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
@@ -20,9 +22,13 @@ static void bar(char *out, size_t size, const struct progress *p)
 
 void progress_show(struct progress *p)
 {
-    bool terminal = isatty(STDERR_FILENO);
+    bool terminal = terminal_is(STDERR_FILENO);
     char drawn[64];
 
+    if (p->suite && p->suite->live) {
+        suite_show(p->suite, p);
+        return;
+    }
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;
@@ -37,8 +43,10 @@ void progress_show(struct progress *p)
     fflush(stderr);
 }
 
-void progress_end(void)
+void progress_end(const struct progress *p)
 {
-    if (isatty(STDERR_FILENO))
+    if (p->suite && p->suite->live)
+        suite_hide(p->suite);
+    else if (terminal_is(STDERR_FILENO))
         fputs("\r\x1b[K", stderr);
 }

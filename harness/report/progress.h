@@ -5,9 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct suite;
+
 struct progress {
-    int64_t shown_ns; // its own: when the last plain line was printed
-    const char *what; // "load", "drain"
+    struct suite *suite; // shows it as one row of a table; NULL: a line of its own
+    int64_t shown_ns;    // its own: when the last plain line was printed
+    const char *what;    // "load", "drain"
     const char *scenario;
     int64_t at_ns, whole_ns; // since the start of the load; its planned length
     uint64_t committed, planned, delivered;
@@ -17,4 +20,4 @@ struct progress {
 void progress_show(struct progress *p);
 
 // Leaves the line, so that what is printed next starts on a fresh one.
-void progress_end(void);
+void progress_end(const struct progress *p);

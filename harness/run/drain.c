@@ -103,6 +103,6 @@ bool run_drain(struct run *r, struct err *e)
     probe_stop(r->probe);
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
     if (!r->options->quiet)
-        progress_end();
+        progress_end(&r->progress);
     return true;
 }

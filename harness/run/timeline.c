@@ -32,6 +32,7 @@ void run_show(struct run *r, size_t begun, const char *what)
 {
     struct progress *p = &r->progress;
 
+    p->suite = r->options->suite;
     p->what = what;
     p->scenario = r->scenario->name;
     p->at_ns = clock_now_ns() - r->ledger.start_ns;

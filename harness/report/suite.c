@@ -1,0 +1,360 @@
+#include "report/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "report/terminal.h"
+
+#define NAME_MAX_COLUMNS 40
+
+// What a run takes besides its plan, until one has shown it: a server's start and
+// end, a drain.
+static const int64_t overhead_ns = 3 * NS_PER_S;
+
+bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
+{
+    *s = (struct suite){.count = rows, .live = live && terminal_is(STDERR_FILENO)};
+    buf_init(&s->text, 1 << 20);
+    s->rows = calloc(rows + 1, sizeof *s->rows);
+    s->width = calloc(rows + 2, sizeof *s->width);
+    if (!s->rows || !s->width)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < rows; i++) {
+        struct suite_row *r = &s->rows[i];
+        r->lost = r->duplicated = r->p50_ms = r->p99_ms = NAN;
+    }
+    return true;
+}
+
+void suite_fini(struct suite *s)
+{
+    buf_fini(&s->text);
+    free(s->rows);
+    free(s->width);
+    *s = (struct suite){0};
+}
+
+// --- what goes on ----------------------------------------------------------------
+
+static void draw(struct suite *s);
+
+void suite_begin(struct suite *s, size_t row)
+{
+    s->running = row;
+    s->rows[row].state = SUITE_RUNS;
+    s->run_began_ns = clock_now_ns();
+    s->shown = (struct progress){.what = "starting"};
+    if (s->live)
+        draw(s);
+}
+
+void suite_show(struct suite *s, const struct progress *p)
+{
+    s->shown = *p;
+    if (s->live)
+        draw(s);
+}
+
+static int severity(enum verdict v)
+{
+    static const int order[] = {[VERDICT_PASS] = 0,
+        [VERDICT_MISSED] = 1,
+        [VERDICT_INCONCLUSIVE] = 2,
+        [VERDICT_VIOLATED] = 3};
+
+    return order[v];
+}
+
+static double sum(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+void suite_end(struct suite *s, const struct suite_run *run)
+{
+    struct suite_row *r = &s->rows[s->running];
+
+    r->done++;
+    r->took_ns += clock_now_ns() - s->run_began_ns;
+    r->state = run->state;
+    if (run->state == SUITE_JUDGED) {
+        r->passed += run->verdict == VERDICT_PASS;
+        if (severity(run->verdict) > severity(r->verdict))
+            r->verdict = run->verdict;
+    }
+    r->lost = sum(r->lost, run->lost);
+    r->duplicated = sum(r->duplicated, run->duplicated);
+    r->p50_ms = fmax(r->p50_ms, run->p50_ms); // of a NAN and a number: the number
+    r->p99_ms = fmax(r->p99_ms, run->p99_ms);
+}
+
+// --- words -------------------------------------------------------------------------
+
+static const char *state_name(const struct suite_row *r)
+{
+    switch (r->state) {
+    case SUITE_WAITS:
+        return "waits";
+    case SUITE_RUNS:
+        return "runs";
+    case SUITE_SKIPPED:
+        return "skipped";
+    case SUITE_FAILED:
+        return "failed";
+    default:
+        return verdict_name(r->verdict);
+    }
+}
+
+// Green, red, yellow, and faint for what is of no consequence.
+static const char *state_colour(const struct suite_row *r)
+{
+    if (r->state == SUITE_FAILED)
+        return "31";
+    if (r->state != SUITE_JUDGED)
+        return r->state == SUITE_RUNS ? NULL : "2";
+    return r->verdict == VERDICT_PASS ? "32" : r->verdict == VERDICT_VIOLATED ? "31" : "33";
+}
+
+static void put_time(struct terminal_line *l, const char *before, int64_t ns, const char *after)
+{
+    char text[64];
+    long long s = ns / NS_PER_S;
+
+    terminal_put(l, NULL, 0, before);
+    if (s < 60)
+        snprintf(text, sizeof text, "%lld s%s", s, after);
+    else
+        snprintf(text, sizeof text, "%lld min %02lld s%s", s / 60, s % 60, after);
+    terminal_put(l, NULL, 0, text);
+}
+
+// --- the live table -----------------------------------------------------------------
+
+static size_t name_width(const struct suite *s, size_t columns)
+{
+    size_t longest = 8;
+
+    for (size_t i = 0; i < s->count; i++) {
+        size_t len = strlen(s->rows[i].name);
+        longest = len > longest ? len : longest;
+    }
+    if (longest > NAME_MAX_COLUMNS)
+        longest = NAME_MAX_COLUMNS;
+    return longest < columns / 2 ? longest : columns / 2;
+}
+
+// How much of a row's work is done, 0 to 1.
+static double done_share(const struct suite *s, const struct suite_row *r)
+{
+    double at = 0;
+
+    if (r->state == SUITE_RUNS && s->shown.whole_ns > 0 && s->shown.at_ns > 0)
+        at = fmin((double)s->shown.at_ns / (double)s->shown.whole_ns, 1);
+    return (r->done + at) / r->runs;
+}
+
+static void put_bar(struct terminal_line *l, double share, size_t width)
+{
+    char bar[64];
+    size_t done = (size_t)(share * (double)width);
+
+    memset(bar, '.', width);
+    memset(bar, '#', done < width ? done : width);
+    bar[width] = '\0';
+    terminal_put(l, NULL, 0, " [");
+    terminal_put(l, NULL, 0, bar);
+    terminal_put(l, NULL, 0, "] ");
+}
+
+static void put_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
+    size_t name, size_t bar)
+{
+    char text[128] = "";
+
+    terminal_put(l, r->state == SUITE_WAITS ? "2" : NULL, name, r->name);
+    if (bar > 0)
+        put_bar(l, done_share(s, r), bar);
+    else
+        terminal_put(l, NULL, 0, " ");
+    if (r->state == SUITE_RUNS) {
+        terminal_put(l, NULL, 0, s->shown.what);
+        if (s->shown.planned > 0)
+            snprintf(text, sizeof text, ", %llu of %llu delivered",
+                (unsigned long long)s->shown.delivered, (unsigned long long)s->shown.planned);
+        terminal_put(l, NULL, 0, text);
+        return;
+    }
+    terminal_put(l, state_colour(r), 12, state_name(r));
+    if (r->done > 0)
+        put_time(l, " ", r->took_ns, "");
+    if (r->done > 0 && r->lost > 0) {
+        snprintf(text, sizeof text, ", %.0f lost", r->lost);
+        terminal_put(l, "31", 0, text);
+    }
+}
+
+static int64_t time_left(const struct suite *s)
+{
+    int64_t over_ns = 0, left_ns = 0;
+    int over = 0, to_come = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct suite_row *r = &s->rows[i];
+        if (r->done > 0 && r->state != SUITE_SKIPPED) {
+            over_ns += r->took_ns - r->planned_ns * r->done;
+            over += r->done;
+        }
+        to_come += r->runs - r->done;
+        left_ns += r->planned_ns * (r->runs - r->done);
+    }
+    left_ns += to_come * (over > 0 && over_ns > 0 ? over_ns / over : overhead_ns);
+    left_ns -= clock_now_ns() - s->run_began_ns;
+    return left_ns > 0 ? left_ns : 0;
+}
+
+static void put_total(struct terminal_line *l, const struct suite *s)
+{
+    int runs = 0, done = 0, passed = 0, skipped = 0;
+    char text[96];
+
+    for (size_t i = 0; i < s->count; i++) {
+        runs += s->rows[i].runs;
+        done += s->rows[i].done;
+        passed += s->rows[i].passed;
+        skipped += s->rows[i].state == SUITE_SKIPPED ? s->rows[i].done : 0;
+    }
+    snprintf(text, sizeof text, "%d of %d runs over, %d passed, ", done, runs, passed);
+    terminal_put(l, NULL, 0, text);
+    snprintf(text, sizeof text, "%d not, ", done - passed - skipped);
+    terminal_put(l, done - passed - skipped ? "31" : NULL, 0, text);
+    put_time(l, "about ", time_left(s), " left");
+}
+
+// The cursor stands at the end of the last line. A line may have become more than
+// one when the window was made narrower.
+static void take_away(struct suite *s, size_t columns)
+{
+    size_t up = 0;
+
+    if (s->drawn == 0)
+        return;
+    for (size_t i = 0; i < s->drawn; i++)
+        up += s->width[i] > columns ? (s->width[i] + columns - 1) / columns : 1;
+    buf_append_char(&s->text, '\r');
+    if (up > 1)
+        buf_printf(&s->text, "\x1b[%zuA", up - 1);
+    buf_append_str(&s->text, "\x1b[J");
+    s->drawn = 0;
+}
+
+static void flush(struct suite *s)
+{
+    if (!s->text.failed && s->text.len > 0)
+        fwrite(s->text.data, 1, s->text.len, stderr);
+    fflush(stderr);
+    buf_clear(&s->text);
+}
+
+// As many rows as the window has lines for, with the running one among them.
+static void draw(struct suite *s)
+{
+    size_t columns, lines;
+
+    terminal_size(STDERR_FILENO, &columns, &lines);
+    size_t name = name_width(s, columns), fit = lines > 2 ? lines - 2 : 1;
+    size_t bar = columns >= name + 44 ? 20 : columns >= name + 28 ? 8 : 0;
+    size_t first = s->count <= fit || s->running < fit / 2 ? 0 : s->running - fit / 2;
+    if (s->count > fit && first > s->count - fit)
+        first = s->count - fit;
+    fflush(stdout);
+    take_away(s, columns);
+    for (size_t i = first; i <= s->count && i <= first + fit; i++) {
+        // The last column stays free: some terminals wrap when it is filled.
+        struct terminal_line l = {
+            .out = &s->text, .room = columns - 1, .colours = terminal_colours(STDERR_FILENO)};
+        bool last = i == s->count || i == first + fit;
+        if (last)
+            put_total(&l, s);
+        else
+            put_row(&l, s, &s->rows[i], name, bar);
+        if (!last)
+            buf_append_char(&s->text, '\n');
+        s->width[s->drawn++] = (unsigned short)l.used;
+    }
+    flush(s);
+}
+
+void suite_hide(struct suite *s)
+{
+    size_t columns, lines;
+
+    terminal_size(STDERR_FILENO, &columns, &lines);
+    take_away(s, columns);
+    flush(s);
+}
+
+// --- the table at the end ------------------------------------------------------------
+
+// Columns of the table at the end behind the name, in all.
+#define FIGURES_WIDTH 53
+
+static void put_figure(struct terminal_line *l, int width, double value, int digits)
+{
+    char text[32];
+
+    if (isnan(value))
+        snprintf(text, sizeof text, " %*s", width, "-");
+    else
+        snprintf(text, sizeof text, " %*.*f", width, digits, value);
+    terminal_put(l, NULL, 0, text);
+}
+
+static void put_result(struct terminal_line *l, const struct suite_row *r, size_t name)
+{
+    char text[64];
+
+    terminal_put(l, NULL, name, r->name);
+    terminal_put(l, NULL, 0, "  ");
+    terminal_put(l, state_colour(r), 12, state_name(r));
+    put_figure(l, 6, (double)r->took_ns / 1e9, 1);
+    terminal_put(l, NULL, 0, " s");
+    put_figure(l, 8, r->p50_ms, 1);
+    put_figure(l, 8, r->p99_ms, 1);
+    put_figure(l, 5, r->lost, 0);
+    put_figure(l, 5, r->duplicated, 0);
+    snprintf(text, sizeof text, "  %d of %d", r->passed, r->done);
+    if (r->runs > 1)
+        terminal_put(l, NULL, 0, text);
+}
+
+void suite_print(const struct suite *s, FILE *out)
+{
+    // A file has as many columns as it takes.
+    size_t columns = 200, lines;
+    struct buf text;
+
+    if (isatty(fileno(out)))
+        terminal_size(fileno(out), &columns, &lines);
+    buf_init(&text, 1 << 20);
+    size_t name = name_width(s, columns);
+    if (columns > FIGURES_WIDTH + 10 && name > columns - 1 - FIGURES_WIDTH)
+        name = columns - 1 - FIGURES_WIDTH;
+    struct terminal_line head = {.out = &text, .room = columns - 1};
+    terminal_put(&head, NULL, name, "scenario");
+    terminal_put(&head, NULL, 0, "  verdict          time   p50 ms   p99 ms  lost twice");
+    for (size_t i = 0; i < s->count; i++) {
+        struct terminal_line l = {
+            .out = &text, .room = columns - 1, .colours = terminal_colours(fileno(out))};
+        if (s->rows[i].done == 0)
+            continue;
+        buf_append_char(&text, '\n');
+        put_result(&l, &s->rows[i], name);
+    }
+    if (buf_str(&text))
+        fprintf(out, "%s\n", text.data);
+    buf_fini(&text);
+}

@@ -1,0 +1,60 @@
+// Several scenarios in one command: a live table while they run, on a terminal,
+// and a table of what came of them.
+//
+// The live table stands on stderr, below everything that was printed. It moves
+// the cursor over its own lines only and changes nothing else of the terminal, so
+// that whatever ends the program leaves it usable.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "check/check.h"
+#include "report/progress.h"
+
+enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_FAILED };
+
+struct suite_row {
+    const char *name;   // borrowed
+    int64_t planned_ns; // of one run: load and faults
+    int runs, done;     // how many of it, and how many of these are over
+    int passed;
+    enum suite_state state;
+    enum verdict verdict;                    // the worst so far
+    int64_t took_ns;                         // of all runs that are over
+    double lost, duplicated, p50_ms, p99_ms; // sums, and the worst; NAN: nothing measured
+};
+
+struct suite {
+    struct suite_row *rows; // owned
+    size_t count, running;
+    bool live;             // the table is drawn
+    struct progress shown; // of the running scenario
+    int64_t run_began_ns;
+    struct buf text;       // of one drawing
+    size_t drawn;          // lines that stand on the terminal
+    unsigned short *width; // owned; columns of each of them
+};
+
+// What came of one run.
+struct suite_run {
+    enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
+    enum verdict verdict;
+    double lost, duplicated, p50_ms, p99_ms;
+};
+
+// `live`: draw the table, if stderr is a terminal that can.
+MUST_USE bool suite_init(struct suite *s, size_t rows, bool live, struct err *e);
+void suite_fini(struct suite *s);
+
+void suite_begin(struct suite *s, size_t row);
+void suite_show(struct suite *s, const struct progress *p);
+void suite_end(struct suite *s, const struct suite_run *run);
+
+// Takes the live table away, so that something can be printed; suite_show brings
+// it back.
+void suite_hide(struct suite *s);
+
+// One row for each scenario that was run.
+void suite_print(const struct suite *s, FILE *out);

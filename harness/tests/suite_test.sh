@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Several scenarios in one command: a live table that keeps to the window, plain
+# lines where there is no terminal, and the table of what came of them.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+command -v script >/dev/null || { echo "skipped: no script (Debian: bsdutils)"; exit 77; }
+
+unset NO_COLOR
+export TERM=xterm
+options=(--out "$place/results" --set 'expect={}' --set recovery_limit=30s
+    "${leak[@]}" --set load.0.for=1s --set load.0.rate=50/s)
+
+# on_terminal COLUMNS LINES COMMAND…: what a terminal of that size gets in
+# $place/screen; the same without colours and movements of the cursor in lines.
+on_terminal() {
+    local size="cols $1 rows $2" code=0
+    shift 2
+    script -qec "stty $size -onlcr; $(printf '%q ' "$@")" /dev/null </dev/null >"$place/screen" || code=$?
+    sed 's/\x1b\[[0-9]*[mAJ]//g; s/\r/\n/g' "$place/screen" >"$place/lines"
+    return $code
+}
+widest() { awk '{ if (length > n) n = length } END { print n }' "$place/lines"; }
+
+# A verdict does not matter here, and a busy machine may make it inconclusive.
+any_verdict() { "$@" || [ $? = 2 ] || fail "exit code $?: $*"; }
+
+# The live table alone: verdicts go elsewhere.
+any_verdict on_terminal 60 24 bash -c '"$@" >"$0"' "$place/out" "$mailproof" run steady bulk-insert "${options[@]}"
+[ "$(widest)" -lt 60 ] || fail "a line of $(widest) columns in a window of 60"
+grep -q $'^.*steady .*\x1b\\[3[23]m' "$place/screen" || fail "no colours"
+grep -qE '^bulk-insert +\[#*\.+\] (load|starting)' "$place/lines" || fail "no progress of the second"
+grep -qE '^1 of 2 runs over, .* about [0-9]+ s left' "$place/lines" || fail "no time left"
+[ "$(tail -c 3 "$place/screen")" = $'\x1b[J' ] || fail "the table was left behind"
+grep -qE '^steady +(pass|inconclusive) .* [0-9.]+ s ' "$place/out" || fail "no table at the end"
+! grep -q $'\x1b' "$place/out" || fail "control bytes in a file"
+
+# All on one small terminal, without colours. What passes needs no table of its own.
+NO_COLOR=1 any_verdict on_terminal 40 2 "$mailproof" run steady bulk-insert "${options[@]}"
+! grep -qE $'\x1b\\[[0-9;]*m' "$place/screen" || fail "colours against NO_COLOR"
+[ "$(grep -cE '^(steady|bulk-insert): pass' "$place/lines")" = 0 ] || fail "told what passed at length"
+[ "$(grep -cE $'\x1b\\[[0-9]+A' "$place/screen")" -gt 0 ] || fail "the table did not stay in its place"
+[ "$(grep -cE $'\x1b\\[([2-9]|[0-9]{2,})A' "$place/screen")" = 0 ] || fail "higher than the window"
+grep -qE '^[0-2] of 2 runs passed, 0 skipped' "$place/lines" || fail "no count"
+
+# Neither a terminal nor one that can do anything: plain lines.
+any_verdict "$mailproof" run steady "${options[@]}" --set load.0.for=6s >"$place/out" 2>"$place/err"
+! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f]' "$place/out" "$place/err" || fail "control bytes"
+grep -qE '^steady \[#+\.*\]' "$place/err" || fail "no progress"
+grep -qE '^steady: (pass|inconclusive)' "$place/out" || fail "no verdict"
+expect_nothing_left
