@@ -444,6 +444,68 @@ static void tell_buried_alive(struct story *s)
     s->token_flags[0] = TOKEN_DEAD_LETTER;
 }
 
+static void tell_buried_twice(struct story *s)
+{
+    tell_dead_letter(s);
+    s->token_flags[s->plan.token_count - 1] = TOKEN_BURIED_AGAIN;
+}
+
+static void tell_buried_and_waiting(struct story *s)
+{
+    tell_dead_letter(s);
+    s->token_flags[s->plan.token_count - 1] = TOKEN_WAITING;
+}
+
+static void share(struct story *s)
+{
+    static struct setting shared[] = {{"MAILROOM_DEQUEUE", "skip-locked"}};
+
+    s->scenario.collector.env = (struct settings){shared, 1};
+    one_good_token(s);
+}
+
+// The cursor of a queue that is shared stands still.
+static void tell_shared(struct story *s)
+{
+    share(s);
+    s->token_flags[0] = TOKEN_WAITING;
+}
+
+static void tell_no_mark(struct story *s)
+{
+    share(s);
+    s->token_flags[0] = TOKEN_UNMARKED;
+}
+
+static void tell_no_mark_unconfirmed(struct story *s)
+{
+    tell_no_mark(s);
+    s->processes[0].status = 75 << 8;
+}
+
+// Whoever wrote it was killed before it could set the mark.
+static void tell_killed_before_mark(struct story *s)
+{
+    tell_no_mark(s);
+    story_fault(s, "kill-collector", 151, 151);
+    story_death(s, 151, true);
+}
+
+static void tell_killed_long_after(struct story *s)
+{
+    tell_no_mark(s);
+    story_fault(s, "kill-collector", 600, 600);
+    story_death(s, 600, true);
+    story_line(s, 3000, story_txn(s, 2995, 3), 3);
+}
+
+static void tell_buried_without_mark(struct story *s)
+{
+    share(s);
+    s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
+    s->token_flags[s->plan.token_count - 1] = TOKEN_UNMARKED;
+}
+
 // --- verdicts ---------------------------------------------------------------------------
 
 static void tell_nothing(struct story *s)
@@ -592,6 +654,14 @@ static const struct story_case cases[] = {
     {"cursor behind", tell_cursor_behind, "end_state=1 ", VERDICT_VIOLATED},
     {"cursor behind, and says so", tell_cursor_behind_unconfirmed, "", VERDICT_PASS},
     {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried twice", tell_buried_twice, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried, yet not passed", tell_buried_and_waiting, "end_state=1 ", VERDICT_VIOLATED},
+    {"a shared queue", tell_shared, "", VERDICT_PASS},
+    {"no mark", tell_no_mark, "end_state=1 ", VERDICT_VIOLATED},
+    {"no mark, and says so", tell_no_mark_unconfirmed, "", VERDICT_PASS},
+    {"killed between line and mark", tell_killed_before_mark, "", VERDICT_PASS},
+    {"killed long after the mark", tell_killed_long_after, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried without a mark", tell_buried_without_mark, "end_state=1 ", VERDICT_VIOLATED},
     {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},
     {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},
     {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},

@@ -182,6 +182,21 @@ static void plant_end_state(struct random_story *r)
     r->planted[METRIC_END_STATE]++;
 }
 
+// One of the ways in which a dead letter contradicts the rest.
+static void plant_bad_dead_letter(struct random_story *r)
+{
+    static const uint32_t ways[] = {
+        TOKEN_BURIED_AGAIN, TOKEN_WAITING, TOKEN_BURIED_AGAIN | TOKEN_WAITING};
+    uint64_t way = rng_below(&r->rng, 4);
+
+    if (way < 3)
+        good_dead_letter(r);
+    else
+        good_short(r);
+    r->s.token_flags[r->s.plan.token_count - 1] = way < 3 ? ways[way] : TOKEN_DEAD_LETTER;
+    r->planted[METRIC_END_STATE]++;
+}
+
 static void plant_unplanned_exit(struct random_story *r)
 {
     story_death(&r->s, r->now_ms, false);
@@ -197,7 +212,8 @@ static step_function *const good_steps[] = {good, good, good, good_short, good_u
 
 static step_function *const bad_steps[] = {plant_lost, plant_phantom, plant_premature,
     plant_ineligible, plant_duplicated, plant_vanished, plant_over_limit, plant_early, plant_late,
-    plant_out_of_order, plant_torn, plant_forged, plant_end_state, plant_unplanned_exit};
+    plant_out_of_order, plant_torn, plant_forged, plant_end_state, plant_bad_dead_letter,
+    plant_unplanned_exit};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -191,24 +191,51 @@ static bool all_ended_well(const struct ledger *l)
     return true;
 }
 
+// Written and confirmed by the same process, with nothing in between that could
+// have come between the two. Without the confirmation it goes out again, but the
+// run may end before that.
+static bool had_time_to_mark(const struct result *r, const struct ledger *l, uint32_t token)
+{
+    int64_t read_ns = ledger_read_ns(l, token);
+
+    return check_undisturbed(l, read_ns, read_ns + r->slack_ns);
+}
+
+// What the collector's tables say of a token against what is known of it; NULL
+// when they agree. A dead letter and the move past it are one transaction.
+static const char *contradiction(
+    const struct result *r, const struct ledger *l, uint32_t token, bool confirmed)
+{
+    const struct ledger_token *t = &l->tokens[token];
+    bool shares = check_skips_locked(l->scenario);
+    bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
+
+    if ((t->flags & TOKEN_DEAD_LETTER) && !token_kind_unsendable(l->plan->kinds[token]))
+        return "in dead_letters, though the wire can carry it";
+    if (t->flags & TOKEN_BURIED_AGAIN)
+        return "more than once in dead_letters";
+    if ((t->flags & TOKEN_DEAD_LETTER) && waits)
+        return "in dead_letters, and still to be dequeued";
+    if (!confirmed || !waits || t->deliveries == 0)
+        return NULL;
+    if (!shares)
+        return "delivered, but the cursor does not say so";
+    return had_time_to_mark(r, l, token) ? "delivered, but processed_at is not set" : NULL;
+}
+
 void check_end_state(struct result *r, const struct ledger *l)
 {
-    bool confirmed = all_ended_well(l) && !check_skips_locked(l->scenario);
+    bool confirmed = all_ended_well(l);
     char login[NAMES_MAX];
 
     if (l->scenario->collector.layout != LAYOUT_REFERENCE)
         return;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        const struct ledger_token *t = &l->tokens[token];
-        bool undone = confirmed && t->deliveries > 0 && (t->flags & TOKEN_WAITING);
-        bool buried =
-            (t->flags & TOKEN_DEAD_LETTER) && !token_kind_unsendable(l->plan->kinds[token]);
-        if (!undone && !buried)
+        const char *wrong = contradiction(r, l, token, confirmed);
+        if (!wrong)
             continue;
         names_login(login, token);
         finding_add(r, METRIC_END_STATE, "%s (%s): %s", login,
-            token_kind_name(l->plan->kinds[token]),
-            undone ? "delivered, but the cursor does not say so"
-                   : "in dead_letters, though the wire can carry it");
+            token_kind_name(l->plan->kinds[token]), wrong);
     }
 }

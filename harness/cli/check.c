@@ -85,6 +85,14 @@ static const char *outcome_text(const struct ledger *l, uint32_t token)
     }
 }
 
+// A queue that is shared has marks instead of a cursor.
+static const char *where_it_waits(const struct ledger *l, uint8_t flags)
+{
+    if (check_skips_locked(l->scenario))
+        return flags & TOKEN_UNMARKED ? ", without processed_at" : "";
+    return flags & TOKEN_WAITING ? ", beyond the cursor" : "";
+}
+
 static int print_token(const struct ledger *l, const char *text)
 {
     char *end, login[NAMES_MAX];
@@ -111,8 +119,8 @@ static int print_token(const struct ledger *l, const char *text)
     print_deliveries(l, token);
     printf("  at the end   %s%s%s, %u deliveries\n",
         t->flags & TOKEN_PRESENT ? "in the database" : "not in the database",
-        t->flags & TOKEN_DEAD_LETTER ? ", in dead_letters" : "",
-        t->flags & TOKEN_WAITING ? ", beyond the cursor" : "", t->deliveries);
+        t->flags & TOKEN_DEAD_LETTER ? ", in dead_letters" : "", where_it_waits(l, t->flags),
+        t->deliveries);
     return EXIT_OK;
 }
 

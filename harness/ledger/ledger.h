@@ -20,11 +20,13 @@
 #include "subject/subject.h"
 
 enum token_flags {
-    TOKEN_SETTLED = 1 << 0,     // of an unknown transaction, and found when the drain began
-    TOKEN_PRESENT = 1 << 1,     // in the database at the end
-    TOKEN_DEAD_LETTER = 1 << 2, // in dead_letters at the end
-    TOKEN_NAMED = 1 << 3,       // in a torn line or a forged delivery
-    TOKEN_WAITING = 1 << 4,     // the collector's tables say at the end: still to be dequeued
+    TOKEN_SETTLED = 1 << 0,      // of an unknown transaction, and found when the drain began
+    TOKEN_PRESENT = 1 << 1,      // in the database at the end
+    TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end
+    TOKEN_NAMED = 1 << 3,        // in a torn line or a forged delivery
+    TOKEN_WAITING = 1 << 4,      // at the end: still behind the cursor
+    TOKEN_UNMARKED = 1 << 5,     // at the end: without processed_at
+    TOKEN_BURIED_AGAIN = 1 << 6, // more than once in dead_letters
 };
 
 struct ledger_token {

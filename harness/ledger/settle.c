@@ -104,8 +104,11 @@ static void dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
-    if (token_of(l, row, &token))
-        l->tokens[token].flags |= TOKEN_DEAD_LETTER;
+    if (!token_of(l, row, &token))
+        return;
+    uint8_t *flags = &l->tokens[token].flags;
+    *flags |= (*flags & TOKEN_DEAD_LETTER) || int4_at(row, 1) > 1 ? TOKEN_BURIED_AGAIN : 0;
+    *flags |= TOKEN_DEAD_LETTER;
 }
 
 static void waiting_row(struct ledger *l, const PGresult *row)
@@ -114,6 +117,14 @@ static void waiting_row(struct ledger *l, const PGresult *row)
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= TOKEN_WAITING;
+}
+
+static void unmarked_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (token_of(l, row, &token))
+        l->tokens[token].flags |= TOKEN_UNMARKED;
 }
 
 // Valid: signed, whole, and exactly what the database holds. A token that the
@@ -146,20 +157,31 @@ static bool has(PGconn *conn, const char *sql, bool *has, struct err *e)
     return true;
 }
 
+static bool has_column(
+    PGconn *conn, const char *table, const char *column, bool *found, struct err *e)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof sql,
+        "SELECT count(*) FROM pg_attribute"
+        " WHERE attrelid = to_regclass('%s') AND attname = '%s' AND NOT attisdropped",
+        table, column);
+    return has(conn, sql, found, e);
+}
+
 // The collector's own tables, of which there may be fewer in an old schema.
 static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
-    bool dead_letters, compound;
+    bool dead_letters, compound, marks;
 
-    if (!has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) ||
-        (dead_letters && !each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) ||
-        !has(conn,
-            "SELECT count(*) FROM pg_attribute"
-            " WHERE attrelid = to_regclass('jobs') AND attname = 'last_xid'",
-            &compound, e))
-        return false;
-    return each_row(
-        l, conn, compound ? ledger_sql_waiting : ledger_sql_waiting_id_only, NULL, waiting_row, e);
+    return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) &&
+           has_column(conn, "jobs", "last_xid", &compound, e) &&
+           has_column(conn, "tokens", "processed_at", &marks, e) &&
+           (!dead_letters ||
+               each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) &&
+           (!marks || each_row(l, conn, ledger_sql_unmarked, NULL, unmarked_row, e)) &&
+           each_row(l, conn, compound ? ledger_sql_waiting : ledger_sql_waiting_id_only, NULL,
+               waiting_row, e);
 }
 
 static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)

@@ -28,6 +28,7 @@ void batch_init(struct batch *b, enum defect defect)
     *b = (struct batch){.defect = defect};
     buf_init(&b->token, LINE_MAX_BYTES);
     buf_init(&b->line, LINE_MAX_BYTES);
+    buf_init(&b->ids, LINE_MAX_BYTES);
     buf_init(&b->dead, LINE_MAX_BYTES);
     buf_init(&b->dead_reasons, LINE_MAX_BYTES);
 }
@@ -35,6 +36,7 @@ void batch_init(struct batch *b, enum defect defect)
 void batch_fini(struct batch *b)
 {
     buf_fini(&b->line);
+    buf_fini(&b->ids);
     buf_fini(&b->dead);
     buf_fini(&b->dead_reasons);
     buf_fini(&b->token);
@@ -49,6 +51,7 @@ void batch_clear(struct batch *b)
 
 void batch_moved(struct batch *b)
 {
+    buf_clear(&b->ids);
     buf_clear(&b->dead);
     buf_clear(&b->dead_reasons);
     b->walked = 0;
@@ -57,10 +60,11 @@ void batch_moved(struct batch *b)
 
 static void bury(struct batch *b, const char *id, const char *reason)
 {
-    const char *comma = b->dead.len > 0 ? "," : "";
-
-    buf_printf(&b->dead, "%s%s", comma, id);
-    buf_printf(&b->dead_reasons, "%s%s", comma, reason);
+    for (int n = has(b, DEFECT_BURIES_TWICE) ? 2 : 1; n > 0; n--) {
+        const char *comma = b->dead.len > 0 ? "," : "";
+        buf_printf(&b->dead, "%s%s", comma, id);
+        buf_printf(&b->dead_reasons, "%s%s", comma, reason);
+    }
 }
 
 // What is known of a row that does not go out: the queue's word for it, or "".
@@ -149,6 +153,7 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
         snprintf(b->from.xid, sizeof b->from.xid, "%s", field[LAST_XID]);
         snprintf(b->from.id, sizeof b->from.id, "%s", field[LAST_SEQ]);
     }
+    buf_printf(&b->ids, "%s%s", b->ids.len > 0 ? "," : "", field[ID]);
     snprintf(b->to.xid, sizeof b->to.xid, "%s", field[XID]);
     snprintf(b->to.id, sizeof b->to.id, "%s", field[ID]);
     const char *trouble = trouble_of(b, field[TROUBLE]);
@@ -158,7 +163,8 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
         bury(b, field[ID], trouble);
     else if (!append(b, field, !PQgetisnull(rows, row, CODE), key, e))
         return false;
-    if (b->line.failed || b->token.failed || b->dead.failed || b->dead_reasons.failed)
+    if (b->line.failed || b->token.failed || b->ids.failed || b->dead.failed ||
+        b->dead_reasons.failed)
         return err_set(e, ERR_INTERNAL, "no memory for a batch");
     return true;
 }

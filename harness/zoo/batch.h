@@ -26,6 +26,7 @@ struct batch {
     int passed;      // of these: not eligible
     struct position from;
     struct position to;
+    struct buf ids;          // of the rows walked over, comma-joined
     struct buf dead;         // ids for dead_letters, comma-joined
     struct buf dead_reasons; // and their reasons
     struct buf token;        // scratch: the token that is being added

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch.h"
+#include "cursor.h"
 #include "output.h"
 #include "session.h"
-#include "sql.h"
 #include "stop.h"
 #include "turn.h"
 #include "uncommitted.h"
@@ -45,6 +45,11 @@ static bool has(const struct keeper *k, enum defect defect)
     return k->defect == defect;
 }
 
+static bool is_lazy(const struct keeper *k)
+{
+    return has(k, DEFECT_LAZY_CURSOR) || has(k, DEFECT_LAZY_MARKS);
+}
+
 static bool serve(struct keeper *k, struct err *e) MUST_USE;
 static bool look(struct keeper *k, struct err *e) MUST_USE;
 static bool wait_for_work(struct keeper *k, struct err *e) MUST_USE;
@@ -55,7 +60,6 @@ static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
 static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
 static void come_back(const struct keeper *k);
-static bool move_back(struct keeper *k, struct err *e) MUST_USE;
 
 int keeper_run(const struct settings *settings, enum defect defect)
 {
@@ -87,7 +91,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
             stop_poll(NULL, 0, clock_now_ns() + k.backoff_ns);
         k.backoff_ns = clock_min(2 * k.backoff_ns, LAST_BACKOFF_NS);
     }
-    if (code == 0 && k.unconfirmed && defect != DEFECT_LAZY_CURSOR)
+    if (code == 0 && k.unconfirmed && !is_lazy(&k))
         code = KEEPER_UNCONFIRMED;
     session_close(&k.session);
     batch_fini(&k.batch);
@@ -102,13 +106,16 @@ static bool serve(struct keeper *k, struct err *e)
     if (!session_open(&k->session, s->database_url, s->channel, PATIENCE_NS, e))
         return false;
     log_line("PG", "connected");
-    if (has(k, DEFECT_CURSOR_BACK) && *k->before.id && !move_back(k, e))
+    if (has(k, DEFECT_CURSOR_BACK) && *k->before.id &&
+        !cursor_move_back(&k->session, s, &k->before, e))
         return false;
     bool had_turn = k->had_turn;
     k->had_turn = false;
     if (!turn_wait(&k->session, s->queue, had_turn, e))
         return false;
     k->had_turn = true;
+    if (k->sessions == 0 && !cursor_begin(&k->session, s, e))
+        return false;
     if (k->unconfirmed && !move_cursor(k, e))
         return false;
     if (k->sessions++ > 0)
@@ -136,19 +143,6 @@ static void come_back(const struct keeper *k)
         for (int64_t until_ns = clock_now_ns() + 3 * NS_PER_S;
              clock_now_ns() < until_ns && !stop_requested();)
             stop_poll(NULL, 0, until_ns);
-}
-
-// Defect cursor-back: it trusts its own memory of the cursor more than the
-// database, which may have been moved on by another meanwhile.
-static bool move_back(struct keeper *k, struct err *e)
-{
-    const char *params[] = {k->settings->queue, k->before.xid, k->before.id};
-    PGresult *result;
-
-    if (!session_query(&k->session, sql_move_back, 3, params, &result, e))
-        return false;
-    PQclear(result);
-    return true;
 }
 
 static int limit_of(const struct keeper *k)
@@ -266,15 +260,11 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
 {
     char window_text[16];
     const char *params[] = {k->settings->queue, window_text};
-    const char *sql = sql_read;
+    const char *sql = cursor_read_sql(k->settings, k->defect);
     int goal = k->batch.tokens + wanted;
     PGresult *result;
     bool ok = true;
 
-    if (has(k, DEFECT_ID_ONLY))
-        sql = sql_read_id_only;
-    if (has(k, DEFECT_XMIN_ONLY))
-        sql = sql_read_xmin_only;
     snprintf(window_text, sizeof window_text, "%d", window);
     if (!session_query(&k->session, sql, 2, params, &result, e))
         return false;
@@ -344,7 +334,7 @@ static bool send_batch(struct keeper *k, struct err *e)
         buf_clear(&b->line);
         b->tokens = 0;
     }
-    if (has(k, DEFECT_LAZY_CURSOR) && k->unconfirmed)
+    if (is_lazy(k) && k->unconfirmed)
         return true;
     return move_cursor(k, e);
 }
@@ -355,15 +345,11 @@ static bool send_batch(struct keeper *k, struct err *e)
 static bool move_cursor(struct keeper *k, struct err *e)
 {
     struct batch *b = &k->batch;
-    PGresult *result;
 
     if (b->walked > 0) {
-        const char *params[] = {k->settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id,
-            buf_str(&b->dead), buf_str(&b->dead_reasons)};
         k->unconfirmed = true;
-        if (!session_query(&k->session, sql_move, 7, params, &result, e))
+        if (!cursor_move(&k->session, k->settings, b, e))
             return false;
-        PQclear(result);
         k->before = b->from;
         batch_moved(b);
         if (has(k, DEFECT_DELETES) && !delete_sent(k, e))

@@ -38,6 +38,7 @@ bool settings_load(struct settings *s, struct err *e)
     s->healthcheck_ns = healthcheck * NS_PER_MS;
     s->timeout_ns = timeout * NS_PER_MS;
     s->limit = (int)limit;
+    s->marks = strcmp(text("MAILROOM_DEQUEUE", "cursor"), "skip-locked") == 0;
     return true;
 }
 

@@ -14,6 +14,7 @@ struct settings {
     int64_t healthcheck_ns;
     int64_t timeout_ns;
     int limit;
+    bool marks; // the queue is to be shared
     uint8_t key[SETTINGS_KEY_LEN];
 };
 

@@ -1,2 +1,4 @@
-SELECT DISTINCT a.login
+-- How often each token was given up.
+SELECT a.login, count(*)::int
 FROM dead_letters d JOIN accounts a ON a.id = d.account
+GROUP BY a.login, d.token

@@ -1,0 +1,48 @@
+#include "cursor.h"
+
+#include "sql.h"
+
+static bool run(
+    struct session *s, const char *sql, int count, const char *const *params, struct err *e)
+{
+    PGresult *result;
+
+    if (!session_query(s, sql, count, params, &result, e))
+        return false;
+    PQclear(result);
+    return true;
+}
+
+bool cursor_begin(struct session *s, const struct settings *settings, struct err *e)
+{
+    const char *params[] = {settings->queue};
+
+    return !settings->marks ||
+           run(s, "SELECT mailroom_switch_mode($1, 'skip-locked')", 1, params, e);
+}
+
+const char *cursor_read_sql(const struct settings *settings, enum defect defect)
+{
+    return settings->marks              ? sql_read_unmarked
+           : defect == DEFECT_ID_ONLY   ? sql_read_id_only
+           : defect == DEFECT_XMIN_ONLY ? sql_read_xmin_only
+                                        : sql_read;
+}
+
+bool cursor_move(struct session *s, const struct settings *settings, struct batch *b, struct err *e)
+{
+    const char *dead = buf_str(&b->dead), *reasons = buf_str(&b->dead_reasons);
+    const char *marks[] = {buf_str(&b->ids), dead, reasons};
+    const char *move[] = {
+        settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id, dead, reasons};
+
+    return settings->marks ? run(s, sql_mark, 3, marks, e) : run(s, sql_move, 7, move, e);
+}
+
+bool cursor_move_back(
+    struct session *s, const struct settings *settings, const struct position *to, struct err *e)
+{
+    const char *params[] = {settings->queue, to->xid, to->id};
+
+    return run(s, sql_move_back, 3, params, e);
+}

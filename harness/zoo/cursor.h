@@ -1,0 +1,21 @@
+// How far the queue is done: a cursor in jobs, or, when it is shared, a mark on
+// each token.
+#pragma once
+
+#include "batch.h"
+#include "session.h"
+#include "settings.h"
+
+// Before the first session works: a queue that is to be shared becomes one.
+bool cursor_begin(struct session *s, const struct settings *settings, struct err *e) MUST_USE;
+
+// The statement that reads what is not done yet.
+const char *cursor_read_sql(const struct settings *settings, enum defect defect);
+
+// The rows of the batch are the past, in one transaction with their dead letters.
+bool cursor_move(
+    struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
+
+// Defect cursor-back: to where it once was, whoever has moved it since.
+bool cursor_move_back(struct session *s, const struct settings *settings, const struct position *to,
+    struct err *e) MUST_USE;

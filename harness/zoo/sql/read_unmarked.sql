@@ -1,0 +1,23 @@
+-- Of a queue that is shared: the columns of read.sql, of what nobody has marked.
+-- There is no cursor and no horizon.
+SELECT false, '0', '0', t.xid, t.id,
+       CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
+       a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,
+       CASE
+           WHEN t.consumed_at IS NOT NULL THEN 'consumed'
+           WHEN t.expires_at <= extract(epoch FROM now()) THEN 'expired'
+           WHEN (t.action, a.status) NOT IN
+               (('activation', 'provisioned'), ('password_recovery', 'active')) THEN 'status'
+           WHEN a.email ~ '[,"\u0001-\u001f\u007f-\u009f]' THEN 'email'
+           WHEN a.login ~ '[,"\u0001-\u001f\u007f-\u009f]' THEN 'login'
+           WHEN length(t.secret) <> 32 THEN 'secret'
+           WHEN t.code !~ '^[0-9]{5}$'
+               OR (t.code IS NULL AND t.action = 'password_recovery') THEN 'code'
+       END AS trouble
+FROM jobs AS queue
+LEFT JOIN LATERAL (SELECT * FROM tokens
+    WHERE processed_at IS NULL
+    ORDER BY id LIMIT $2::int) AS t ON true
+LEFT JOIN accounts AS a ON a.id = t.account
+WHERE queue.job_type = $1::job_type
+ORDER BY t.id
