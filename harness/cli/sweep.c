@@ -6,17 +6,16 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/files.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
+#include "report/parse.h"
 #include "run/shared.h"
 #include "runner.h"
 
 // Long enough to see what a batch costs in questions.
 static const int64_t counting_ns = 2 * NS_PER_S;
 static const size_t runs_max = 20; // of a pair; more would not be worth the wait
-static const size_t result_max = 64u << 20;
 
 struct sweeping {
     struct tuning *tuning;
@@ -27,17 +26,14 @@ struct sweeping {
 
 // --- one run --------------------------------------------------------------------------
 
-static bool take_cost(struct measurement *o, const char *folder, bool local, struct err *e)
+static bool take_cost(struct measurement *m, const char *folder, bool local, struct err *e)
 {
-    char path[PATH_MAX];
-    struct buf text;
+    json_t *result = parse_file(folder, "result.json", e);
 
-    if (!path_join(path, folder, "result.json", e))
-        return false;
-    buf_init(&text, result_max);
-    bool ok = file_read(path, &text, e) && cost_parse(&o->cost, text.data, text.len, local, e);
-    buf_fini(&text);
-    return ok;
+    if (result)
+        m->cost = cost_of(result, local);
+    json_decref(result);
+    return result;
 }
 
 static bool take_recording(

@@ -1,11 +1,10 @@
 #include "tune/cost.h"
 
-#include <jansson.h>
 #include <math.h>
 
-static double number(json_t *root, const char *object, const char *key)
+static double number(const json_t *result, const char *object, const char *key)
 {
-    json_t *value = json_object_get(json_object_get(root, object), key);
+    const json_t *value = json_object_get(json_object_get(result, object), key);
 
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
@@ -16,21 +15,15 @@ static double per_thousand(double seconds, double tokens)
     return tokens > 0 ? seconds / tokens * 1e6 : NAN;
 }
 
-bool cost_parse(struct tune_cost *c, const char *text, size_t len, bool local, struct err *e)
+struct tune_cost cost_of(const json_t *result, bool local)
 {
-    json_error_t wrong;
-    json_t *root = json_loadb(text, len, 0, &wrong);
+    double tokens = number(result, "tokens", "delivered");
+    double backends_s = local ? number(result, "cpu_s", "collector_backends") : NAN;
 
-    if (!root)
-        return err_set(e, ERR_USAGE, "not JSON: line %d: %s", wrong.line, wrong.text);
-    double tokens = number(root, "tokens", "delivered");
-    *c = (struct tune_cost){
-        .wal_bytes = number(root, "server", "wal_bytes_per_token"),
-        .backend_cpu_ms =
-            local ? per_thousand(number(root, "cpu_s", "collector_backends"), tokens) : NAN,
-        .collector_cpu_ms = per_thousand(number(root, "collector", "cpu_s"), tokens),
+    return (struct tune_cost){
+        .wal_bytes = number(result, "server", "wal_bytes_per_token"),
+        .backend_cpu_ms = per_thousand(backends_s, tokens),
+        .collector_cpu_ms = per_thousand(number(result, "collector", "cpu_s"), tokens),
         .round_trips = NAN,
     };
-    json_decref(root);
-    return true;
 }

@@ -1,9 +1,8 @@
 // What a run cost besides time. Pure.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include <jansson.h>
+#include <stdbool.h>
 
 // NAN: not measured.
 struct tune_cost {
@@ -13,7 +12,6 @@ struct tune_cost {
     double round_trips;      // of the collector, per token; not in result.json
 };
 
-// From the text of a result.json. The processes of a server elsewhere cannot be
-// seen: backend_cpu_ms is NAN unless `local`.
-MUST_USE bool cost_parse(
-    struct tune_cost *c, const char *text, size_t len, bool local, struct err *e);
+// From a result.json. The processes of a server elsewhere cannot be seen:
+// backend_cpu_ms is NAN unless `local`.
+struct tune_cost cost_of(const json_t *result, bool local);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tune/figures.h"
 #include "tune/model.h"
 #include "tune/tune.h"
 
@@ -188,6 +189,50 @@ static void recommends(void **state)
     assert_null(tune_recommend(&t));
 }
 
+static void costs_of_a_run(void **state)
+{
+    json_t *result = json_pack("{s:{s:i}, s:{s:f}, s:{s:f}, s:{s:f}}", "tokens", "delivered", 500,
+        "cpu_s", "collector_backends", 0.25, "collector", "cpu_s", 0.05, "server",
+        "wal_bytes_per_token", 1200.0);
+    json_t *nothing = json_pack("{s:{s:i}}", "tokens", "delivered", 0);
+
+    (void)state;
+    struct tune_cost c = cost_of(result, true);
+    assert_within(c.wal_bytes, 1200, 1e-9);
+    assert_within(c.backend_cpu_ms, 500, 1e-9);
+    assert_within(c.collector_cpu_ms, 100, 1e-9);
+    assert_true(isnan(c.round_trips));
+    // Elsewhere the same numbers belong to other processes.
+    assert_true(isnan(cost_of(result, false).backend_cpu_ms));
+    c = cost_of(nothing, true);
+    assert_true(isnan(c.wal_bytes) && isnan(c.collector_cpu_ms));
+    json_decref(result);
+    json_decref(nothing);
+}
+
+// A difference of less than two to one is no red beside a green.
+static void heat(void **state)
+{
+    struct tune_pair pairs[] = {pair(1, 100, 1), pair(10, 110, 10), pair(50, NAN, 100)};
+    const struct tune t = {.pairs = pairs, .count = 3};
+    int limits[TUNE_PAIRS_MAX];
+    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+
+    (void)state;
+    assert_true(figure_heat(&t, &pairs[0], FIGURE_P99) < 1e-9);
+    assert_within(figure_heat(&t, &pairs[1], FIGURE_P99), log2(1.1), 1e-6);
+    assert_true(isnan(figure_heat(&t, &pairs[2], FIGURE_P99)));
+    // Larger batches are better.
+    assert_within(figure_heat(&t, &pairs[0], FIGURE_TOKENS), 1, 1e-6);
+    assert_within(figure_heat(&t, &pairs[1], FIGURE_TOKENS), 0.5, 1e-6);
+    assert_true(figure_heat(&t, &pairs[2], FIGURE_TOKENS) < 1e-9);
+    assert_int_equal(figure_limits(&t, limits), 3);
+    assert_int_equal(figure_timeouts(&t, timeouts_ns), 1);
+    assert_int_equal(limits[2], 50);
+    assert_ptr_equal(figure_at(&t, 10, NS_PER_S), &pairs[1]);
+    assert_null(figure_at(&t, 10, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +243,8 @@ int main(void)
         cmocka_unit_test(budgets_hold_back),
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
+        cmocka_unit_test(costs_of_a_run),
+        cmocka_unit_test(heat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
