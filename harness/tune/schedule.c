@@ -73,20 +73,29 @@ const char *schedule_state_name(enum schedule_state state)
     return names[state];
 }
 
-size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
+// Open pairs of which something is known already, or of which nothing is.
+static size_t collect(const struct schedule *s, bool known, struct rng *rng, size_t *order)
 {
-    struct rng rng;
     size_t count = 0;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (schedule_state(s, i) == SCHEDULE_OPEN)
+        if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == known)
             order[count++] = i;
     }
-    rng_init(&rng, seed + round, SHUFFLE_STREAM);
     for (size_t i = count; i > 1; i--) {
-        size_t k = rng_below(&rng, i), swap = order[k];
+        size_t k = rng_below(rng, i), swap = order[k];
         order[k] = order[i - 1];
         order[i - 1] = swap;
     }
     return count;
+}
+
+// The time may be over before the round is: what is not known at all comes first.
+size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed + round, SHUFFLE_STREAM);
+    size_t unknown = collect(s, false, &rng, order);
+    return unknown + collect(s, true, &rng, order + unknown);
 }

@@ -43,5 +43,6 @@ const char *schedule_state_name(enum schedule_state state);
 
 // The pairs to run next, once each, in an order that has nothing to do with the
 // grid's, so that what drifts on the machine is not taken for an effect of the
-// pair. Returns how many; 0: nothing is left to be learnt.
+// pair; but those of which nothing is known yet come first. Returns how many; 0:
+// nothing is left to be learnt.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order);

@@ -239,6 +239,24 @@ static void orders_are_shuffled(void **state)
         assert_in_range(first[i], 70, 130);
 }
 
+static void the_unknown_come_first(void **state)
+{
+    const double values[] = {50, 100};
+    struct schedule_pair known = {
+        .values = values, .p99 = values, .tokens = values, .count = 2, .tried = 2};
+    struct schedule_pair pairs[] = {known, {.tried = 2}, known, {.tried = 1}};
+    const struct schedule s = {
+        .pairs = pairs, .count = 4, .precision = 0.1, .runs_min = 1, .runs_max = 20};
+    size_t order[4];
+
+    (void)state;
+    for (uint64_t round = 0; round < 20; round++) {
+        assert_int_equal(schedule_round(&s, 1, round, order), 4);
+        assert_int_equal(order[0] + order[1], 1 + 3);
+        assert_int_equal(order[2] + order[3], 0 + 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +269,7 @@ int main(void)
         cmocka_unit_test(misses_the_objective_for_certain),
         cmocka_unit_test(broken_and_spoilt_pairs),
         cmocka_unit_test(orders_are_shuffled),
+        cmocka_unit_test(the_unknown_come_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
