@@ -199,6 +199,16 @@ static bool tune(struct tuning *t, struct err *e)
            take_queries(t, e) && tell(t, e);
 }
 
+// Without an answer, the reason as the verdict of a run would give it.
+static int exit_code(const struct tune *t)
+{
+    if (tune_recommend(t))
+        return EXIT_OK;
+    return verdict_exit_code(!tune_known(t) ? VERDICT_INCONCLUSIVE
+                             : t->objective ? VERDICT_MISSED
+                                            : VERDICT_VIOLATED);
+}
+
 int cli_tune(const struct options *o)
 {
     struct tuning *t = calloc(1, sizeof *t);
@@ -212,7 +222,9 @@ int cli_tune(const struct options *o)
               (paths.count == 1 || err_set(&e, ERR_USAGE, "tune: one scenario at a time"));
     if (ok)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
-    int code = ok ? EXIT_OK : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal() : cli_fail(&e);
+    int code = ok                   ? exit_code(&t->tune)
+               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
+                                    : cli_fail(&e);
     if (t)
         tuning_fini(t);
     free(t);

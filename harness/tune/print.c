@@ -33,7 +33,8 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
 
     if (t->simulated)
         return;
-    if (isinf(share))
+    // Two runs that differ know next to nothing.
+    if (share >= 10)
         buf_append_str(out, "       -");
     else
         buf_printf(out, "  ±%4.0f%%", 100 * share);

@@ -68,6 +68,15 @@ const struct tune_pair *tune_recommend(const struct tune *t)
     return best;
 }
 
+bool tune_known(const struct tune *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (!isnan(p99(&t->pairs[i])) || t->pairs[i].broken)
+            return true;
+    }
+    return false;
+}
+
 // The next larger batches on the front: what is given up.
 static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
 {
@@ -132,9 +141,12 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     const struct tune_pair *p = tune_recommend(t);
 
+    if (!p && !tune_known(t))
+        return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
+                                   "says why in its folder.\n");
     if (!p)
         return buf_printf(out, "No pair %s%s%s%s.\n",
-            t->objective ? "keeps " : "can be recommended",
+            t->objective ? "keeps " : "can be recommended: each breaks an invariant",
             t->objective ? t->objective->metric : "", t->objective ? " " : "",
             t->objective ? t->objective->want : "");
     const struct tune_pair *larger = next_larger(t, p);

@@ -47,6 +47,9 @@ bool tune_holds(const struct expectation *x, double got);
 // among those that meet it. Without: the least p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
+// False when no pair has a run that says anything.
+bool tune_known(const struct tune *t);
+
 // Two sentences: which pair and why, and what is given up.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
