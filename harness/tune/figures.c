@@ -77,6 +77,17 @@ void figure_print(
         buf_printf(out, "%.*f", figure_texts[figure].digits, value);
 }
 
+void figure_print_short(
+    const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out)
+{
+    double value = figure_of(p, figure);
+
+    if (isnan(value))
+        buf_append_str(out, none);
+    else
+        buf_printf(out, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+}
+
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns)
 {
     for (size_t i = 0; i < t->count; i++) {

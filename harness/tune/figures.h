@@ -41,6 +41,10 @@ double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_fi
 void figure_print(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
+// With three digits, or as many as stand before the point.
+void figure_print_short(
+    const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
+
 // Where it stands in the grid of limits and timeouts; NULL: not in it.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 

@@ -76,7 +76,7 @@ static void print_cell(
     else
         buf_printf(out, "<td class=\"%s%s\" style=\"--share:%.0f%%\">", heat < 0.5 ? "cold" : "hot",
             pick, 200 * fabs(heat - 0.5));
-    figure_print(p, figure, "–", out);
+    figure_print_short(p, figure, "–", out);
     print_sign(t, p, out);
     buf_append_str(out, "</td>");
 }
@@ -87,7 +87,9 @@ static void print_map(const struct tune *t, enum tune_figure figure, struct buf 
     int64_t timeouts_ns[TUNE_PAIRS_MAX];
     size_t rows = figure_limits(t, limits), columns = figure_timeouts(t, timeouts_ns);
 
-    buf_printf(out, "<table class=\"map\" data-figure=\"%s\"><caption>%s<span class=\"help\">",
+    buf_printf(out,
+        "<div class=\"box\"><table class=\"map\" data-figure=\"%s\"><caption>%s<span "
+        "class=\"help\">",
         figure_texts[figure].key, figure_texts[figure].title);
     append_escaped(out, figure_texts[figure].help);
     buf_append_str(out, "</span></caption><tr><th scope=\"col\">limit</th>");
@@ -106,7 +108,7 @@ static void print_map(const struct tune *t, enum tune_figure figure, struct buf 
                 buf_append_str(out, "<td></td>");
         }
     }
-    buf_append_str(out, "</tr></table>\n");
+    buf_append_str(out, "</tr></table></div>\n");
 }
 
 static bool is_measured(const struct tune *t, enum tune_figure figure)
@@ -116,6 +118,13 @@ static bool is_measured(const struct tune *t, enum tune_figure figure)
             return true;
     }
     return false;
+}
+
+static void print_columns(const struct tune *t, struct buf *out)
+{
+    int64_t timeouts_ns[TUNE_PAIRS_MAX];
+
+    buf_printf(out, "%zu", figure_timeouts(t, timeouts_ns));
 }
 
 static void print_maps(const struct tune *t, struct buf *out)
@@ -195,6 +204,7 @@ bool export_html(const struct tune *t, struct buf *out)
         {"{{title}}", print_title},
         {"{{recommendation}}", print_recommendation},
         {"{{how}}", print_how},
+        {"{{columns}}", print_columns},
         {"{{maps}}", print_maps},
         {"{{table}}", print_rows},
         {"{{help}}", print_help},
