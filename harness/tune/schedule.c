@@ -9,7 +9,7 @@
 #define SHUFFLE_STREAM 2000 // of the scenario's seed
 
 // A machine that spoils this many runs one after another will spoil the next.
-static const size_t spoilt_max = 5;
+static const size_t spoilt_max = 10;
 
 // Surely larger batches and surely a lower p99. A pair always makes the same
 // batches up to chance, so that a few runs tell that much.

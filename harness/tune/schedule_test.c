@@ -206,7 +206,7 @@ static void misses_the_objective_for_certain(void **state)
 static void broken_and_spoilt_pairs(void **state)
 {
     struct schedule_pair pairs[] = {
-        {.broken = true, .tried = 1}, {.tried = 4}, {.tried = 5}, {.tried = 0}};
+        {.broken = true, .tried = 1}, {.tried = 9}, {.tried = 10}, {.tried = 0}};
     const struct schedule s = {
         .pairs = pairs, .count = 4, .precision = 0.1, .runs_min = 3, .runs_max = 20};
     size_t order[4];
