@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,6 +62,7 @@ static bool run_in(int net, const char *const *argv, char *text, size_t size, st
 
     spec.argv = argv;
     spec.net = net;
+    spec.death_signal = SIGKILL;
     return process_collect(&spec, text, size, e);
 }
 

@@ -152,6 +152,7 @@ bool process_run(
     spec.argv = argv;
     spec.uid = uid;
     spec.gid = gid;
+    spec.death_signal = SIGKILL;
     return process_collect(&spec, text, size, e);
 }
 
@@ -165,7 +166,6 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
     spec.out = out[1];
     spec.err = out[1];
     spec.dir = "/";
-    spec.death_signal = SIGKILL;
     pid_t pid = process_start(&spec, e);
     close(out[1]);
     if (pid < 0) {
@@ -263,6 +263,25 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     }
     closedir(proc);
     return count;
+}
+
+pid_t process_inner_pid(pid_t pid)
+{
+    char path[64], text[4096];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    // From the outermost namespace to the innermost, tabs between them.
+    char *line = strstr(text, "\nNSpid:");
+    if (!line)
+        return 0;
+    line[1 + strcspn(line + 1, "\n")] = '\0';
+    return (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
 }
 
 bool process_alive(pid_t pid)

@@ -36,8 +36,8 @@ MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 
-// The same with identity, environment and namespace as `spec` says; its streams,
-// folder and death signal are set here.
+// The same with identity, environment, namespace and death signal as `spec` says;
+// its streams and folder are set here.
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 
@@ -50,6 +50,10 @@ void process_end(pid_t pid, int signal, int64_t grace_ns);
 
 // The children of a process, from /proc; at most max. Returns how many.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
+
+// What the process is called in the innermost pid namespace that it is in, such
+// as a container's; 0: it is gone.
+pid_t process_inner_pid(pid_t pid);
 
 bool process_alive(pid_t pid);
 

@@ -36,6 +36,16 @@ struct container {
     bool kept;
 };
 
+// An engine that is killed half-way leaves what nobody knows of; it may end its
+// work when we are no more, and the next run removes that.
+static bool run_engine(const char *const *argv, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+
+    spec.argv = argv;
+    return process_collect(&spec, text, size, e);
+}
+
 // Runs the engine with up to seven arguments; its output goes into text.
 static bool engine(
     const struct container *c, char *text, size_t size, struct err *e, const char *const *arguments)
@@ -45,7 +55,7 @@ static bool engine(
 
     for (; arguments[n - 1] && n < 15; n++)
         argv[n] = arguments[n - 1];
-    return process_run(argv, (uid_t)-1, 0, text, size, e);
+    return run_engine(argv, text, size, e);
 }
 
 #define ENGINE(c, text, e, ...)                                                                    \
@@ -198,7 +208,7 @@ static bool create(struct container *c, struct err *e)
     }
     argv[n] = NULL;
     c->created = true; // half of it may be there even when it fails
-    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
+    if (run_engine(argv, text, sizeof text, e))
         return true;
     e->kind = ERR_SKIP;
     return err_prefix(e, "the image %s cannot be run", c->want->image);
@@ -250,6 +260,26 @@ static void find_data(struct server *s)
         s->data_dir = c->data;
 }
 
+static void tell_pid(struct server *s, pid_t pid)
+{
+    if (s->outer_pid)
+        atomic_store(s->outer_pid, pid);
+}
+
+// Its first process as this machine numbers it, so that the CPU time of the
+// backends can be told; an engine in a virtual machine has another numbering.
+static void find_processes(struct server *s)
+{
+    const struct container *c = s->state;
+    char text[64];
+    struct err ignored;
+
+    if (!ENGINE(c, text, &ignored, "inspect", "-f", "{{.State.Pid}}", c->name))
+        return;
+    pid_t pid = (pid_t)atoi(text);
+    tell_pid(s, pid > 0 && process_inner_pid(pid) == 1 ? pid : 0);
+}
+
 static bool container_start(struct server *s, struct err *e)
 {
     struct container *c = s->state;
@@ -260,8 +290,10 @@ static bool container_start(struct server *s, struct err *e)
     if (!(c->created ? ENGINE(c, text, e, "start", c->name) : create(c, e)))
         return false;
     s->running = wait_ready(s, e);
-    if (s->running)
+    if (s->running) {
         find_data(s);
+        find_processes(s);
+    }
     return s->running;
 }
 
@@ -276,6 +308,7 @@ static bool container_stop(struct server *s, enum server_stop how, struct err *e
     if (how == SERVER_STOP_POWER)
         return err_set(e, ERR_SKIP, "the power of a container's disk cannot be cut");
     s->running = false;
+    tell_pid(s, 0);
     return ENGINE(c, text, e, "kill", "-s", signals[how], c->name) &&
            ENGINE(c, text, e, "wait", c->name);
 }

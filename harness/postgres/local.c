@@ -72,6 +72,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     l->crashable = want->storage == STORAGE_CRASHABLE;
     l->net = s->net;
     s->state = l;
+    s->shares_pids = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
     process_adopt_orphans();

@@ -7,6 +7,7 @@
 // them are then refused before the run.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -59,6 +60,11 @@ struct server {
     const char *data_dir;    // where the data lies on this machine; NULL: elsewhere
     const char *log_path;    // the server's log; NULL: not to be had
     bool running;
+    bool shares_pids; // what it calls a process is what this machine calls it
+    // Where a provider whose server counts its processes otherwise tells what its
+    // first one is called here, 0 while that cannot be seen. Set before open; may be
+    // NULL.
+    atomic_int *outer_pid;
     bool paused; // its processes are stopped: nothing answers
     int version; // e.g. 150018, known after the first start
 };

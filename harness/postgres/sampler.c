@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/process.h"
 #include "postgres/sql.h"
 #include "postgres_sql.h"
 
@@ -139,15 +140,45 @@ static enum usage_group group_of(const struct sampler *s, const char *role)
     return strcmp(role, s->config.load_role) == 0 ? USAGE_LOAD_BACKENDS : USAGE_SERVER;
 }
 
+// The server's processes, by its numbers and by ours.
+struct family {
+    pid_t inner[USAGE_PROCESSES_MAX], outer[USAGE_PROCESSES_MAX];
+    size_t count;
+};
+
+static void find_family(const atomic_int *outer_pid, struct family *f)
+{
+    pid_t first = outer_pid ? atomic_load(outer_pid) : 0;
+
+    f->count = first ? process_children(first, f->outer, USAGE_PROCESSES_MAX) : 0;
+    for (size_t i = 0; i < f->count; i++)
+        f->inner[i] = process_inner_pid(f->outer[i]);
+}
+
+// 0: not a process of this machine.
+static pid_t our_number(const struct family *f, pid_t pid)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->inner[i] == pid)
+            return f->outer[i];
+    }
+    return 0;
+}
+
 static bool ask_backends(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
+    struct family family;
     PGresult *rows = sql_query(s->conn, postgres_sql_backends, 0, NULL, &ignored);
 
+    find_family(s->config.outer_pid, &family);
     for (int i = 0; i < PQntuples(rows); i++) {
         const char *event = PQgetvalue(rows, i, 2);
-        usage_process(
-            &s->usage, (pid_t)atoi(PQgetvalue(rows, i, 0)), group_of(s, PQgetvalue(rows, i, 1)));
+        pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
+        if (s->config.outer_pid)
+            pid = our_number(&family, pid);
+        if (pid)
+            usage_process(&s->usage, pid, group_of(s, PQgetvalue(rows, i, 1)));
         if (!*event)
             continue;
         sample->active++;

@@ -3,6 +3,7 @@
 // sample that says so.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,9 @@ struct wait_count {
 
 struct sampler_config {
     const char *conninfo; // a superuser's; copied
+    // Of the server's first process, 0 while it cannot be seen, when the server counts
+    // its processes otherwise than we; NULL: it does not. Outlives the sampler.
+    const atomic_int *outer_pid;
     const char *collector_role, *load_role;
     // The collector's processes, at most max; called from the sampler's thread.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);

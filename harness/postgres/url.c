@@ -126,6 +126,8 @@ static bool url_start(struct server *s, struct err *e)
         return err_prefix(e, "the server of --postgres cannot be used");
     }
     s->version = PQserverVersion(conn);
+    // Behind a port may be another machine, or a container.
+    s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(u, conn, e);
     PQfinish(conn);
     return s->running;

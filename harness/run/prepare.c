@@ -43,6 +43,7 @@ static bool get_server(struct run *r, struct err *e)
         r->log_from = folder_log_length(r->server.log_path);
         return true;
     }
+    r->server.outer_pid = &r->outer_pid;
     return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
            r->server.provider->start(&r->server, e);
 }
@@ -187,6 +188,7 @@ static bool start_sampler(struct run *r, struct err *e)
     bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
     if (ok) {
         r->sampler = sampler_start(&(struct sampler_config){.conninfo = buf_str(&conninfo),
+                                       .outer_pid = r->server.shares_pids ? NULL : &r->outer_pid,
                                        .collector_role = MIGRATE_COLLECTOR,
                                        .load_role = MIGRATE_LOAD,
                                        .collectors = collector_pids,

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# A server in a container: an image built here without any registry, the faults
+# that can be done to it, what cannot is refused, and nothing is left: no
+# container, no volume, no image, whatever ended the run.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+image=localhost/mailproof-test-$$
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# Storage of its own for podman, so that all it makes can be counted, on a real
+# disk; and no limits that this machine's own do not allow.
+own_podman() {
+    local files processes
+    files=$(ulimit -Hn)
+    processes=$(ulimit -Hu)
+    [ "$files" != unlimited ] && [ "$files" -lt 1048576 ] || files=1048576
+    # What podman sets for itself, and cannot raise again.
+    [ "$processes" != unlimited ] && [ "$processes" -lt 32768 ] || processes=32768
+    cat >"$place/containers.conf" <<CONF
+[containers]
+default_ulimits = ["nofile=$files:$files", "nproc=$processes:$processes"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+CONF
+    # crun refuses the mixed hierarchy of control groups that some machines have.
+    ! command -v runc >/dev/null || echo 'runtime = "runc"' >>"$place/containers.conf"
+    printf '[storage]\ndriver = "%s"\ngraphroot = "%s"\nrunroot = "%s"\n' \
+        "$1" "$place/storage" "$place/run" >"$place/storage.conf"
+    export CONTAINERS_CONF=$place/containers.conf CONTAINERS_STORAGE_CONF=$place/storage.conf
+}
+
+clean() {
+    local mount
+    if [ -n "${engine-}" ]; then
+        "$engine" rmi -f "$image" >/dev/null 2>&1 || true
+    fi
+    [ "${engine-}" != podman ] || podman rm -fa >/dev/null 2>&1 || true
+    # podman keeps its storage mounted on itself.
+    for mount in $(awk -v at="$place/" 'index($2, at) == 1 {print $2}' /proc/mounts | sort -r); do
+        umount "$mount" || true
+    done
+    rm -rf "$place"
+}
+trap clean EXIT
+
+find_engine() {
+    local driver why='neither podman nor docker is installed'
+    if command -v podman >/dev/null; then
+        [ "$(id -u)" -eq 0 ] || why='podman needs root here, to look at the flushes of its volumes'
+        for driver in overlay vfs; do
+            [ "$(id -u)" -eq 0 ] || break
+            own_podman "$driver"
+            if podman info >"$place/info" 2>&1; then
+                engine=podman
+                return
+            fi
+            why="podman does not work here: $(tail -n 1 "$place/info")"
+        done
+    fi
+    if command -v docker >/dev/null && docker info >/dev/null 2>&1; then
+        engine=docker
+        return
+    fi
+    skip "$why"
+}
+
+ours() { # what a run of ours has made and not removed
+    "$engine" ps -a --filter label=mailproof --format '{{.Names}}'
+    "$engine" volume ls --format '{{.Name}}' | grep '^mailproof-' || true
+}
+
+# Others may run mailproof with the same docker: only the runs of this test count.
+left_by() { # pid
+    ours | grep "^mailproof-$1-" || true
+}
+
+has_container() { # pid
+    "$engine" ps -a --filter label=mailproof --format '{{.Names}}' | grep -q "^mailproof-$1-"
+}
+
+in_container=(--postgres container --set "postgres.image=$image")
+
+find_engine
+export MAILPROOF_CONTAINER_ENGINE=$engine
+ENGINE=$engine "$SOURCE_DIR/ci/postgres-image" "$image"
+code=0
+"$engine" run --rm -p 127.0.0.1::5432 "$image" bash -c : >"$place/probe" 2>&1 || code=$?
+case $code in
+0) ;;
+125 | 126) skip "$engine cannot run a container here: $(tail -n 1 "$place/probe")" ;; # its own failure
+*) fail "the image does not run: $(cat "$place/probe")" ;;
+esac
+
+# What containers cannot do is refused before anything starts.
+expect_exit 77 run power-cut "${in_container[@]}"
+grep -q 'crashable needs provider: local, which container is not' "$place/out" || fail "no reason"
+expect_exit 77 run failover-sync partition-kernel "${in_container[@]}"
+grep -q 'through: kernel needs provider: local, which container is not' "$place/out" || fail "no reason"
+expect_exit 77 run steady --postgres container --set postgres.image=localhost/no-such-image
+grep -q 'the image localhost/no-such-image cannot be run' "$place/out" || fail "no reason"
+
+# interrupted SIGNAL CODE: as soon as the container is there.
+interrupted() {
+    local got=0 left=300
+    "$mailproof" run steady --quiet --out "$place/results" "${in_container[@]}" \
+        >"$place/interrupted" 2>&1 &
+    harness=$!
+    until has_container "$harness"; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "no container came: $(cat "$place/interrupted")"
+        sleep 0.2
+    done
+    kill "-$1" "$harness"
+    wait "$harness" || got=$?
+    [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
+}
+
+# The engine finishes what it was at, also when the harness is killed meanwhile.
+until_running() { # pid
+    local left=300
+    until [ "$("$engine" inspect -f '{{.State.Running}}' "$(left_by "$1" | head -n 1)" 2>/dev/null)" = true ]; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "the container of the killed run never ran"
+        sleep 0.2
+    done
+}
+
+interrupted INT 130
+[ -z "$(left_by "$harness")" ] || fail "left behind: $(left_by "$harness")"
+interrupted KILL 137
+until_running "$harness"
+
+# Each fault that this provider can do, in one run, which also sweeps what the
+# killed one left.
+cat >"$place/verbs.yaml" <<'YAML'
+name: verbs
+summary: Every fault that a container can suffer.
+collector: {batch_limit: 10, batch_timeout: 100ms}
+load: [{for: 13s, rate: 30/s, recovery: 0.2}]
+faults:
+  - {at: 500ms, do: terminate-backend, target: collector}
+  - {at: 1s, do: partition, for: 500ms}
+  - {at: 2s, do: reset}
+  - {at: 3s, do: restart-server}
+  - {at: 5s, do: kill-server, for: 200ms}
+  - {at: 7s, do: pause-server, for: 500ms}
+  - {at: 8500ms, do: crash-server}
+  - {at: 10500ms, do: stop-server, for: 200ms}
+  - {at: 12500ms, do: kill-collector}
+drain: 30s
+YAML
+expect_exit 0 run "$place/verbs.yaml" "${in_container[@]}"
+result=$place/results/verbs/latest/result.json
+[ "$(number committed "$result")" -gt 200 ] || fail "only $(number committed "$result") tokens"
+[ "$(number vanished "$result")" = 0 ] || fail "a container's volume lost tokens"
+grep -q 'proved: ' "$place/out" || fail "durability was not proved"
+[ "$(grep -c '"ok": true' "$result")" = 9 ] || fail "not all nine faults took effect"
+[ -z "$(left_by "$harness")" ] || fail "what a killed run left was not swept: $(left_by "$harness")"
+[ "$engine" != podman ] || [ -z "$(ours)" ] || fail "left behind: $(ours)"
