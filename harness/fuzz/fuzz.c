@@ -24,11 +24,12 @@ bool fuzz_accepted(void)
     return was;
 }
 
-__attribute__((weak)) size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
+__attribute__((weak)) size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     (void)index;
     (void)data;
     (void)size;
+    (void)good;
     return 0;
 }
 

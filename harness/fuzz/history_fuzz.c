@@ -253,31 +253,92 @@ static void plan_faults(struct story *s)
         };
 }
 
-size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
+// What stands in the history of no run. The writer does not look, or writes all
+// the same.
+static void damage_nothing(struct story *s)
 {
-    static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_deaths};
-    static struct story s;
+    (void)s;
+}
+
+static void damage_delivery(struct story *s)
+{
+    s->deliveries[s->log.delivery_count - 1].line = (uint32_t)s->log.line_count;
+}
+
+static void damage_line(struct story *s)
+{
+    s->lines[s->log.line_count - 1].process = (uint32_t)s->log.process_count;
+}
+
+static void damage_tokens(struct story *s)
+{
+    s->lines[s->log.line_count - 1].tokens++;
+}
+
+static void damage_sample(struct story *s)
+{
+    s->samples[s->log.sample_count - 1].process = (uint32_t)s->log.process_count;
+}
+
+static void damage_rows(struct story *s)
+{
+    s->plan_txns[0].rows++;
+}
+
+static void damage_kind(struct story *s)
+{
+    s->kinds[s->plan.token_count - 1] = TOKEN_KINDS;
+}
+
+static void damage_fault(struct story *s)
+{
+    s->plan.faults[0].spec = (uint32_t)s->scenario.fault_count;
+}
+
+static void (*const damages[])(struct story *) = {damage_nothing, damage_delivery, damage_line,
+    damage_tokens, damage_sample, damage_rows, damage_kind, damage_fault};
+
+static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_deaths};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+// The file's bytes before compression.
+static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
+{
+    gzFile stream = gzopen(file->path, "rb");
+
+    FUZZ_MUST(stream);
+    int len = gzread(stream, data, (unsigned)size);
+    FUZZ_MUST(len > 0);
+    gzclose(stream);
+    return (size_t)len;
+}
+
+// Each story in each scenario; then each damage to the last of them.
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
+{
     static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};
-    const size_t count = sizeof tellers / sizeof *tellers;
+    static struct story s;
+    const size_t last = COUNT(tellers) * COUNT(choices) - 1;
+    size_t damage = index > last ? index - last : 0, which = index > last ? last : index;
     struct history_notes notes = {.reconnects = UINT64_MAX};
     struct memory_file file;
     struct err e = {0};
 
-    if (index >= count * sizeof choices)
+    if (damage == COUNT(damages))
         return 0;
-    scenario_of(&s, choices[index / count]);
-    tellers[index % count](&s);
+    data[0] = choices[which / COUNT(tellers)];
+    scenario_of(&s, data[0]);
+    tellers[which % COUNT(tellers)](&s);
     story_settle(&s);
     plan_faults(&s);
+    damages[damage](&s);
     make_file(&file);
-    FUZZ_MUST(history_write(file.path, &s.ledger, &s.load, &notes, &e));
-    gzFile stream = gzopen(file.path, "rb");
-    FUZZ_MUST(stream);
-    data[0] = choices[index / count];
-    int len = gzread(stream, data + 1, (unsigned)size - 1);
-    FUZZ_MUST(len > 0);
-    gzclose(stream);
+    *good = damage == 0;
+    bool written = history_write(file.path, &s.ledger, &s.load, &notes, &e);
+    FUZZ_MUST(written || !*good);
+    size_t len = 1 + unpack(&file, data + 1, size - 1);
     close(file.fd);
     story_fini(&s);
-    return (size_t)len + 1;
+    return len;
 }

@@ -273,10 +273,11 @@ static size_t plain_seed(uint8_t *data, const char *counts, size_t len)
 
 #define PLAIN_SEED(counts) plain_seed(data, counts, sizeof(counts) - 1)
 
-size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const size_t values[] = {0, 1, 10, 500};
 
+    *good = true;
     if (index < sizeof values / sizeof *values)
         return encoded_seed(data, size, values[index]);
     switch (index - sizeof values / sizeof *values) {

@@ -209,11 +209,12 @@ static size_t put_token(char *out, uint32_t number, int action)
     return spell(&t, mac, out);
 }
 
-size_t fuzz_seed(size_t index, uint8_t *data, size_t size)
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const uint32_t lines[][4] = {{1, 1, 1, 0}, {2, 3, 0, 0}, {10, 0, 0, 0}, {1, 0, 0, 0}};
     char *at = (char *)data + 2;
 
+    *good = true;
     if (index == sizeof lines / sizeof *lines || size < FUZZ_SEED_MAX)
         return 0;
     data[0] = data[1] = (uint8_t)index;

@@ -169,10 +169,11 @@ static void add_made_seeds(void)
 {
     static uint8_t bytes[FUZZ_SEED_MAX];
     char name[32];
+    bool good;
     size_t len;
 
-    for (size_t i = 0; (len = fuzz_seed(i, bytes, sizeof bytes)) > 0; i++) {
-        snprintf(name, sizeof name, "good-%02zu", i);
+    for (size_t i = 0; (len = fuzz_seed(i, bytes, sizeof bytes, &good)) > 0; i++) {
+        snprintf(name, sizeof name, "%s-%02zu", good ? "good" : "made", i);
         struct input *in = new_input(name);
         memcpy(in->data, bytes, len);
         in->len = len;
