@@ -210,3 +210,77 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(text);
     return 0;
 }
+
+// --- seeds: one thing is wrong in each ---------------------------------------------------
+
+size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
+{
+    static const char base[] = "name: base\nsummary: s\nload: [{for: 1s, rate: 1/s}]\n--set ";
+    static const char *const wrong[] = {
+        "postgres={standby: sync, provider: container}",
+        "postgres={storage: crashable, provider: url}",
+        "postgres.settings.work_mem=a\rb",
+        "postgres.settings=[]",
+        "collector.env.1A=x",
+        "collector.env.MAILROOM_SECRET_KEY=x",
+        "collector.env={A: [x]}",
+        "collector.command=['', x]",
+        "collector.command=x",
+        "collector.command=[[x]]",
+        "collector.batch_timeout=1us",
+        "collector.restart=maybe",
+        "collector.instances=[1]",
+        "load=[]",
+        "load.0={for: 1s, rate: 1/s, recovery: 0.6, unsendable: 0.6}",
+        "load.0={for: 1s, rate: 1/s, hold_open: {share: 1, for: 0s}}",
+        "load.0={for: 1s, rate: 1/s, file: x}",
+        "load.0={for: 1s}",
+        "load.0={for: 1s, rate: max, arrivals: poisson}",
+        "load.0={for: 1s, rate: 1/s, arrivals: trace, file: x}",
+        "load.0={for: 1s, arrivals: trace}",
+        "load.0={for: 1s, rate: 1000001/s}",
+        "load.0.rows_per_transaction=9..3",
+        "load.1={name: phase-1, for: 1s, rate: 1/s}",
+        "load.1={name: Big, for: 1s, rate: 1/s}",
+        "faults.0={at: 0s, do: kill-server, by: 1s}",
+        "faults.0={at: 0s, do: delay, for: 1s}",
+        "faults.0={at: 0s, do: partition}",
+        "faults.0={at: 0s, do: partition, for: 1s, through: kernel}",
+        "faults.0={at: 0s, do: cut-power}",
+        "faults.0={at: 0s, do: promote-standby}",
+        "faults.0={at: 0s, do: reset, until: 1s}",
+        "faults.0={at: 0s, do: reset, every: 1ms, until: 2s}",
+        "faults.0={at: 1s, do: reset, every: 1ms, until: 1ms}",
+        "faults.0={at: 0s, do: pause-reader, for: 2ms, every: 1ms}",
+        "faults.0={at: 0s, do: pause-reader, for: 2ms, instance: 1}",
+        "faults.0={at: 0s, do: throttle, for: 1s, rate: 0.5B/s}",
+        "faults.0={at: 0s, do: cut-at, message: server Bind}",
+        "faults.0={at: 0s, do: cut-at, message: client Bind 1}",
+        "faults.0={at: 0s, do: cut-at, message: x y}",
+        "faults.0={at: 0s, do: explode}",
+        "faults.0.at.x=1",
+        "faults.x=1",
+        "faults.9={}",
+        "seed.x=1",
+        "allow=[]",
+        "allow.lost=often",
+        "expect=[]",
+        "expect.latency.p99=< 5",
+        "expect.late=~ 5",
+        "drain=99h",
+        "tags=[A]",
+        "tags={}",
+        "a..b=1",
+        "=1",
+        "seed=a: b: c",
+        "seed=\"\\0\"",
+        "seed=*x",
+        "seed=--- 1\n--- 2",
+        "seed=\xff",
+    };
+
+    if (index == sizeof wrong / sizeof *wrong)
+        return 0;
+    *good = false;
+    return (size_t)snprintf((char *)data, size, "%s%s\n", base, wrong[index]);
+}
