@@ -27,6 +27,7 @@ static const struct defect_row defects[] = {
     {DEFECT_CURSOR_BACK, "cursor-back",
         "moves the cursor back to where it remembers it after a reconnect", "duplicated",
         "takeover"},
+    {DEFECT_BARGES_IN, "barges-in", "does not wait for its turn", "duplicated", "takeover"},
     {DEFECT_LIMIT_PLUS_ONE, "limit-plus-one", "puts one more into a batch than the limit",
         "over_limit", "bulk"},
     {DEFECT_NO_LIMIT, "no-limit", "puts all that waits into one line", "over_limit", "bulk"},

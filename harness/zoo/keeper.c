@@ -111,7 +111,7 @@ static bool serve(struct keeper *k, struct err *e)
         return false;
     bool had_turn = k->had_turn;
     k->had_turn = false;
-    if (!turn_wait(&k->session, s->queue, had_turn, e))
+    if (!has(k, DEFECT_BARGES_IN) && !turn_wait(&k->session, s->queue, had_turn, e))
         return false;
     k->had_turn = true;
     if (k->sessions == 0 && !cursor_begin(&k->session, s, e))
