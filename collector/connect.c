@@ -171,7 +171,12 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
 
 void connect_back_off(struct collector *c)
 {
-    int64_t cap_ns = c->complained || c->silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS;
+    int64_t cap_ns = BACKOFF_SOON_NS;
+
+    if (c->complained || c->silent)
+        cap_ns = BACKOFF_CAP_NS;
+    else if (c->ended)
+        cap_ns = BACKOFF_BRIEF_NS;
 
     fetch_forget(c);
     c->state = BACK_OFF;
@@ -183,6 +188,10 @@ void connect_lose(struct collector *c, const struct err *e)
 {
     c->complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
     c->silent = session_silent(&c->session, c->now_ns);
+    // Who ends sessions one after the other leaves none of them long; a short
+    // pause is what lets one of them get as far as a batch.
+    c->ended = strcmp(e->sqlstate, "57P01") == 0 ||
+               (c->session.up && c->greeted && e->kind == ERR_CONNECTION);
     // libpq would begin with the host that does not answer again.
     if (c->silent && !c->session.up)
         c->silent_hosts++;

@@ -59,6 +59,7 @@ struct collector {
     bool complained;  // the last session ended with something a person has to mend
     int silent_hosts; // how many of a list of hosts are tried last
     bool silent;      // or because nothing was heard from the server
+    bool ended;       // or after its server had answered, by somebody else
 
     // WAIT
     int64_t horizon_ns; // how often to look while something waits behind it; 0: nothing does

@@ -98,6 +98,8 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
     r->undone = !verb->end;
     if (!r->ok)
         failed(r, &e);
+    if (r->left_out)
+        r->began_ns = r->ended_ns = 0;
 }
 
 void fault_end(struct fault_context *c, struct fault_record *r)

@@ -21,7 +21,7 @@ struct fault_record {
     int64_t began_ns;   // 0: never begun
     int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
     bool ok;
-    bool left_out; // a repeated fault whose time came while the one before was still at work
+    bool left_out; // a repeated fault that found the one before still at work, or nobody to hit
     bool undone;   // an instant is undone as soon as it is over
     char evidence[160];
     uint64_t mark; // what a verb counted when it began

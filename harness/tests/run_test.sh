@@ -16,6 +16,11 @@ for file in scenario.yaml env.json junit.xml summary.md latency.hlog latency.fro
 done
 expect_nothing_left
 
+# Kills that come faster than a collector does strike at their moments.
+expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20ms \
+    --set faults.0.until=2s --set drain=30s
+grep -q 'left out: nobody to hit' "$place/out" || fail "every one of 76 moments found a backend"
+
 # Several kinds of tokens: passed over, dead letters, rolled back, recovery.
 expect_exit 0 run steady --set load.0.for=3s --set load.0.recovery=0.3 \
     --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1
