@@ -36,15 +36,30 @@ static void latencies(const struct report *r, struct buf *out)
     }
 }
 
+static bool judged(const struct report *r, enum metric_id id)
+{
+    return metrics[id].invariant && !isnan(r->result->values[id]);
+}
+
+// Folded away: what broke stands above, with its examples.
 static void invariants(const struct report *r, struct buf *out)
 {
-    buf_append_str(out, "\n| invariant | count | |\n|---|---|---|\n");
+    int count = 0, broken = 0;
+
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!metrics[id].invariant || isnan(r->result->values[id]))
-            continue;
-        buf_printf(out, "| %s | %.0f | %s |\n", metrics[id].name, r->result->values[id],
-            r->result->broken[id] ? "**broken**" : "holds");
+        count += judged(r, id);
+        broken += judged(r, id) && r->result->broken[id];
     }
+    buf_printf(out,
+        "\n<details><summary>%d of %d invariants hold</summary>\n\n"
+        "| invariant | count | |\n|---|---|---|\n",
+        count - broken, count);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (judged(r, id))
+            buf_printf(out, "| %s | %.0f | %s |\n", metrics[id].name, r->result->values[id],
+                r->result->broken[id] ? "**broken**" : "holds");
+    }
+    buf_append_str(out, "\n</details>\n");
 }
 
 static void expectations(const struct report *r, struct buf *out)
@@ -83,8 +98,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered; %zu faults; %s.\n",
         v[METRIC_COMMITTED], v[METRIC_EXPECTED], v[METRIC_DELIVERED], r->ledger->fault_count,
         r->environment->proof.verdict);
-    invariants(r, out);
     examples(r, out);
+    invariants(r, out);
     expectations(r, out);
     latencies(r, out);
     buf_append_str(out, "\nRepeat: `");
