@@ -379,6 +379,53 @@ static void add_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint6
                 .wakeups = i * wakeups};
 }
 
+// Due at 350 ms, with timeout and slack, and read 60 ms after that; samples at 0 ms,
+// 500 ms, …
+static void tell_starved(struct story *s, uint64_t starved_us)
+{
+    one_good_token(s);
+    story_line(s, 410, story_txn(s, 199, 1), 1);
+    add_samples(s, 0, 0, 0);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = starved_us;
+}
+
+static void tell_starved_enough(struct story *s)
+{
+    tell_starved(s, 60000);
+}
+
+static void tell_starved_too_little(struct story *s)
+{
+    tell_starved(s, 59000);
+}
+
+// More than what is missing, but within half the slack nobody looks.
+static void tell_starved_within_slack(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 360, story_txn(s, 199, 1), 1);
+    add_samples(s, 0, 0, 0);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = 20000;
+}
+
+static void tell_starved_before(struct story *s)
+{
+    tell_starved(s, 60000);
+    s->samples[0].starved_us = 60000;
+}
+
+// The processor was denied to another process.
+static void tell_other_starved(struct story *s)
+{
+    tell_starved_enough(s);
+    for (size_t i = 0; i < s->log.sample_count; i++)
+        s->samples[i].process = 1;
+    s->processes[1] = s->processes[0];
+    s->log.process_count = 2;
+}
+
 static void make_idle(struct story *s)
 {
     one_good_token(s);
@@ -654,6 +701,11 @@ static const struct story_case cases[] = {
     {"cursor behind", tell_cursor_behind, "end_state=1 ", VERDICT_VIOLATED},
     {"cursor behind, and says so", tell_cursor_behind_unconfirmed, "", VERDICT_PASS},
     {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
+    {"late, but starved", tell_starved_enough, "", VERDICT_INCONCLUSIVE},
+    {"late, starved for less", tell_starved_too_little, "late=1 ", VERDICT_VIOLATED},
+    {"late, starved within the slack", tell_starved_within_slack, "late=1 ", VERDICT_VIOLATED},
+    {"late, starved before", tell_starved_before, "late=1 ", VERDICT_VIOLATED},
+    {"late, and another starved", tell_other_starved, "late=1 ", VERDICT_VIOLATED},
     {"buried twice", tell_buried_twice, "end_state=1 ", VERDICT_VIOLATED},
     {"buried, yet not passed", tell_buried_and_waiting, "end_state=1 ", VERDICT_VIOLATED},
     {"a shared queue", tell_shared, "", VERDICT_PASS},

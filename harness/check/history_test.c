@@ -52,8 +52,11 @@ static void tell(struct story *s)
     story_line(s, 700, 0, 0)->state = LINE_TORN;
     s->deliveries[s->log.delivery_count++] =
         (struct delivery){.token = first, .line = 2, .flags = DELIVERY_NAMED};
-    s->samples[s->log.sample_count++] = (struct process_sample){
-        .at_ns = s->processes[0].started_ns, .rss_kb = 9000, .cpu_ms = 7, .wakeups = 3};
+    s->samples[s->log.sample_count++] = (struct process_sample){.at_ns = s->processes[0].started_ns,
+        .rss_kb = 9000,
+        .cpu_ms = 7,
+        .wakeups = 3,
+        .starved_us = 11};
     s->probes[0] = (struct probe_sample){.due_ns = s->processes[0].started_ns, .took_ns = 12345};
     s->probes[1] = s->probes[0];
     s->probes[1].took_ns = CLOCK_NEVER;
@@ -102,6 +105,7 @@ static void round_trip(void **state)
     assert_true(check_ledger(&again, &h.ledger, &input, &e));
     same_verdict(&s.result, &again);
     assert_string_equal(h.load.refusal, "no");
+    assert_int_equal(h.log.samples[0].starved_us, 11);
     result_fini(&again);
     history_fini(&h);
     story_fini(&s);
@@ -122,6 +126,39 @@ static void spill(const unsigned char *bytes, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     fclose(file);
+}
+
+// Version 2 did not know how long a collector waited for a processor.
+static void the_version_before_is_read(void **state)
+{
+    static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
+    static struct story s;
+    static struct history h;
+    unsigned char bytes[8192];
+    struct err e = {0};
+
+    (void)state;
+    tell(&s);
+    store(&s);
+    gzFile file = gzopen(path, "rb");
+    size_t size = (size_t)gzread(file, bytes, sizeof bytes);
+    gzclose(file);
+    unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
+    unsigned char *sample = memmem(bytes, size, numbers, sizeof numbers);
+    assert_int_equal(*version, HISTORY_VERSION);
+    assert_non_null(sample);
+    *version = 2;
+    memmove(sample + 2, sample + 3, (size_t)(bytes + size - (sample + 3)));
+    spill(bytes, size - 1);
+    if (!history_read(&h, path, &s.scenario, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(h.log.samples[0].wakeups, 3);
+    assert_int_equal(h.log.samples[0].starved_us, 0);
+    history_fini(&h);
+    *version = 1;
+    spill(bytes, size - 1);
+    assert_false(history_read(&h, path, &s.scenario, &e));
+    story_fini(&s);
 }
 
 // A run without a line and without a delivery has a history all the same.
@@ -214,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(the_version_before_is_read, make_path, remove_path),
         cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_time_that_cannot_be_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),

@@ -221,8 +221,60 @@ static bool harness_stalled(const struct timing *t, int64_t from_ns, int64_t unt
     return false;
 }
 
-// Returns false for a late token that the harness's own stall may explain.
-static bool check_late(struct timing *t, uint32_t token)
+// The samples come in the order of time: the first one after `at_ns`.
+static size_t sample_after(const struct subject_log *log, int64_t at_ns)
+{
+    size_t low = 0, high = log->sample_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (log->samples[mid].at_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+// How long the process at most waited for a processor between two times, as the
+// samples around them say: none before the first one of its life.
+static int64_t starved_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    const struct subject_log *log = l->log;
+    uint64_t before_us = 0, after_us = 0;
+    size_t first = sample_after(log, from_ns), i = first;
+
+    while (i > 0 && log->samples[i - 1].process != process)
+        i--;
+    if (i > 0)
+        before_us = after_us = log->samples[i - 1].starved_us;
+    for (i = first; i < log->sample_count; i++) {
+        if (log->samples[i].process != process)
+            continue;
+        after_us = log->samples[i].starved_us;
+        if (log->samples[i].at_ns >= until_ns)
+            break;
+    }
+    return after_us > before_us ? (int64_t)(after_us - before_us) * NS_PER_US : 0;
+}
+
+// Whether a token that was due may have come as late as it did because nobody
+// gave its collector a processor, and would else have been in time.
+static bool starvation_explains(
+    const struct timing *t, uint32_t token, int64_t start_ns, int64_t due_ns)
+{
+    const struct subject_log *log = t->l->log;
+    const struct line_record *line = &log->lines[t->l->tokens[token].first_line];
+    int64_t waited_ns = starved_ns(t->l, line->process, start_ns, line->read_ns);
+
+    return waited_ns > t->r->slack_ns / 2 && line->read_ns <= due_ns + waited_ns;
+}
+
+enum lateness { LATE_FOUND, LATE_NOT, LATE_STALLED, LATE_STARVED };
+
+// What may explain a late token beside the collector makes it no finding.
+static enum lateness check_late(struct timing *t, uint32_t token)
 {
     const struct ledger *l = t->l;
     const struct txn_record *txn = ledger_txn(l, token);
@@ -232,38 +284,46 @@ static bool check_late(struct timing *t, uint32_t token)
 
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         read_ns <= txn->ended_ns + waits_ns)
-        return true;
+        return LATE_NOT;
     // A transaction that began before this one was over may hold the horizon.
     int64_t start_ns = latest_end(t->txns, t->txn_count, txn->ended_ns);
     int64_t due_ns = start_ns + waits_ns;
     if (read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns ||
         !check_undisturbed(l, start_ns, read_ns))
-        return true;
+        return LATE_NOT;
     if (harness_stalled(t, start_ns, read_ns))
-        return false;
+        return LATE_STALLED;
+    if (starvation_explains(t, token, start_ns, due_ns))
+        return LATE_STARVED;
     names_login(login, token);
     finding_add(t->r, METRIC_LATE,
         "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
         "and slack",
         login, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
         ledger_seconds(l, read_ns), (double)(read_ns - due_ns) / 1e6);
-    return true;
+    return LATE_FOUND;
 }
 
 static void check_all(struct timing *t)
 {
-    size_t stalled = 0;
+    size_t count[LATE_STARVED + 1] = {0};
+    double least_ms = (double)t->r->slack_ns / 2e6;
 
     if (t->l->scenario->collector.instances == 1 || !check_skips_locked(t->l->scenario)) {
         for (uint32_t i = 0; i < t->l->log->line_count; i++)
             check_early(t, i);
     }
     for (uint32_t token = 0; token < t->l->plan->token_count; token++)
-        stalled += !check_late(t, token);
-    if (stalled > 0)
+        count[check_late(t, token)]++;
+    if (count[LATE_STALLED] > 0)
         result_reason(t->r,
             "%zu tokens came late while the harness itself stood still for more than %.0f ms",
-            stalled, (double)t->r->slack_ns / 2e6);
+            count[LATE_STALLED], least_ms);
+    if (count[LATE_STARVED] > 0)
+        result_reason(t->r,
+            "%zu tokens came late while their collector was ready to run and waited for a "
+            "processor for more than %.0f ms, without which they could have been in time",
+            count[LATE_STARVED], least_ms);
 }
 
 bool check_timing(

@@ -14,16 +14,16 @@ static const uint64_t lines_max = 1u << 27;
 // The sections come in this order, and each says how it looks, for both
 // directions.
 
-static void pack_header(struct pack *p)
+static void pack_header(struct pack *p, uint64_t *version)
 {
     char magic[16] = "mailproof";
-    uint64_t version = HISTORY_VERSION;
 
+    *version = pack_reading(p) ? 0 : HISTORY_VERSION;
     pack_text(p, magic, sizeof magic);
     if (strcmp(magic, "mailproof") != 0)
         pack_fail(p, "is not one of mailproof's");
-    pack_number(p, &version, any);
-    if (version != HISTORY_VERSION)
+    pack_number(p, version, any);
+    if (*version != HISTORY_VERSION && *version != 2)
         pack_fail(p, "was written by another version of mailproof");
 }
 
@@ -270,6 +270,8 @@ static void pack_samples(struct pack *p, struct history *h)
         PACK_FIELD(p, s->rss_kb, UINT32_MAX);
         pack_number(p, &s->cpu_ms, any);
         pack_number(p, &s->wakeups, any);
+        if (h->version > 2)
+            pack_number(p, &s->starved_us, any);
     }
     h->probes = pack_array(p, &l->probe_count, lines_max, h->probes, sizeof *h->probes);
     for (size_t i = 0; pack_ok(p) && i < l->probe_count; i++) {
@@ -297,7 +299,7 @@ static void pack_end(struct pack *p)
 // Returns false without memory; what the stream itself says is asked later.
 static bool pack_all(struct pack *p, struct history *h, struct err *e)
 {
-    pack_header(p);
+    pack_header(p, &h->version);
     pack_notes(p, h);
     pack_ledger(p, &h->ledger);
     pack_txns(p, h);

@@ -8,7 +8,7 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-#define HISTORY_VERSION 2
+#define HISTORY_VERSION 3 // 2, without starved_us, can still be read
 
 // What the check needs besides the ledger.
 struct history_notes {
@@ -22,6 +22,7 @@ struct history_notes {
 
 // Everything that history_read has made; zeroed, or read.
 struct history {
+    uint64_t version;
     struct plan plan;
     struct subject_log log;
     struct load_result load;

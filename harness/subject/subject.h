@@ -63,7 +63,8 @@ struct process_sample {
     uint32_t process;
     uint32_t rss_kb;
     uint64_t cpu_ms;
-    uint64_t wakeups; // times it gave up the processor by itself, of all its threads
+    uint64_t wakeups;    // times it gave up the processor by itself, of all its threads
+    uint64_t starved_us; // ready to run and without a processor; of its thread that waited longest
 };
 
 struct subject_log {

@@ -5,10 +5,15 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "subject/decode.h"
 #include "subject/reader.h"
 #include "subject/vitals.h"
@@ -241,10 +246,50 @@ static void vitals_are_read(void **state)
     assert_false(vitals_read(-1, &sample));
 }
 
+static void spin(void)
+{
+    const struct sched_param none = {0};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+// Two that never rest share one processor, of which one gets next to nothing.
+static void starving_is_seen(void **state)
+{
+    struct process_sample sample = {0}, later = {0};
+    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    cpu_set_t before, one;
+
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip(); // a kernel that does not say
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        spin();
+    assert_true(vitals_read(child, &sample));
+    later = sample;
+    while (later.starved_us < sample.starved_us + 200000 && clock_now_ns() < deadline_ns)
+        assert_true(vitals_read(child, &later));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(later.starved_us >= sample.starved_us + 200000);
+    assert_true(later.cpu_ms < sample.cpu_ms + 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vitals_are_read),
+        cmocka_unit_test(starving_is_seen),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),

@@ -45,12 +45,24 @@ static bool read_cpu(pid_t pid, struct process_sample *sample)
     return true;
 }
 
+// Nanoseconds on a processor, then nanoseconds of waiting for one; a kernel
+// without these figures says nothing.
+static uint64_t read_starved_us(pid_t pid, const char *schedstat)
+{
+    unsigned long long waited_ns = 0;
+    char text[128];
+
+    if (!slurp(pid, schedstat, text, sizeof text) || sscanf(text, "%*u %llu", &waited_ns) != 1)
+        return 0;
+    return waited_ns / 1000;
+}
+
 // A collector may do its work in threads.
-static uint64_t count_wakeups(pid_t pid)
+static void read_threads(pid_t pid, struct process_sample *sample)
 {
     char path[64], name[300], status[4096];
-    uint64_t sum = 0;
 
+    sample->wakeups = sample->starved_us = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
     for (struct dirent *t; tasks && (t = readdir(tasks)) != NULL;) {
@@ -58,11 +70,14 @@ static uint64_t count_wakeups(pid_t pid)
             continue;
         snprintf(name, sizeof name, "task/%s/status", t->d_name);
         if (slurp(pid, name, status, sizeof status))
-            sum += status_value(status, "\nvoluntary_ctxt_switches:");
+            sample->wakeups += status_value(status, "\nvoluntary_ctxt_switches:");
+        snprintf(name, sizeof name, "task/%s/schedstat", t->d_name);
+        uint64_t starved_us = read_starved_us(pid, name);
+        if (starved_us > sample->starved_us)
+            sample->starved_us = starved_us;
     }
     if (tasks)
         closedir(tasks);
-    return sum;
 }
 
 bool vitals_read(pid_t pid, struct process_sample *sample)
@@ -72,6 +87,6 @@ bool vitals_read(pid_t pid, struct process_sample *sample)
     if (!slurp(pid, "status", status, sizeof status) || !read_cpu(pid, sample))
         return false;
     sample->rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
-    sample->wakeups = count_wakeups(pid);
+    read_threads(pid, sample);
     return sample->rss_kb > 0;
 }

@@ -3,6 +3,6 @@
 
 #include "subject/subject.h"
 
-// Fills cpu_ms, wakeups and rss_kb; false when the process is gone or there is
+// Fills cpu_ms, wakeups, starved_us and rss_kb; false when the process is gone or there is
 // no /proc.
 bool vitals_read(pid_t pid, struct process_sample *sample);
