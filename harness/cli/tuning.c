@@ -199,7 +199,16 @@ static bool load_has_rates(const struct scenario *s, struct err *e)
     return true;
 }
 
-// The file's last time ends the trace, one gap later it begins again.
+// What repeats begins again a gap after its last arrival. The time before the
+// first one is a gap already, or part of one.
+static int64_t length_of_trace(const struct load_phase *p)
+{
+    int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];
+    int64_t gap_ns = (last_ns - first_ns) / (int64_t)(p->trace_count - 1);
+
+    return gap_ns > first_ns ? last_ns + gap_ns - first_ns : last_ns;
+}
+
 static bool read_trace(struct tuning *t, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
@@ -218,8 +227,7 @@ static bool read_trace(struct tuning *t, struct err *e)
         return false;
     if (p->trace_count < 2 || p->trace_ns[p->trace_count - 1] == 0)
         return err_set(e, ERR_USAGE, "--trace: fewer than two arrivals");
-    int64_t last_ns = p->trace_ns[p->trace_count - 1];
-    p->for_ns = last_ns + last_ns / (int64_t)(p->trace_count - 1);
+    p->for_ns = length_of_trace(p);
     return true;
 }
 
