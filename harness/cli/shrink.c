@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/shrinking.h"
 #include "os/interrupt.h"
+#include "run/shared.h"
 #include "runner.h"
 
 // A failure that chance has a part in is worth that many looks.
@@ -88,6 +89,13 @@ static bool remember(struct shrinking *h, const struct sketch *k, const struct s
     return true;
 }
 
+static void stop_sharing(struct shrinking *h)
+{
+    if (h->shared)
+        shared_close(&h->server);
+    h->shared = false;
+}
+
 // False: no verdict, and h->err or an interrupt says why.
 static bool run_once(struct shrinking *h, const struct scenario *s, size_t tokens,
     const struct sketch *k, struct stored *run)
@@ -96,13 +104,15 @@ static bool run_once(struct shrinking *h, const struct scenario *s, size_t token
         .postgres = h->options->conninfo,
         .out = h->out,
         .quiet = true,
-        .silent = true};
+        .silent = true,
+        .server = h->shared ? &h->server : NULL};
     struct run_outcome outcome;
     int64_t began_ns = clock_now_ns();
     struct err e = {0};
 
     if (!run_scenario(s, &how, &outcome, &e) || !stored_read(run, outcome.folder, &e) ||
         interrupt_signal()) {
+        stop_sharing(h); // whatever it was, the next run gets another server
         h->err = e;
         return false;
     }
@@ -170,23 +180,34 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
     return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
 }
 
+// Most of a short run would be the start of its server. What was found is
+// confirmed as people will see it: each run with one of its own.
+static bool search(struct shrinking *h, struct confirmation *c, struct err *e)
+{
+    h->shared = shared_fits(&h->scenario);
+    if (h->shared && !shared_open(&h->server, &h->scenario, h->options->conninfo, e))
+        return false;
+    bool ok = search_run(&h->search);
+    stop_sharing(h);
+    h->confirming = true;
+    if (ok)
+        *c = search_confirm(&h->search, CONFIRMATIONS);
+    else
+        h->err = h->search.err;
+    return true;
+}
+
 int cli_shrink(const struct options *o)
 {
     struct shrinking *h = calloc(1, sizeof *h);
+    struct confirmation c = {0};
     struct err e = {0};
-    int code;
 
-    if (!h)
-        err_set(&e, ERR_INTERNAL, "out of memory");
-    if (h && shrinking_init(h, o, &e) && (search_run(&h->search) || h->search.err.kind)) {
-        h->confirming = true;
-        struct confirmation c = search_confirm(&h->search, CONFIRMATIONS);
-        if (h->search.err.kind)
-            h->err = h->search.err;
-        code = end(h, &c, &e);
-    } else {
-        code = cli_fail(&e);
-    }
+    bool ok = (h || err_set(&e, ERR_INTERNAL, "out of memory")) && shrinking_init(h, o, &e) &&
+              search(h, &c, &e);
+    int code = ok                   ? end(h, &c, &e)
+               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
+                                    : cli_fail(&e);
     if (h)
         shrinking_fini(h);
     free(h);

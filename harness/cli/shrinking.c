@@ -10,6 +10,7 @@
 #include "cli/files.h"
 #include "ledger/history.h"
 #include "os/paths.h"
+#include "run/shared.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
@@ -98,6 +99,8 @@ bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
 
 void shrinking_fini(struct shrinking *h)
 {
+    if (h->shared)
+        shared_close(&h->server);
     search_fini(&h->search);
     free(h->failed);
     plan_fini(&h->plan);

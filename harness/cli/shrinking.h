@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "cli/options.h"
+#include "postgres/provider.h"
 #include "report/stored.h"
 #include "shrink/search.h"
 
@@ -32,6 +33,8 @@ struct shrinking {
     int64_t overhead_ns; // of a run: what it takes beyond load and drain
     int runs;
     bool confirming;
+    bool shared; // one server for all runs of the search
+    struct server server;
     struct err err;            // why the search cannot go on; ERR_NONE when it only ended
     struct failed_run *failed; // owned; one for each sketch that failed
     size_t failed_count;
