@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/files.h"
 #include "cli/locate.h"
@@ -217,16 +216,10 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
 
 static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
-    time_t now = time(NULL);
-    char stamp[40];
-    struct tm utc;
-
     t->options = o;
     t->planned = 2 * (o->runs + 1) * (o->calibrate ? 2 : 1);
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
-    int len = snprintf(t->out, sizeof t->out, "%s/compare/%s", o->out, stamp);
-    if (len >= (int)sizeof t->out)
-        return err_set(e, ERR_USAGE, "--out: the path is too long");
+    if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
+        return false;
     t->shared = shared_fits(t->scenario);
     return !t->shared || shared_open(&t->server, t->scenario, o->conninfo, e);
 }

@@ -1,6 +1,19 @@
 #include "cli/files.h"
 
 #include <stdio.h>
+#include <time.h>
+
+bool files_dated_folder(
+    char *path, size_t size, const char *out, const char *command, struct err *e)
+{
+    time_t now = time(NULL);
+    char stamp[40];
+    struct tm utc;
+
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    int len = snprintf(path, size, "%s/%s/%s", out, command, stamp);
+    return len < (int)size || err_set(e, ERR_USAGE, "--out: the path is too long");
+}
 
 bool file_write(const char *option, const char *path, const struct buf *text, struct err *e)
 {

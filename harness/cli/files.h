@@ -4,6 +4,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+// Where the runs of a command go that makes many: <out>/<command>/<UTC time>.
+MUST_USE bool files_dated_folder(
+    char *path, size_t size, const char *out, const char *command, struct err *e);
+
 // Writes all of `text` to `path`; the error names the option.
 MUST_USE bool file_write(
     const char *option, const char *path, const struct buf *text, struct err *e);

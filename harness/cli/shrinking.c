@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "cli/files.h"
@@ -64,17 +63,6 @@ static bool name_output(struct shrinking *h, struct err *e)
     return true;
 }
 
-static bool name_folder(struct shrinking *h, struct err *e)
-{
-    time_t now = time(NULL);
-    char stamp[40];
-    struct tm utc;
-
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
-    int len = snprintf(h->out, sizeof h->out, "%s/shrink/%s", h->options->out, stamp);
-    return len < (int)sizeof h->out || err_set(e, ERR_USAGE, "--out: the path is too long");
-}
-
 bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
 {
     h->options = o;
@@ -85,7 +73,8 @@ bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
     if (!h->folder || o->args[1])
         return err_set(e, ERR_USAGE, "shrink: name one result folder");
     struct oracle oracle = {shrinking_ask, h};
-    if (!read_within(h, e) || !name_output(h, e) || !name_folder(h, e) ||
+    if (!read_within(h, e) || !name_output(h, e) ||
+        !files_dated_folder(h->out, sizeof h->out, o->out, "shrink", e) ||
         !stored_read(&h->original, h->folder, e) || !check_broken(h, e) ||
         !path_join(h->path, h->folder, "scenario.yaml", e) ||
         !scenario_load(&h->scenario, h->path, &h->sets, e) || !plan_make(&h->plan, &h->scenario, e))

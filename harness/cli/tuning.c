@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "cli/files.h"
@@ -121,17 +120,6 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-static bool name_folder(struct tuning *t, struct err *e)
-{
-    time_t now = time(NULL);
-    char stamp[40];
-    struct tm utc;
-
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
-    int len = snprintf(t->out, sizeof t->out, "%s/tune/%s", t->options->out, stamp);
-    return len < (int)sizeof t->out || err_set(e, ERR_USAGE, "--out: the path is too long");
-}
-
 // The order in which a grid is read, whatever the order in which it was asked for.
 static int by_pair(const void *a, const void *b)
 {
@@ -174,7 +162,8 @@ bool tuning_init(struct tuning *t, const struct options *o, const char *path, st
     if (!load_scenario(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
-    return read_budget(t, e) && read_within(t, e) && name_folder(t, e) && make_grid(t, e);
+    return read_budget(t, e) && read_within(t, e) &&
+           files_dated_folder(t->out, sizeof t->out, o->out, "tune", e) && make_grid(t, e);
 }
 
 void tuning_fini(struct tuning *t)
