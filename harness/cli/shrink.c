@@ -174,7 +174,9 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
         return cli_fail(&h->err);
     if (h->search.kept_count == 1)
         printf("nothing smaller was found in %d runs that breaks the same%s\n", h->runs,
-            h->search.stopped && !interrupt_signal() ? "; more time may help: --within" : "");
+            !h->search.stopped || interrupt_signal() ? ""
+            : h->runs > 0                            ? "; more time may help: --within"
+                          : ": --within leaves no time for a first one, and to confirm it");
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
     return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
