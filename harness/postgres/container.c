@@ -260,12 +260,6 @@ static void find_data(struct server *s)
         s->data_dir = c->data;
 }
 
-static void tell_pid(struct server *s, pid_t pid)
-{
-    if (s->outer_pid)
-        atomic_store(s->outer_pid, pid);
-}
-
 // Its first process as this machine numbers it, so that the CPU time of the
 // backends can be told; an engine in a virtual machine has another numbering.
 static void find_processes(struct server *s)
@@ -277,7 +271,7 @@ static void find_processes(struct server *s)
     if (!ENGINE(c, text, &ignored, "inspect", "-f", "{{.State.Pid}}", c->name))
         return;
     pid_t pid = (pid_t)atoi(text);
-    tell_pid(s, pid > 0 && process_inner_pid(pid) == 1 ? pid : 0);
+    s->outer_pid = pid > 0 && process_inner_pid(pid) == 1 ? pid : 0;
 }
 
 static bool container_start(struct server *s, struct err *e)
@@ -308,7 +302,7 @@ static bool container_stop(struct server *s, enum server_stop how, struct err *e
     if (how == SERVER_STOP_POWER)
         return err_set(e, ERR_SKIP, "the power of a container's disk cannot be cut");
     s->running = false;
-    tell_pid(s, 0);
+    s->outer_pid = 0;
     return ENGINE(c, text, e, "kill", "-s", signals[how], c->name) &&
            ENGINE(c, text, e, "wait", c->name);
 }

@@ -7,7 +7,6 @@
 // them are then refused before the run.
 #pragma once
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -61,12 +60,9 @@ struct server {
     const char *log_path;    // the server's log; NULL: not to be had
     bool running;
     bool shares_pids; // what it calls a process is what this machine calls it
-    // Where a provider whose server counts its processes otherwise tells what its
-    // first one is called here, 0 while that cannot be seen. Set before open; may be
-    // NULL.
-    atomic_int *outer_pid;
-    bool paused; // its processes are stopped: nothing answers
-    int version; // e.g. 150018, known after the first start
+    pid_t outer_pid;  // else: what its first process is called here; 0: not to be seen
+    bool paused;      // its processes are stopped: nothing answers
+    int version;      // e.g. 150018, known after the first start
 };
 
 // NULL when there is no such provider.

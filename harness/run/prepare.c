@@ -43,7 +43,6 @@ static bool get_server(struct run *r, struct err *e)
         r->log_from = folder_log_length(r->server.log_path);
         return true;
     }
-    r->server.outer_pid = &r->outer_pid;
     return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
            r->server.provider->start(&r->server, e);
 }
@@ -187,6 +186,7 @@ static bool start_sampler(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
     if (ok) {
+        atomic_store(&r->outer_pid, r->server.outer_pid);
         r->sampler = sampler_start(&(struct sampler_config){.conninfo = buf_str(&conninfo),
                                        .outer_pid = r->server.shares_pids ? NULL : &r->outer_pid,
                                        .collector_role = MIGRATE_COLLECTOR,

@@ -23,7 +23,7 @@ struct run {
     struct netns net; // only where the scenario breaks the network in the kernel
     struct server server;
     long log_from;        // where this run begins in the server's log
-    atomic_int outer_pid; // what the server tells the sampler
+    atomic_int outer_pid; // the server's, for the sampler's thread
     struct durability_proof proof;
     struct command command; // of the collector, with its environment
     struct subject *subject;

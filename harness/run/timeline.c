@@ -72,6 +72,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     for (;;) {
         int64_t begin_ns = begun < r->plan.fault_count ? r->faults[begun].planned_ns : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
+        // A server that was started again is another process.
+        atomic_store(&r->outer_pid, r->server.outer_pid);
         struct fault_record *to_end = next_end(r, begun, &end_ns);
         if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
             break;
