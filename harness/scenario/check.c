@@ -51,6 +51,15 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
+// A result folder keeps its scenario, with all that options made of it, under
+// this name.
+static bool is_kept(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strcmp(slash ? slash + 1 : path, "scenario.yaml") == 0;
+}
+
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e)
 {
@@ -65,8 +74,7 @@ static bool check_name(
     for (size_t i = 0; s->tags[i]; i++)
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
-    // A result folder keeps its scenario under this name.
-    if (strcmp(file, "scenario.yaml") == 0)
+    if (is_kept(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
         return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
@@ -89,7 +97,8 @@ static bool says_elsewhere(const struct scenario *s, const struct node *root)
     const struct node *postgres = node_child(root, "postgres");
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
 
-    return provider && !provider->origin.set && strcmp(s->postgres.provider, "local") != 0;
+    return provider && !provider->origin.set && !is_kept(provider->origin.file) &&
+           strcmp(s->postgres.provider, "local") != 0;
 }
 
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)

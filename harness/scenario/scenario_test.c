@@ -588,6 +588,29 @@ static void writes_what_it_reads(void **state)
     }
 }
 
+// An option may choose a provider that the scenario is not made for: that run is
+// skipped, and the copy in its folder can be read again.
+static void an_option_may_choose_any_provider(void **state)
+{
+    static const char text[] = HEAD LOAD "postgres: {standby: sync}\n";
+    static const char *const items[] = {"postgres.provider=container"};
+    struct scenario s;
+    struct buf kept;
+
+    (void)state;
+    write_file(FILE_NAME, text, strlen(text));
+    load_good(&s, FILE_NAME, (struct overrides){items, 1});
+    buf_init(&kept, 100000);
+    assert_true(scenario_write(&s, &kept));
+    scenario_fini(&s);
+    write_file("scenario.yaml", kept.data, kept.len);
+    buf_fini(&kept);
+    load_good(&s, "scenario.yaml", (struct overrides){0});
+    assert_string_equal(s.postgres.provider, "container");
+    assert_int_equal(s.postgres.standby, STANDBY_SYNC);
+    scenario_fini(&s);
+}
+
 static void a_missing_file_is_named(void **state)
 {
     struct scenario s;
@@ -647,6 +670,7 @@ int main(void)
         cmocka_unit_test(fills_in_defaults),
         cmocka_unit_test(reads_a_full_one),
         cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(an_option_may_choose_any_provider),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(tables_are_in_order),
     };
