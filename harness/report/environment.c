@@ -60,9 +60,9 @@ bool environment_read(struct environment *v, const char *folder, struct err *e)
     parse_text(root, "commit", v->commit, sizeof v->commit);
     parse_text(root, "kernel", v->kernel, sizeof v->kernel);
     parse_text(root, "machine", v->machine, sizeof v->machine);
-    v->postgres_version = (int)parse_number(root, "postgres_version");
-    v->cpus = (int)parse_number(root, "cpus");
-    v->memory_mb = (int)parse_number(root, "memory_mb");
+    v->postgres_version = (int)parse_integer(root, "postgres_version");
+    v->cpus = (int)parse_integer(root, "cpus");
+    v->memory_mb = (int)parse_integer(root, "memory_mb");
     read_proof(&v->proof, durability);
     json_decref(root);
     return whole || err_set(e, ERR_USAGE, "%.500s/env.json is not one of mailproof's", folder);

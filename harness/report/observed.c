@@ -126,9 +126,18 @@ static void read_cpu(double *cpu_s, const json_t *from)
         cpu_s[g] = parse_number(from, usage_group_name(g));
 }
 
+// No run lasts for years: a time beyond that is damage, and must not overflow.
+static int64_t read_time(int64_t start_ns, const json_t *from)
+{
+    const int64_t years_ns = INT64_MAX / 4;
+    int64_t at_ns = parse_integer(from, "at_ns");
+
+    return at_ns > -years_ns && at_ns < years_ns ? start_ns + at_ns : start_ns;
+}
+
 static void read_sample(struct sample *s, int64_t start_ns, const json_t *from)
 {
-    s->at_ns = start_ns + parse_integer(from, "at_ns");
+    s->at_ns = read_time(start_ns, from);
     s->up = json_is_true(json_object_get(from, "up"));
     s->active = (int)parse_integer(from, "active_backends");
     s->collector_rss_kb = parse_integer(from, "collector_rss_kb");

@@ -14,7 +14,7 @@ grep -q '^.B .-.-min.-effect' "$place/usr/share/man/man1/mailproof.1" || fail "n
 COMP_WORDS=(mailproof compare --cal) COMP_CWORD=2
 _mailproof
 [ "${COMPREPLY[*]}" = --calibrate ] || fail "no completion of options"
-COMP_WORDS=(mailproof r) COMP_CWORD=1
+COMP_WORDS=(mailproof ru) COMP_CWORD=1
 _mailproof
 [ "${COMPREPLY[*]}" = run ] || fail "no completion of commands"
 cd /

@@ -52,6 +52,10 @@ expect_exit 0 "$mailproof" report moved results
 link=$(sed -n 's/.*<a href="\([^"]*\)".*/\1/p' moved/index.html)
 [ -s "moved/$link" ] || fail "the index leads nowhere: $link"
 
+# What was recorded before can be read by this version.
+recorded=$SOURCE_DIR/results/recorded/baselines
+[ ! -d "$recorded" ] || expect_exit 0 "$mailproof" compare "$recorded" "$recorded"
+
 # What is not there, or damaged, is named; nothing is written over.
 expect_exit 64 "$mailproof" report nowhere
 grep -q 'nowhere' err || fail "not named: $(cat err)"
