@@ -139,7 +139,7 @@ function charts() {
   chart('latency-chart', 'latency in ms over time',
     columns(s, 't', 'max', 'p99', 'p50', 'commit_p99', 'commit_p50'),
     ['s', 'max', 'p99', 'p50', 'p99 from commit', 'p50 from commit'], ['--b', '--a', '--c', '--d', '--e'],
-    { ylabel: 'ms', 'p99 from commit': { strokePattern: [4, 3] }, 'p50 from commit': { strokePattern: [4, 3] } });
+    { ylabel: 'ms', series: { 'p99 from commit': { strokePattern: [4, 3] }, 'p50 from commit': { strokePattern: [4, 3] } } });
   chart('stage-chart', 'mean time in each stage, in ms, over time',
     columns(s, 't', 'lag', 'insert', 'wait', 'dequeue'), ['s', ...stageNames], ['--b', '--d', '--a', '--c'],
     { ylabel: 'ms', stackedGraph: true });
