@@ -71,7 +71,7 @@ static void add_rates(json_t *columns, const struct sample *now, const struct sa
     add(columns, "commits_per_s", counted ? (now->commits - before->commits) / for_s : nothing);
     double total_s = before ? now->total_s - before->total_s : 0;
     add(columns, "machine_busy_percent",
-        total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
+        before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
 }
 
 static void add_sample(json_t *columns, const struct sample *now)
