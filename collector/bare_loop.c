@@ -1,14 +1,24 @@
 // What ci/bench-collector measures the collector against, and with.
 //
 //   bare-loop drain LIMIT TOKENS   runs the collector's own read and move in a
-//                                  pipeline, decodes nothing, writes nothing;
-//                                  prints rows per second, connecting included
-//   bare-loop count TOKENS         reads lines until so many tokens have come;
-//                                  prints the time, in ns since 1970
+//                                  pipeline, decodes nothing, writes nothing
+//   bare-loop count TOKENS...      reads lines until so many tokens have come
+//   bare-loop listen               listens, selects what is announced, and
+//                                  writes a line for each row; moves nothing
+//   bare-loop latency COMMITS COMMAND...
+//                                  commits accounts, one after the other, while
+//                                  the command runs, which writes lines
+//
+// drain and count print times, in ns since 1970: of the first rows or bytes, and
+// of each number of tokens asked for. latency prints how long after its commit
+// each line came, in ns.
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +39,15 @@ static void die(const char *what, PGconn *conn)
 {
     fprintf(stderr, "bare-loop: %s: %s\n", what, conn ? PQerrorMessage(conn) : "");
     exit(70);
+}
+
+static PGconn *open_database(void)
+{
+    PGconn *conn = PQconnectdb(getenv("MAILROOM_DATABASE_URL"));
+
+    if (PQstatus(conn) != CONNECTION_OK)
+        die("connect", conn);
+    return conn;
 }
 
 static PGresult *run(PGconn *conn, const char *sql)
@@ -65,7 +84,7 @@ static void send_read(PGconn *conn, const char *limit)
     int n = atoi(limit);
     char examine[16];
     snprintf(examine, sizeof examine, "%d", n > 250 ? 4 * n : 1000);
-    const char *values[] = {"mailroom", limit, examine, NULL, NULL};
+    const char *values[] = {"mailroom", limit, examine, NULL, NULL}; // from the cursor on
 
     if (!PQsendQueryPrepared(conn, "read", 5, values, NULL, NULL, 1) || !PQpipelineSync(conn))
         die("read", conn);
@@ -90,13 +109,11 @@ static void send_move(PGconn *conn, const char *epoch, uint64_t *xid, uint64_t *
 
 static int drain(const char *limit, int64_t tokens)
 {
-    int64_t from = now_ns(), left = tokens;
-    PGconn *conn = PQconnectdb(getenv("MAILROOM_DATABASE_URL"));
+    int64_t first_ns = 0, left = tokens;
+    PGconn *conn = open_database();
     char epoch[24];
     uint64_t xid = 0, id = 0;
 
-    if (PQstatus(conn) != CONNECTION_OK)
-        die("connect", conn);
     PQclear(run(conn, queue_sql_settings));
     PGresult *r = run(conn, "SELECT epoch FROM jobs");
     snprintf(epoch, sizeof epoch, "%s", PQgetvalue(r, 0, 0));
@@ -107,6 +124,8 @@ static int drain(const char *limit, int64_t tokens)
     send_read(conn, limit);
     while (left > 0) {
         r = take(conn);
+        if (left == tokens)
+            first_ns = now_ns();
         left -= PQntuples(r);
         send_move(conn, epoch, &xid, &id, r);
         if (left > 0)
@@ -114,31 +133,134 @@ static int drain(const char *limit, int64_t tokens)
         PQclear(r);
         PQclear(take(conn));
     }
-    printf("%lld\n", (long long)(tokens * 1000000000 / (now_ns() - from)));
+    printf("%lld\n%lld\n", (long long)first_ns, (long long)now_ns());
     PQfinish(conn);
     return 0;
 }
 
 // Five fields to a token: four commas, and one more or a newline behind it.
-static int count(int64_t tokens)
+static int count(char **marks)
 {
     static char buffer[1 << 16];
-    int64_t left = 5 * tokens;
+    int64_t fields = 0;
     ssize_t n;
 
-    while (left > 0 && (n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0)
+    while (*marks && (n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0) {
+        if (fields == 0)
+            printf("%lld\n", (long long)now_ns());
         for (ssize_t i = 0; i < n; i++)
-            left -= buffer[i] == ',' || buffer[i] == '\n';
-    printf("%lld\n", (long long)now_ns());
-    return left > 0;
+            fields += buffer[i] == ',' || buffer[i] == '\n';
+        for (; *marks && fields >= 5 * atoll(*marks); marks++)
+            printf("%lld\n", (long long)now_ns());
+    }
+    return *marks != NULL;
+}
+
+static _Noreturn void listen_and_select(void)
+{
+    PGconn *conn = open_database();
+    PGresult *r = run(conn, "SELECT coalesce(max(id), 0)::text FROM tokens");
+    char last[24];
+
+    snprintf(last, sizeof last, "%s", PQgetvalue(r, 0, 0));
+    PQclear(r);
+    PQclear(run(conn, "LISTEN token_insert"));
+    PQclear(PQprepare(conn, "select",
+        "SELECT t.id, a.email, a.login, t.secret, t.code FROM tokens AS t "
+        "JOIN accounts AS a ON a.id = t.account WHERE t.id > $1::bigint ORDER BY t.id",
+        0, NULL));
+    dprintf(STDOUT_FILENO, "listening\n");
+    for (;;) {
+        struct pollfd p = {.fd = PQsocket(conn), .events = POLLIN};
+        const char *values[] = {last};
+        PGnotify *n;
+        if (poll(&p, 1, -1) < 0 || !PQconsumeInput(conn))
+            die("listening", conn);
+        if (!(n = PQnotifies(conn)))
+            continue;
+        PQfreemem(n);
+        r = PQexecPrepared(conn, "select", 1, values, NULL, NULL, 0);
+        if (PQresultStatus(r) != PGRES_TUPLES_OK)
+            die("select", conn);
+        for (int i = 0; i < PQntuples(r); i++) {
+            dprintf(STDOUT_FILENO, "1,%s,%s,%s,%s\n", PQgetvalue(r, i, 1), PQgetvalue(r, i, 2),
+                PQgetvalue(r, i, 3), PQgetvalue(r, i, 4));
+            snprintf(last, sizeof last, "%s", PQgetvalue(r, i, 0));
+        }
+        PQclear(r);
+    }
+}
+
+// Starts the command; *lines is the end of a pipe from which its lines come.
+static pid_t spawn(char **command, int *lines)
+{
+    int fds[2];
+    pid_t pid = pipe(fds) == 0 ? fork() : -1;
+
+    if (pid < 0)
+        die("a child cannot be started", NULL);
+    if (pid > 0) {
+        close(fds[1]);
+        *lines = fds[0];
+        return pid;
+    }
+    dup2(fds[1], STDOUT_FILENO);
+    close(fds[0]);
+    close(fds[1]);
+    execv(command[0], command);
+    die(command[0], NULL);
+    return -1;
+}
+
+// Waits for one line and returns when it came.
+static int64_t line_ns(int lines)
+{
+    char buffer[4096];
+    ssize_t n;
+
+    while ((n = read(lines, buffer, sizeof buffer)) > 0)
+        if (buffer[n - 1] == '\n')
+            return now_ns();
+    die("the command ended", NULL);
+    return 0;
+}
+
+// The first commit waits for the command to be up; it is not counted. Between
+// two commits both sides come to rest.
+static int latency(int commits, char **command)
+{
+    PGconn *conn = PQconnectdb(""); // as the owner, by the PG* variables
+    int lines;
+
+    signal(SIGPIPE, SIG_IGN);
+    if (PQstatus(conn) != CONNECTION_OK)
+        die("connect", conn);
+    pid_t pid = spawn(command, &lines);
+    for (int i = 0; i <= commits; i++) {
+        if (i > 0 || strcmp(command[1] ? command[1] : "", "listen") != 0)
+            PQclear(run(conn, "INSERT INTO accounts (email, login) VALUES "
+                              "(gen_random_uuid() || '@x', gen_random_uuid())"));
+        int64_t committed_ns = now_ns(), came_ns = line_ns(lines);
+        if (i > 0)
+            printf("%lld\n", (long long)(came_ns - committed_ns));
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    kill(pid, SIGTERM);
+    waitpid(pid, NULL, 0);
+    PQfinish(conn);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "drain") == 0)
         return drain(argv[2], atoll(argv[3]));
-    if (argc == 3 && strcmp(argv[1], "count") == 0)
-        return count(atoll(argv[2]));
-    fprintf(stderr, "bare-loop: drain LIMIT TOKENS, or count TOKENS\n");
+    if (argc >= 3 && strcmp(argv[1], "count") == 0)
+        return count(argv + 2);
+    if (argc == 2 && strcmp(argv[1], "listen") == 0)
+        listen_and_select();
+    if (argc >= 4 && strcmp(argv[1], "latency") == 0)
+        return latency(atoi(argv[2]), argv + 3);
+    fprintf(stderr, "bare-loop: drain, count, listen or latency; see the head of its source\n");
     return 64;
 }
