@@ -156,6 +156,14 @@ inserted
 drained "backends killed"
 nothing_lost "backends killed" 0
 
+# A backlog, in which batches are read ahead of the moves before them.
+sql -c "INSERT INTO accounts (email, login) SELECT 'b' || n || '@x', 'b' || n FROM generate_series(1, 10000) n"
+for ((i = 0; i < 15; i++)); do
+    sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector'" >/dev/null
+done
+drained "backends killed during a backlog"
+nothing_lost "backends killed during a backlog" 0
+
 for how in fast immediate immediate; do
     insert "restart-$how-$RANDOM" 100
     server restart -m "$how"
