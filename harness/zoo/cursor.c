@@ -13,30 +13,19 @@ static bool run(
     return true;
 }
 
-bool cursor_begin(struct session *s, const struct settings *settings, struct err *e)
+const char *cursor_read_sql(enum defect defect)
 {
-    const char *params[] = {settings->queue};
-
-    return !settings->marks ||
-           run(s, "SELECT mailroom_switch_mode($1, 'skip-locked')", 1, params, e);
-}
-
-const char *cursor_read_sql(const struct settings *settings, enum defect defect)
-{
-    return settings->marks              ? sql_read_unmarked
-           : defect == DEFECT_ID_ONLY   ? sql_read_id_only
+    return defect == DEFECT_ID_ONLY     ? sql_read_id_only
            : defect == DEFECT_XMIN_ONLY ? sql_read_xmin_only
                                         : sql_read;
 }
 
 bool cursor_move(struct session *s, const struct settings *settings, struct batch *b, struct err *e)
 {
-    const char *dead = buf_str(&b->dead), *reasons = buf_str(&b->dead_reasons);
-    const char *marks[] = {buf_str(&b->ids), dead, reasons};
-    const char *move[] = {
-        settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id, dead, reasons};
+    const char *params[] = {settings->queue, b->from.xid, b->from.id, b->to.xid, b->to.id,
+        buf_str(&b->dead), buf_str(&b->dead_reasons)};
 
-    return settings->marks ? run(s, sql_mark, 3, marks, e) : run(s, sql_move, 7, move, e);
+    return run(s, sql_move, 7, params, e);
 }
 
 bool cursor_move_back(

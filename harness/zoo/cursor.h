@@ -1,16 +1,13 @@
-// How far the queue is done: a cursor in jobs, or, when it is shared, a mark on
-// each token.
+// How far the queue is done: a cursor in jobs. A queue that is shared has none
+// (sharing.h).
 #pragma once
 
 #include "batch.h"
 #include "session.h"
 #include "settings.h"
 
-// Before the first session works: a queue that is to be shared becomes one.
-bool cursor_begin(struct session *s, const struct settings *settings, struct err *e) MUST_USE;
-
 // The statement that reads what is not done yet.
-const char *cursor_read_sql(const struct settings *settings, enum defect defect);
+const char *cursor_read_sql(enum defect defect);
 
 // The rows of the batch are the past, in one transaction with their dead letters.
 bool cursor_move(

@@ -1,5 +1,6 @@
 #include "defect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct defect_row defects[] = {
@@ -21,6 +22,11 @@ static const struct defect_row defects[] = {
         "forgets with its connection what it has written but not confirmed", "duplicated", "cut"},
     {DEFECT_DROPS_UNANSWERED, "drops-unanswered",
         "moves the cursor first, and drops the line when no answer comes", "lost", "cut"},
+    {DEFECT_MARKS_FIRST, "marks-first", "sharing: marks tokens before it has written them", "lost",
+        "sharing"},
+    {DEFECT_NEVER_FREES, "never-frees", "sharing: leaves alone what a dead collector had claimed",
+        "lost", "sharing"},
+    {DEFECT_STEALS, "steals", "sharing: takes what others have claimed", "duplicated", "sharing"},
     {DEFECT_FULL_PIPE, "full-pipe",
         "forgets a line when the reader has stopped and the pipe is full", "lost", "stopped"},
     {DEFECT_SENDS_TWICE, "sends-twice", "writes every line twice", "duplicated", "plain"},
@@ -87,4 +93,15 @@ void defect_list(FILE *out)
         const struct defect_row *d = &defects[i];
         fprintf(out, "%s\t%s\t%s\t%s\n", d->name, d->shows_in, d->convicts, d->breaks);
     }
+}
+
+void defect_leak(void **chain)
+{
+    void **block = malloc(1024);
+
+    if (!block)
+        return;
+    memset(block, 1, 1024);
+    *block = *chain;
+    *chain = block;
 }

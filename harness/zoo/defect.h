@@ -43,6 +43,9 @@ enum defect {
     DEFECT_FORGETS_UNCONFIRMED,
     DEFECT_BARGES_IN,
     DEFECT_DROPS_UNANSWERED,
+    DEFECT_MARKS_FIRST,
+    DEFECT_STEALS,
+    DEFECT_NEVER_FREES,
     DEFECT_DEAF,
     DEFECT_SLOW_RECONNECT,
     DEFECT_EXITS,
@@ -62,6 +65,9 @@ struct defect_row {
 
 // The row with that name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
+
+// Defect leaks: holds on to 1 KiB more, in a chain that is no use to anybody.
+void defect_leak(void **chain);
 
 // One line per defect: name, scenario, invariants, what it does; tab-separated.
 void defect_list(FILE *out);

@@ -1,7 +1,6 @@
 #include "keeper.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <limits.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,6 +8,7 @@
 #include "cursor.h"
 #include "output.h"
 #include "session.h"
+#include "sharing.h"
 #include "stop.h"
 #include "turn.h"
 #include "uncommitted.h"
@@ -25,10 +25,11 @@ struct keeper {
     const struct settings *settings;
     enum defect defect;
     struct session session;
+    struct sharing sharing;
     struct batch batch;
     bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
     bool draining;     // after a connect, what waits goes out at once
-    bool behind;       // committed tokens wait for an open transaction
+    bool behind;       // committed tokens wait for an open transaction, or others have claims
     int announced;     // tokens since the last look, and those that it left
     int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
     int64_t looked_ns; // the last look at the queue
@@ -56,6 +57,9 @@ static bool wait_for_work(struct keeper *k, struct err *e) MUST_USE;
 static bool read_batch(struct keeper *k, struct err *e) MUST_USE;
 static bool hoard(struct keeper *k, struct err *e) MUST_USE;
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e) MUST_USE;
+static bool add_rows(
+    struct keeper *k, PGresult *result, int goal, int *rows, struct err *e) MUST_USE;
+static bool claim(struct keeper *k, bool due, struct err *e) MUST_USE;
 static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
 static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
@@ -70,6 +74,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     int code = 0;
 
     batch_init(&k.batch, defect);
+    sharing_init(&k.sharing, settings, defect);
     output_init();
     while (code == 0 && !stop_requested()) {
         struct err e = {0};
@@ -98,6 +103,17 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
+static bool take_turn(struct keeper *k, struct err *e)
+{
+    bool had_turn = k->had_turn;
+
+    k->had_turn = false;
+    if (!has(k, DEFECT_BARGES_IN) && !turn_wait(&k->session, k->settings->queue, had_turn, e))
+        return false;
+    k->had_turn = true;
+    return true;
+}
+
 // One session, from the connection to its failure (false) or to TERM (true).
 static bool serve(struct keeper *k, struct err *e)
 {
@@ -109,14 +125,11 @@ static bool serve(struct keeper *k, struct err *e)
     if (has(k, DEFECT_CURSOR_BACK) && *k->before.id &&
         !cursor_move_back(&k->session, s, &k->before, e))
         return false;
-    bool had_turn = k->had_turn;
-    k->had_turn = false;
-    if (!has(k, DEFECT_BARGES_IN) && !turn_wait(&k->session, s->queue, had_turn, e))
-        return false;
-    k->had_turn = true;
-    if (k->sessions == 0 && !cursor_begin(&k->session, s, e))
+    if (s->shares ? !sharing_join(&k->sharing, &k->session, e) : !take_turn(k, e))
         return false;
     if (k->unconfirmed && !move_cursor(k, e))
+        return false;
+    if (s->shares && !sharing_release(&k->sharing, &k->session, e))
         return false;
     if (k->sessions++ > 0)
         come_back(k);
@@ -179,7 +192,7 @@ static bool look(struct keeper *k, struct err *e)
         full = k->batch.tokens >= limit_of(k);
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
-            if (!send_batch(k, e))
+            if (!claim(k, due, e) || !send_batch(k, e))
                 return false;
             waits = false;
         }
@@ -191,7 +204,7 @@ static bool look(struct keeper *k, struct err *e)
             k->first_ns = k->looked_ns;
     }
     k->draining = false;
-    return true;
+    return !k->settings->shares || !k->behind || sharing_free(&k->sharing, &k->session, e);
 }
 
 // Returns when there is a reason to look.
@@ -260,14 +273,23 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
 {
     char window_text[16];
     const char *params[] = {k->settings->queue, window_text};
-    const char *sql = cursor_read_sql(k->settings, k->defect);
+    const char *sql = cursor_read_sql(k->defect);
     int goal = k->batch.tokens + wanted;
     PGresult *result;
-    bool ok = true;
 
     snprintf(window_text, sizeof window_text, "%d", window);
-    if (!session_query(&k->session, sql, 2, params, &result, e))
+    if (k->settings->shares
+            ? !sharing_take(&k->sharing, &k->session, window, false, wanted, 0, &result, e)
+            : !session_query(&k->session, sql, 2, params, &result, e))
         return false;
+    return add_rows(k, result, goal, rows, e);
+}
+
+// Clears the result.
+static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, struct err *e)
+{
+    bool ok = true;
+
     *rows = PQntuples(result);
     if (*rows == 0) {
         ok = err_set(e, ERR_SCHEMA, "jobs has no queue '%s'", k->settings->queue);
@@ -282,16 +304,19 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     return ok;
 }
 
-// Defect leaks: what it holds on to is a chain, and no use to anybody.
-static void leak(struct keeper *k)
+// Sharing, what was read is not ours yet, and others may have taken it. A short
+// batch before its time is nobody's.
+static bool claim(struct keeper *k, bool due, struct err *e)
 {
-    void **block = malloc(1024);
+    int limit = limit_of(k), rows;
+    PGresult *result;
 
-    if (!block)
-        return;
-    memset(block, 1, 1024);
-    *block = k->leaked;
-    k->leaked = block;
+    if (!k->settings->shares)
+        return true;
+    batch_clear(&k->batch);
+    return sharing_take(
+               &k->sharing, &k->session, 4 * limit, true, limit, due ? 0 : limit, &result, e) &&
+           add_rows(k, result, INT_MAX, &rows, e);
 }
 
 static bool write_line(struct keeper *k, struct err *e)
@@ -305,7 +330,7 @@ static bool write_line(struct keeper *k, struct err *e)
     if (has(k, DEFECT_TRAILING_COMMA))
         buf_append_char(&b->line, ',');
     if (has(k, DEFECT_LEAKS))
-        leak(k);
+        defect_leak(&k->leaked);
     if (!buf_append_char(&b->line, '\n'))
         return err_set(e, ERR_INTERNAL, "no memory for a line");
     for (int i = 0; i < times; i++)
@@ -324,7 +349,7 @@ static bool send_batch(struct keeper *k, struct err *e)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
     k->announced = 0; // what is announced from here on is for the next batch
     k->wakeups = 0;
-    if (has(k, DEFECT_DROPS_UNANSWERED) && !move_cursor(k, e))
+    if ((has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST)) && !move_cursor(k, e))
         return false;
     if (b->tokens > 0) {
         k->unconfirmed = true;
@@ -348,7 +373,8 @@ static bool move_cursor(struct keeper *k, struct err *e)
 
     if (b->walked > 0) {
         k->unconfirmed = true;
-        if (!cursor_move(&k->session, k->settings, b, e))
+        if (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)
+                                : !cursor_move(&k->session, k->settings, b, e))
             return false;
         k->before = b->from;
         batch_moved(b);

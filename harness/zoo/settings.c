@@ -20,7 +20,8 @@ static const char *text(const char *name, const char *fallback)
 
 bool settings_load(struct settings *s, struct err *e)
 {
-    int64_t healthcheck, timeout, limit;
+    int64_t healthcheck, timeout, limit, grace;
+    const char *dequeue = text("MAILROOM_DEQUEUE", "cursor");
 
     s->database_url = text("MAILROOM_DATABASE_URL", NULL);
     s->channel = text("MAILROOM_CHANNEL_NAME", "token_insert");
@@ -29,16 +30,21 @@ bool settings_load(struct settings *s, struct err *e)
         return err_set(e, ERR_USAGE, "MAILROOM_DATABASE_URL is not set");
     if (!number("MAILROOM_BATCH_TIMEOUT", 5000, 0, 86400000, &timeout, e) ||
         !number("MAILROOM_HEALTHCHECK_INTERVAL", 270000, 1, 86400000, &healthcheck, e) ||
+        !number("MAILROOM_GRACE", 500, 0, 86400000, &grace, e) ||
         !number("MAILROOM_BATCH_LIMIT", 10, 1, 100000, &limit, e) || !secret_key(s->key, e))
         return false;
     if (healthcheck < timeout)
         return err_set(e, ERR_USAGE,
             "MAILROOM_HEALTHCHECK_INTERVAL is %lld, below MAILROOM_BATCH_TIMEOUT, %lld",
             (long long)healthcheck, (long long)timeout);
+    s->shares = strcmp(dequeue, "skip-locked") == 0;
+    if (!s->shares && strcmp(dequeue, "cursor") != 0)
+        return err_set(
+            e, ERR_USAGE, "MAILROOM_DEQUEUE is '%s', not cursor or skip-locked", dequeue);
+    s->grace_ns = grace * NS_PER_MS;
     s->healthcheck_ns = healthcheck * NS_PER_MS;
     s->timeout_ns = timeout * NS_PER_MS;
     s->limit = (int)limit;
-    s->marks = strcmp(text("MAILROOM_DEQUEUE", "cursor"), "skip-locked") == 0;
     return true;
 }
 

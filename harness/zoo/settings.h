@@ -1,6 +1,7 @@
 // The collector's environment, as far as the zoo needs it.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,7 +15,8 @@ struct settings {
     int64_t healthcheck_ns;
     int64_t timeout_ns;
     int limit;
-    bool marks; // the queue is to be shared
+    int64_t grace_ns;
+    bool shares; // MAILROOM_DEQUEUE=skip-locked
     uint8_t key[SETTINGS_KEY_LEN];
 };
 

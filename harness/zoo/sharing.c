@@ -1,0 +1,88 @@
+#include "sharing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "sql.h"
+
+void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect)
+{
+    uint64_t number = 0;
+
+    *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
+    // Without random bytes the time will do: it only has to be nobody else's.
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        number = (uint64_t)clock_now_ns();
+    snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);
+}
+
+static bool run(struct session *s, const char *sql, int count, const char *const *params,
+    char *value, size_t size, struct err *e)
+{
+    PGresult *result;
+
+    if (!session_query(s, sql, count, params, &result, e))
+        return false;
+    if (value)
+        snprintf(value, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return true;
+}
+
+bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
+{
+    const char *params[] = {sh->settings->queue, sh->number};
+    char taken[2];
+
+    if (!run(s, sql_share_switch, 1, params, NULL, 0, e) ||
+        !run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
+        return false;
+    return *taken == 't' || err_set(e, ERR_CONNECTION, "the session before still has our number");
+}
+
+bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
+{
+    const char *params[] = {sh->number};
+
+    return run(s, sql_share_release, 1, params, NULL, 0, e);
+}
+
+bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
+    int least, PGresult **rows, struct err *e)
+{
+    char window_text[16], most_text[16], least_text[16];
+    const char *params[] = {sh->number, window_text, claim ? "t" : "f", most_text, least_text,
+        sh->defect == DEFECT_STEALS ? "t" : "f"};
+
+    snprintf(window_text, sizeof window_text, "%d", window);
+    snprintf(most_text, sizeof most_text, "%d", most);
+    snprintf(least_text, sizeof least_text, "%d", least);
+    return session_query(s, sql_share_take, 6, params, rows, e);
+}
+
+bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e)
+{
+    const char *params[] = {
+        sh->number, buf_str(&b->ids), buf_str(&b->dead), buf_str(&b->dead_reasons)};
+
+    return run(s, sql_share_mark, 4, params, NULL, 0, e);
+}
+
+bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
+{
+    bool long_enough = clock_now_ns() - sh->gone_since_ns >= sh->settings->grace_ns;
+    const char *params[] = {long_enough ? sh->gone : "{}"};
+    char gone[sizeof sh->gone];
+
+    if (sh->defect == DEFECT_NEVER_FREES)
+        return true;
+    if (!run(s, sql_share_free, 1, params, gone, sizeof gone, e))
+        return false;
+    if (strcmp(gone, sh->gone) != 0)
+        sh->gone_since_ns = clock_now_ns();
+    snprintf(sh->gone, sizeof sh->gone, "%s", gone);
+    return true;
+}

@@ -1,0 +1,39 @@
+// The queue shared by any number of collectors (MAILROOM_DEQUEUE=skip-locked):
+// one claims tokens, writes them, and marks them. Claims of one that is gone
+// for longer than the grace are free again.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "batch.h"
+#include "session.h"
+#include "settings.h"
+
+struct sharing {
+    const struct settings *settings;
+    enum defect defect;
+    char number[24];       // ours, as long as the process lives
+    char gone[512];        // who was seen gone, as an array of the server's
+    int64_t gone_since_ns; // since when all of them, and nobody else
+};
+
+void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
+
+// In a new session: the locks without which nothing may be claimed.
+bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
+
+// Gives back what is claimed. Not while a line is being written or unmarked.
+bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
+
+// The rows that wait, in the form of sql/read.sql, to be PQcleared. With `claim`
+// they are ours, unless they hold fewer tokens than `least`.
+bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
+    int least, PGresult **rows, struct err *e) MUST_USE;
+
+// What was claimed into the batch is done with.
+bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e) MUST_USE;
+
+// To be called from time to time while others have claims.
+bool sharing_free(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
