@@ -35,12 +35,17 @@ static bool run(struct session *s, const char *sql, int count, const char *const
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
 {
     const char *params[] = {sh->settings->queue, sh->number};
-    char taken[2];
+    char mode[16], taken[2];
 
-    if (!run(s, sql_share_switch, 1, params, NULL, 0, e) ||
-        !run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
+    if (!run(s, sql_share_mode, 1, params, mode, sizeof mode, e))
         return false;
-    return *taken == 't' || err_set(e, ERR_CONNECTION, "the session before still has our number");
+    if (strcmp(mode, "cursor") == 0 && !run(s, sql_share_switch, 1, params, NULL, 0, e))
+        return false;
+    if (!run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
+        return false;
+    if (*taken != 't')
+        return err_set(e, ERR_CONNECTION, "the session before still has our number");
+    return sh->defect != DEFECT_CURSOR_BACK || run(s, sql_share_unmark, 1, params + 1, NULL, 0, e);
 }
 
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
