@@ -28,14 +28,18 @@ void files_clear(void)
     file_count = 0;
 }
 
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__real_fopen(const char *path, const char *mode);
+// The names that the linker's --wrap gives.
+#define WRAP_OF(name) __wrap_##name
+#define REAL(name) __real_##name
 
-FILE *__wrap_fopen(const char *path, const char *mode)
+FILE *WRAP_OF(fopen)(const char *path, const char *mode);
+FILE *REAL(fopen)(const char *path, const char *mode);
+
+FILE *WRAP_OF(fopen)(const char *path, const char *mode)
 {
     // libFuzzer writes what it finds.
     if (mode[0] != 'r')
-        return __real_fopen(path, mode);
+        return REAL(fopen)(path, mode);
     for (size_t i = 0; i < file_count; i++) {
         if (strcmp(files[i].path, path) == 0)
             return fmemopen((void *)files[i].data, files[i].len, "r");

@@ -273,6 +273,14 @@ static size_t plain_seed(uint8_t *data, const char *counts, size_t len)
 
 #define PLAIN_SEED(counts) plain_seed(data, counts, sizeof(counts) - 1)
 
+static size_t put_bytes(uint8_t *data, const void *bytes, size_t len)
+{
+    memcpy(data, bytes, len);
+    return len;
+}
+
+#define BYTES(text) put_bytes(data, text, sizeof(text))
+
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const size_t values[] = {0, 1, 10, 500};
@@ -288,15 +296,11 @@ size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
     case 2:
         return PLAIN_SEED("");
     case 3:
-        memcpy(
-            data, "\2\0\1\0\1\7\2\1\0\4\xff\xff\xff\xff\x8\x7f\xff\xff\xff\xff\xff\xff\xff\0", 24);
-        return 24;
+        return BYTES("\2\0\1\0\1\7\2\1\0\4\xff\xff\xff\xff\x8\x7f\xff\xff\xff\xff\xff\xff\xff");
     case 4:
-        memcpy(data, "\3\3e2e\4note\0\0\0\1\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\1\2\3", 39);
-        return 39;
+        return BYTES("\3\3e2e\4note\0\0\0\1\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\1\2\3");
     case 5:
-        memcpy(data, "\2\0\0\0\x8\x7f\xff\xff\xff\xff\xff\xff\xff\1\1", 15);
-        return 15;
+        return BYTES("\2\0\0\0\x8\x7f\xff\xff\xff\xff\xff\xff\xff\1\1");
     default:
         return 0;
     }

@@ -102,8 +102,9 @@ size_t mutate(
 {
     static void (*const changes[])(struct draft *) = {
         insert_byte, change_byte, flip_bit, erase, change_number};
-    struct draft d = {rng, data, len, most};
+    struct draft d = {.rng = rng, .len = len, .most = most};
 
+    d.data = data;
     for (size_t left = below(&d, 4) + 1; left > 0; left--) {
         size_t which = below(&d, 32);
         if (which == 0)

@@ -60,26 +60,6 @@ static void keep_input(int number)
     raise(number);
 }
 
-// A sanitizer that finds something ends like everything else: with SIGABRT.
-const char *__asan_default_options(void);
-const char *__ubsan_default_options(void);
-const char *__tsan_default_options(void);
-
-const char *__asan_default_options(void)
-{
-    return "abort_on_error=1";
-}
-
-const char *__ubsan_default_options(void)
-{
-    return "abort_on_error=1:print_stacktrace=1";
-}
-
-const char *__tsan_default_options(void)
-{
-    return "abort_on_error=1";
-}
-
 static void run(const struct input *in)
 {
     // A block of exactly this size, so that AddressSanitizer sees its end.
