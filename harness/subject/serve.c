@@ -28,6 +28,18 @@ static void give_up(struct subject *s, const struct err *why)
     pthread_mutex_unlock(&s->lock);
 }
 
+// A process that cannot be watched is none.
+static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(out);
+    if (in->pidfd >= 0)
+        close(in->pidfd);
+    in->pidfd = -1;
+    return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
+}
+
 static bool launch(struct subject *s, int index, struct err *e)
 {
     struct instance *in = &s->instances[index];
@@ -57,14 +69,20 @@ static bool launch(struct subject *s, int index, struct err *e)
     in->pidfd = pidfd_open(record.pid, 0);
 
     pthread_mutex_lock(&s->lock);
-    in->out = out[0];
-    in->process = reader_process(&s->reader, &record);
-    in->pid = record.pid;
-    in->closed = in->close_asked = false;
+    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, &record);
+    bool known = in->process != UINT32_MAX;
+    if (known) {
+        in->out = out[0];
+        in->pid = record.pid;
+        in->closed = in->close_asked = false;
+        // Who told everybody to end has not seen this one.
+        if (s->stopping) {
+            s->reader.log.processes[in->process].asked = true;
+            kill(record.pid, SIGKILL);
+        }
+    }
     pthread_mutex_unlock(&s->lock);
-    if (in->process == UINT32_MAX || in->pidfd < 0)
-        return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
-    return true;
+    return known || undo_launch(in, record.pid, out[0], e);
 }
 
 // Reads until the pipe is empty, but no more than `most` bytes; every line gets
