@@ -154,10 +154,12 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
         PQclear(result);
         if (status != PGRES_PIPELINE_SYNC)
             continue;
-        if (c->state == CONN_PREPARING)
-            c->state = CONN_IDLE;
-        else
+        if (c->state == CONN_RUNNING)
             answered(l, c, now);
+        else if (c->failed) // somebody cancelled a statement's preparation: it would be missed
+            conn_close(l, c, now);
+        else
+            c->state = CONN_IDLE;
     }
 }
 

@@ -60,13 +60,21 @@ section_number() {
 # Far enough off to be the model's fault: more than 15%, and more than the 5 ms
 # by which busy neighbours move the median of a run that is one second long.
 model_is_off() {
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $at["p50_ms"] != "" {
-            off = $at["model_p50_off"]; off = off < 0 ? -off : off
-            tokens = $at["model_tokens_off"]; tokens = tokens < 0 ? -tokens : tokens
-            if (tokens > 0.15 || (off > 0.15 && off * $at["p50_ms"] > 5)) { print; bad = 1 }
+    awk '/"(p50_ms|model_p50_off|model_tokens_off)": / {
+            gsub(/[":,]/, "")
+            value[$1] = $2 == "null" ? "" : $2 < 0 ? -$2 : $2
         }
-        END { exit !bad }' "$1"
+        $1 == "model_tokens_off" {
+            if (value["model_p50_off"] == "") exit missing = 1
+            if (value["model_tokens_off"] > 0.15 ||
+                (value["model_p50_off"] > 0.15 && value["model_p50_off"] * value["p50_ms"] > 5)) {
+                print "p50 " value["p50_ms"] " ms, off by " value["model_p50_off"] \
+                    ", tokens per batch off by " value["model_tokens_off"]
+                bad = 1
+            }
+            pairs++
+        }
+        END { exit !(bad || missing || pairs != 4) }' "$1"
 }
 
 # What the model says of a grid is what was measured. On a machine that others use
@@ -78,7 +86,7 @@ for try in 1 2 3; do
         >"$place/out" 2>"$place/err" || got=$?
     [ $got = 0 ] || [ $got = 2 ] || fail "exit code $got: $(cat "$place/out" "$place/err")"
     page=$(sed -n 's/^  results  *//p' "$place/out")
-    grep -q inconclusive "$place/table.md" || model_is_off "$place/table.csv" >"$place/off" || break
+    grep -q inconclusive "$place/table.md" || model_is_off "$place/table.json" >"$place/off" || break
     busy=$(for result in "${page%/*}"/steady/2*/result.json; do
         others_busy "$result"
         echo
