@@ -179,8 +179,8 @@ static void bad_previous_keys(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct config c;
         struct err e;
-        char setting[128] = "MAILROOM_SECRET_KEY_PREVIOUS=";
-        strcat(setting, table[i].value);
+        char setting[128];
+        snprintf(setting, sizeof setting, "MAILROOM_SECRET_KEY_PREVIOUS=%s", table[i].value);
         assert_false(load(&c, &e, (const char *const[]){setting, NULL}));
         assert_int_equal(e.kind, ERR_USAGE);
         if (!strstr(e.text, table[i].text))

@@ -373,7 +373,7 @@ static void add_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint6
 
     for (uint32_t i = 0; i < 8; i++)
         s->samples[s->log.sample_count++] =
-            (struct process_sample){.at_ns = start_ns + i * 500 * NS_PER_MS,
+            (struct process_sample){.at_ns = start_ns + (int64_t)i * 500 * NS_PER_MS,
                 .rss_kb = 5000 + i * rss_kb,
                 .cpu_ms = i * cpu_ms,
                 .wakeups = i * wakeups};
@@ -587,7 +587,7 @@ static void tell_still_draining(struct story *s)
 static void expect_metric(struct story *s, const char *metric, const char *how, double value)
 {
     s->expect[0] = (struct expectation){.metric = (char *)metric, .value = value, .want = ""};
-    strcpy(s->expect[0].comparison, how);
+    snprintf(s->expect[0].comparison, sizeof s->expect[0].comparison, "%s", how);
     s->scenario.expect_count = 1;
 }
 
