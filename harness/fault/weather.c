@@ -20,15 +20,8 @@ struct horizon {
 PGconn *weather_connect(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e)
 {
-    struct buf conninfo;
-    PGconn *conn = NULL;
+    PGconn *conn = provider_connect(c->server, role, dbname, e);
 
-    buf_init(&conninfo, 4096);
-    if (c->server->provider->conninfo(c->server, role, dbname, &conninfo) && buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    buf_fini(&conninfo);
     if (conn && !sql_exec(conn, "SET statement_timeout = 0", e)) {
         PQfinish(conn);
         return NULL;

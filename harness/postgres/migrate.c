@@ -14,28 +14,14 @@ bool migrate_conninfo(const struct server *s, const char *role, struct buf *out,
     return true;
 }
 
-static PGconn *connect_as_superuser(const struct server *s, const char *dbname, struct err *e)
-{
-    struct buf conninfo;
-    PGconn *conn = NULL;
-
-    buf_init(&conninfo, 4096);
-    if (s->provider->conninfo(s, s->superuser, dbname, &conninfo) && buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    buf_fini(&conninfo);
-    return conn;
-}
-
 PGconn *migrate_admin(const struct server *s, struct err *e)
 {
-    return connect_as_superuser(s, s->database, e);
+    return provider_connect(s, s->superuser, s->database, e);
 }
 
 static bool create_database(const struct server *s, struct err *e)
 {
-    PGconn *conn = connect_as_superuser(s, "postgres", e);
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);

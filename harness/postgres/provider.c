@@ -2,6 +2,21 @@
 
 #include <string.h>
 
+PGconn *provider_connect(
+    const struct server *s, const char *role, const char *dbname, struct err *e)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (s->provider->conninfo(s, role, dbname, &conninfo) && buf_str(&conninfo))
+        conn = sql_connect(conninfo.data, e);
+    else
+        err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    buf_fini(&conninfo);
+    return conn;
+}
+
 const struct provider *provider_find(const char *name)
 {
     static const struct provider *const all[] = {

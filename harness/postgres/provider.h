@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "os/netns.h"
+#include "postgres/sql.h"
 #include "scenario/scenario.h"
 
 struct server;
@@ -64,6 +65,10 @@ struct server {
     bool paused;      // its processes are stopped: nothing answers
     int version;      // e.g. 150018, known after the first start
 };
+
+// A connection to a database of the running server; NULL with the reason.
+MUST_USE PGconn *provider_connect(
+    const struct server *s, const char *role, const char *dbname, struct err *e);
 
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "postgres/sql.h"
@@ -11,27 +10,12 @@
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t leave_ns = 30 * NS_PER_S; // for a backend that was told to end
 
-static PGconn *connect_to(const struct server *server, const char *dbname, struct err *e)
-{
-    PGconn *conn = NULL;
-    struct buf conninfo;
-
-    buf_init(&conninfo, 4096);
-    if (server->provider->conninfo(server, server->superuser, dbname, &conninfo) &&
-        buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_INTERNAL, "no memory for a conninfo");
-    buf_fini(&conninfo);
-    return conn;
-}
-
 bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e)
 {
     *db = (struct freshdb){.server = server, .template_db = template_db, .copies = copies};
     snprintf(db->name, sizeof db->name, "mailproof_cut_%d", number);
-    db->boss = connect_to(server, "postgres", e);
+    db->boss = provider_connect(server, server->superuser, "postgres", e);
     return db->boss != NULL;
 }
 
@@ -51,7 +35,7 @@ static bool copy_template(struct freshdb *db, struct err *e)
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->template_db);
     return drop(db, e) && sql_exec(db->boss, sql, e) &&
-           (db->conn = connect_to(db->server, db->name, e)) &&
+           (db->conn = provider_connect(db->server, db->server->superuser, db->name, e)) &&
            (db->copies || sql_exec(db->conn, run_sql_remember, e));
 }
 

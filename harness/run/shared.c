@@ -33,17 +33,9 @@ void shared_close(struct server *server)
 
 bool shared_clear(struct server *server, struct err *e)
 {
-    struct buf conninfo;
-    PGconn *conn = NULL;
+    PGconn *conn = provider_connect(server, server->superuser, "postgres", e);
     char sql[160];
 
-    buf_init(&conninfo, 4096);
-    if (server->provider->conninfo(server, server->superuser, "postgres", &conninfo) &&
-        buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    buf_fini(&conninfo);
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", server->database);
     // The second one is what hold-horizon makes.
     bool ok = conn && sql_exec(conn, sql, e) &&
