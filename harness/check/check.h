@@ -71,13 +71,19 @@ void check_lines(struct result *r, const struct ledger *l);                     
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 void check_recovery(struct result *r, const struct ledger *l);                         // recovery.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
-void check_vitals(struct result *r, const struct ledger *l);                           // vitals.c
-void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c
+void check_vitals(
+    struct result *r, const struct ledger *l, const struct stalls *reader); // vitals.c
+void check_end_state(struct result *r, const struct ledger *l);             // vitals.c
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // An insert meant for a time at which the server was away, or its own connection
 // was cut, is late through no fault of the generator.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
+
+// Whether the harness itself stood still for more than slack/2 between two times,
+// as its probe and its reader tell: what came late then may have been in time.
+bool check_harness_stalled(const struct result *r, const struct ledger *l,
+    const struct stalls *reader, int64_t from_ns, int64_t until_ns); // timing.c
 
 // timing.c
 MUST_USE bool check_timing(

@@ -346,6 +346,31 @@ static void tell_lingers_while_paused(struct story *s)
     story_fault(s, "pause-collector", 950, 1900);
 }
 
+static void tell_lingers_while_nobody_looks(struct story *s)
+{
+    tell_lingers(s);
+    s->probes[0] = (struct probe_sample){.due_ns = s->faults[0].began_ns, .stall_ns = NS_PER_S};
+    s->ledger.probe_count = 1;
+}
+
+// Two times of one fault, the first of which found nobody.
+static void tell_left_out(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "terminate-backend", 200, 201)->spec = &s->specs[1];
+    story_fault(s, "terminate-backend", 300, 301);
+    s->faults[0].began_ns = s->faults[0].ended_ns = 0;
+    s->faults[0].left_out = true;
+    story_line(s, 500, story_txn(s, 400, 1), 1);
+}
+
+static void tell_always_left_out(struct story *s)
+{
+    tell_left_out(s);
+    s->faults[1].began_ns = s->faults[1].ended_ns = 0;
+    s->faults[1].left_out = true;
+}
+
 static void tell_lingers_at_the_end(struct story *s)
 {
     one_good_token(s);
@@ -689,6 +714,9 @@ static const struct story_case cases[] = {
     {"ends at TERM", tell_stopped, "", VERDICT_PASS},
     {"lingers at TERM", tell_lingers, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"lingers while it is paused", tell_lingers_while_paused, "", VERDICT_PASS},
+    {"lingers while nobody looks", tell_lingers_while_nobody_looks, "", VERDICT_INCONCLUSIVE},
+    {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
+    {"a fault that never found anybody", tell_always_left_out, "", VERDICT_INCONCLUSIVE},
     {"lingers at the end", tell_lingers_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
     {"recovered", tell_recovered, "", VERDICT_PASS},

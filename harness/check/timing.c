@@ -204,17 +204,18 @@ static void check_early(struct timing *t, uint32_t index)
 
 // --- late ---------------------------------------------------------------------
 
-static bool harness_stalled(const struct timing *t, int64_t from_ns, int64_t until_ns)
+bool check_harness_stalled(const struct result *r, const struct ledger *l,
+    const struct stalls *reader, int64_t from_ns, int64_t until_ns)
 {
-    for (size_t i = 0; i < t->l->probe_count; i++) {
-        const struct probe_sample *p = &t->l->probes[i];
-        if (p->stall_ns > t->r->slack_ns / 2 && p->due_ns < until_ns &&
+    for (size_t i = 0; i < l->probe_count; i++) {
+        const struct probe_sample *p = &l->probes[i];
+        if (p->stall_ns > r->slack_ns / 2 && p->due_ns < until_ns &&
             p->due_ns + p->stall_ns > from_ns)
             return true;
     }
-    for (size_t i = 0; t->reader && i < t->reader->count && i < STALLS_KEPT; i++) {
-        const struct stall *s = &t->reader->kept[i];
-        if (s->until_ns - s->from_ns > t->r->slack_ns / 2 && s->from_ns < until_ns &&
+    for (size_t i = 0; reader && i < reader->count && i < STALLS_KEPT; i++) {
+        const struct stall *s = &reader->kept[i];
+        if (s->until_ns - s->from_ns > r->slack_ns / 2 && s->from_ns < until_ns &&
             s->until_ns > from_ns)
             return true;
     }
@@ -291,7 +292,7 @@ static enum lateness check_late(struct timing *t, uint32_t token)
     if (read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns ||
         !check_undisturbed(l, start_ns, read_ns))
         return LATE_NOT;
-    if (harness_stalled(t, start_ns, read_ns))
+    if (check_harness_stalled(t->r, l, t->reader, start_ns, read_ns))
         return LATE_STALLED;
     if (starvation_explains(t, token, start_ns, due_ns))
         return LATE_STARVED;

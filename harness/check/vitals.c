@@ -123,13 +123,23 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 
 // --- unplanned_exit: at TERM, but not within a second ------------------------------
 
-static void check_ending(
-    struct result *r, const struct ledger *l, const struct process_record *p, int64_t asked_ns)
+struct endings {
+    struct result *r;
+    const struct ledger *l;
+    const struct stalls *reader;
+    size_t stalled; // that came late, and may not have
+};
+
+static void check_ending(struct endings *c, const struct process_record *p, int64_t asked_ns)
 {
-    if (p->ended_ns - asked_ns <= ending_ns + r->slack_ns)
+    if (p->ended_ns - asked_ns <= ending_ns + c->r->slack_ns)
         return;
-    finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d got TERM at %.3f s and ended %.3f s later",
-        (int)p->pid, ledger_seconds(l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
+    if (check_harness_stalled(c->r, c->l, c->reader, asked_ns, p->ended_ns)) {
+        c->stalled++;
+        return;
+    }
+    finding_add(c->r, METRIC_UNPLANNED_EXIT, "pid %d got TERM at %.3f s and ended %.3f s later",
+        (int)p->pid, ledger_seconds(c->l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
 }
 
 // A process that stands still by the plan cannot end.
@@ -144,38 +154,45 @@ static bool check_paused(const struct ledger *l, int64_t from_ns, int64_t until_
     return false;
 }
 
-static void check_stop(struct result *r, const struct ledger *l, const struct fault_record *f)
+static void check_stop(struct endings *c, const struct fault_record *f)
 {
+    const struct subject_log *log = c->l->log;
+
     if (f->spec->verb->id != VERB_STOP_COLLECTOR || f->left_out || !f->began_ns ||
-        check_paused(l, f->began_ns, f->ended_ns))
+        check_paused(c->l, f->began_ns, f->ended_ns))
         return;
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
+    for (size_t i = 0; i < log->process_count; i++) {
+        const struct process_record *p = &log->processes[i];
         // One that is started while the fault waits for it was asked later.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
-            check_ending(r, l, p, f->began_ns);
+            check_ending(c, p, f->began_ns);
     }
 }
 
-static void check_endings(struct result *r, const struct ledger *l)
+static void check_endings(struct result *r, const struct ledger *l, const struct stalls *reader)
 {
+    struct endings c = {.r = r, .l = l, .reader = reader};
+
     for (size_t i = 0; i < l->fault_count; i++)
-        check_stop(r, l, &l->faults[i]);
+        check_stop(&c, &l->faults[i]);
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         // Who had to be killed was found already, as one that did not end at all.
         if (p->ended_ns >= l->drain_end_ns && !WIFSIGNALED(p->status))
-            check_ending(r, l, p, l->drain_end_ns);
+            check_ending(&c, p, l->drain_end_ns);
     }
+    if (c.stalled > 0)
+        result_reason(
+            r, "%zu collectors ended late while the harness itself stood still", c.stalled);
 }
 
-void check_vitals(struct result *r, const struct ledger *l)
+void check_vitals(struct result *r, const struct ledger *l, const struct stalls *reader)
 {
     check_rest(r, l);
     for (uint32_t p = 0; p < l->log->process_count; p++)
         check_memory(r, l, p);
-    check_endings(r, l);
+    check_endings(r, l, reader);
 }
 
 // --- end_state --------------------------------------------------------------------

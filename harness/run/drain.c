@@ -96,9 +96,10 @@ bool run_drain(struct run *r, struct err *e)
         atomic_store(&r->load_progress.stop, 1);
     if (!join_load(r, e) || !wait_for_deliveries(r, e))
         return false;
-    r->ledger.drain_end_ns = clock_now_ns();
     sampler_stop(r->sampler);
     run_count_trips(r);
+    // TERM leaves now: what takes its time stands before.
+    r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
     probe_stop(r->probe);
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
