@@ -1,16 +1,15 @@
 #include "cli/files.h"
 
 #include <stdio.h>
-#include <time.h>
+
+#include "report/folder.h"
 
 bool files_dated_folder(
     char *path, size_t size, const char *out, const char *command, struct err *e)
 {
-    time_t now = time(NULL);
-    char stamp[40];
-    struct tm utc;
+    char stamp[FOLDER_STAMP_LEN];
 
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    folder_stamp(stamp);
     int len = snprintf(path, size, "%s/%s/%s", out, command, stamp);
     return len < (int)size || err_set(e, ERR_USAGE, "--out: the path is too long");
 }

@@ -9,6 +9,7 @@
 #include "cli/files.h"
 #include "ledger/history.h"
 #include "os/paths.h"
+#include "report/report.h"
 #include "run/shared.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
@@ -223,10 +224,19 @@ static void print_confirmation(const struct shrinking *h, const struct confirmat
     printf("; %d runs in all, in %s\n", h->runs, h->out);
 }
 
+static void print_repeat(const struct shrinking *h)
+{
+    struct buf command;
+
+    buf_init(&command, 4 * PATH_MAX);
+    if (report_repeat_of(h->output, h->options->collector, &command) && buf_str(&command))
+        printf("  repeat      %s\n", command.data);
+    buf_fini(&command);
+}
+
 bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e)
 {
     const struct sketch *best = search_best(&h->search);
-    const char *collector = h->options->collector;
     const struct failed_run *after = h->failed;
     struct scenario s;
     struct plan plan = {0};
@@ -246,8 +256,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
         print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
         print_broken(h, &after->stored);
         print_confirmation(h, c);
-        printf("  repeat      mailproof run %s%s%s%s\n", h->output,
-            collector ? " --collector '" : "", collector ? collector : "", collector ? "'" : "");
+        print_repeat(h);
     }
     plan_fini(&plan);
     scenario_fini(&s);

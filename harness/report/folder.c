@@ -58,16 +58,21 @@ static bool write_traces(const struct folder *f, const struct scenario *s, struc
     return ok;
 }
 
+void folder_stamp(char stamp[FOLDER_STAMP_LEN])
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    strftime(stamp, FOLDER_STAMP_LEN, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+}
+
 // Two runs may begin in the same second: the second one gets a number behind.
 static bool make_unique(
     struct folder *f, const char *parent, const struct scenario *s, struct err *e)
 {
-    char stamp[32], name[80];
-    time_t now = time(NULL);
-    struct tm utc;
+    char stamp[FOLDER_STAMP_LEN], name[80];
 
-    gmtime_r(&now, &utc);
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    folder_stamp(stamp);
     for (int i = 0; i < 100; i++) {
         int len = snprintf(name, sizeof name, "%s-%llu", stamp, (unsigned long long)s->seed);
         if (i > 0)

@@ -14,6 +14,11 @@ struct folder {
     char logs[PATH_MAX]; // path/logs
 };
 
+#define FOLDER_STAMP_LEN 40
+
+// Now, as folders are named: 20240420T133700Z.
+void folder_stamp(char stamp[FOLDER_STAMP_LEN]);
+
 // Makes the folder, and scenario.yaml (resolved) in it.
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);

@@ -80,13 +80,18 @@ static void append_word(struct buf *out, const char *word)
     buf_append_char(out, '\'');
 }
 
-bool report_repeat(const struct report *r, struct buf *out)
+bool report_repeat_of(const char *path, const char *collector, struct buf *out)
 {
     buf_append_str(out, "mailproof run ");
-    append_word(out, r->folder->path);
-    if (r->observed->collector) {
+    append_word(out, path);
+    if (collector) {
         buf_append_str(out, " --collector ");
-        append_word(out, r->observed->collector);
+        append_word(out, collector);
     }
     return !out->failed;
+}
+
+bool report_repeat(const struct report *r, struct buf *out)
+{
+    return report_repeat_of(r->folder->path, r->observed->collector, out);
 }

@@ -23,6 +23,8 @@ MUST_USE bool report_write(const struct report *r, struct err *e);
 
 // Appends the command that repeats the run, as a shell takes it.
 bool report_repeat(const struct report *r, struct buf *out);
+// The same for what `path` names; collector: --collector's, NULL without one.
+bool report_repeat_of(const char *path, const char *collector, struct buf *out);
 
 // The verdict table.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
