@@ -12,8 +12,6 @@ static const int64_t victim_wait_ns = 2 * NS_PER_S;
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-// What is withheld at the end of the silence proves it: the load goes on, so
-// something wanted to pass.
 static bool is_silent(const struct fault_spec *spec, enum fault_direction direction)
 {
     return spec->verb->id == VERB_PARTITION || spec->direction == direction;
@@ -48,6 +46,8 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     return ok;
 }
 
+// What is withheld at the end of the silence proves it: the load goes on, so
+// something wanted to pass.
 bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
