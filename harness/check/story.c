@@ -111,7 +111,8 @@ struct fault_record *story_fault(
 
     s->specs[i] = (struct fault_spec){.verb = verb_find(verb), .target = TARGET_COLLECTOR};
     s->scenario.faults = s->specs;
-    s->scenario.fault_count = i + 1;
+    if (s->scenario.fault_count <= i)
+        s->scenario.fault_count = i + 1;
     s->faults[i] = (struct fault_record){.spec = &s->specs[i],
         .planned_ns = at(began_ms),
         .began_ns = at(began_ms),

@@ -244,13 +244,15 @@ static void tell_deaths(struct story *s)
     }
 }
 
-// A story tells of its faults only what became of them.
-static void plan_faults(struct story *s)
+// A story tells of its faults only what became of them, and of more than its
+// scenario has.
+static void plan_faults(struct story *s, size_t specs)
 {
     static struct plan_fault faults[4];
 
-    if (s->ledger.fault_count > s->scenario.fault_count)
-        s->ledger.fault_count = s->scenario.fault_count;
+    s->scenario.fault_count = specs;
+    if (s->ledger.fault_count > specs)
+        s->ledger.fault_count = specs;
     s->plan.faults = faults;
     s->plan.fault_count = s->ledger.fault_count;
     for (size_t i = 0; i < s->plan.fault_count; i++)
@@ -335,10 +337,10 @@ size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
     if (damage == COUNT(damages))
         return 0;
     data[0] = choices[which / COUNT(tellers)];
-    scenario_of(&s, data[0]);
+    const size_t specs = scenario_of(&s, data[0])->fault_count;
     tellers[which % COUNT(tellers)](&s);
     story_settle(&s);
-    plan_faults(&s);
+    plan_faults(&s, specs);
     damages[damage](&s);
     make_file(&file);
     *good = damage == 0;
