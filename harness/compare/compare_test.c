@@ -5,8 +5,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "compare/compare.h"
+#include "compare/collect.h"
 #include "plan/rng.h"
 
 #define RUNS 10
@@ -195,6 +198,48 @@ static void results_are_read_back(void **state)
     assert_int_equal(e.kind, ERR_USAGE);
 }
 
+static void put_result(const char *folder)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/result.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"scenario\": \"x\", \"verdict\": \"pass\", \"metrics\": {}}", file);
+    fclose(file);
+}
+
+// One run, with a `latest` beside it, and a link to the whole.
+static void links_are_followed_when_named(void **state)
+{
+    char dir[] = "/tmp/mailproof-compare.XXXXXX";
+    struct side s = {0};
+    struct err e;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir("real", 0700), 0);
+    assert_int_equal(mkdir("real/run", 0700), 0);
+    put_result("real/run");
+    assert_int_equal(symlink("run", "real/latest"), 0);
+    assert_int_equal(symlink("real", "link"), 0);
+    assert_true(collect_runs(&s, "real", &e));
+    assert_int_equal(s.count, 1);
+    assert_true(collect_runs(&s, "link/", &e));
+    assert_true(collect_runs(&s, "link/latest", &e));
+    assert_int_equal(s.count, 3);
+    assert_false(collect_runs(&s, "none", &e));
+    side_fini(&s);
+    unlink("link");
+    unlink("real/latest");
+    unlink("real/run/result.json");
+    rmdir("real/run");
+    rmdir("real");
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +251,7 @@ int main(void)
         cmocka_unit_test(one_late_run_may_be_chance),
         cmocka_unit_test(inconclusive_runs_are_left_out),
         cmocka_unit_test(results_are_read_back),
+        cmocka_unit_test(links_are_followed_when_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

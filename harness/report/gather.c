@@ -55,7 +55,8 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
     *g = (struct gathered){0};
     for (size_t len = root ? strlen(root) : 0; len > 1 && root[len - 1] == '/'; len--)
         root[len - 1] = '\0';
-    FTS *tree = root ? fts_open((char *[]){root, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    const int how = FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR;
+    FTS *tree = root ? fts_open((char *[]){root, NULL}, how, NULL) : NULL;
     if (!tree)
         ok = err_sys(e, ERR_SYSTEM, "cannot read %.500s", path);
     while (ok && (entry = fts_read(tree))) {
