@@ -247,6 +247,11 @@ void result_fini(struct result *r)
     *r = (struct result){0};
 }
 
+bool result_judged(const struct result *r, enum metric_id id)
+{
+    return metrics[id].invariant && !isnan(r->values[id]);
+}
+
 const char *verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {"pass", "violated", "inconclusive", "missed"};

@@ -55,6 +55,9 @@ MUST_USE bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 void result_fini(struct result *r);
 
+// An invariant of which the run has something to say.
+bool result_judged(const struct result *r, enum metric_id id);
+
 const char *verdict_name(enum verdict verdict);
 
 // 0 pass, 1 violated, 2 inconclusive, 3 missed.

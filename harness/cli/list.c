@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/locate.h"
 #include "os/paths.h"
@@ -17,15 +16,6 @@ static void print_tags(const struct scenario *s)
         fputc(']', stdout);
 }
 
-static bool carries(const struct scenario *s, const char *tag)
-{
-    for (char **t = s->tags; tag && *t; t++) {
-        if (strcmp(*t, tag) == 0)
-            return true;
-    }
-    return !tag;
-}
-
 static bool list_scenarios(const char *tag, struct err *e)
 {
     const struct overrides none = {0};
@@ -37,7 +27,7 @@ static bool list_scenarios(const char *tag, struct err *e)
     for (size_t i = 0; ok && i < paths.count; i++) {
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
-        if (ok && carries(&s, tag)) {
+        if (ok && scenario_has_tag(&s, tag)) {
             printf("  %-20s %s", s.name, s.summary);
             print_tags(&s);
             fputc('\n', stdout);

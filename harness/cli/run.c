@@ -27,15 +27,6 @@ struct tally {
     struct suite table; // one row per scenario
 };
 
-static bool has_tag(const struct scenario *s, const char *tag)
-{
-    for (char **t = s->tags; tag && *t; t++) {
-        if (strcmp(*t, tag) == 0)
-            return true;
-    }
-    return tag == NULL;
-}
-
 // Some limits only show in the plan: how many tokens, faults that overlap.
 static bool plan_is_possible(const struct scenario *s, const char *path, struct err *e)
 {
@@ -56,7 +47,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], &sets, e))
             return false;
-        bool wanted = has_tag(s, o->tag);
+        bool wanted = scenario_has_tag(s, o->tag);
         bool ok = !wanted || plan_is_possible(s, paths->items[i], e);
         if (ok && wanted)
             (*count)++;

@@ -11,6 +11,7 @@
 #include "cli/sweep.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
+#include "report/terminal.h"
 #include "tune/export.h"
 #include "tune/print.h"
 
@@ -133,17 +134,10 @@ static bool write_queries(const struct tuning *t, struct err *e)
     return ok;
 }
 
-static bool has_colours(void)
-{
-    const char *no = getenv("NO_COLOR");
-
-    return isatty(STDOUT_FILENO) && !(no && *no);
-}
-
 static bool print_all(struct tuning *t, struct buf *text, struct err *e)
 {
     print_table(&t->tune, text);
-    print_heat_maps(&t->tune, has_colours(), text);
+    print_heat_maps(&t->tune, terminal_colours(STDOUT_FILENO), text);
     tune_print_recommendation(&t->tune, text);
     tune_print_model(&t->tune, text);
     return tell_budget(t, text, e);

@@ -38,3 +38,11 @@ void append_url(struct buf *out, const char *path)
             buf_printf(out, "%%%02X", (unsigned)(unsigned char)*path);
     }
 }
+
+const char *append_until(struct buf *out, const char *page, const char *mark)
+{
+    const char *at = strstr(page, mark);
+
+    buf_append(out, page, (size_t)(at - page));
+    return at + strlen(mark);
+}

@@ -1,4 +1,4 @@
-// Text inside of other languages.
+// Text inside of other languages; pages with marks to fill.
 #pragma once
 
 #include "base/buf.h"
@@ -8,3 +8,7 @@ void append_escaped(struct buf *out, const char *text);
 
 // A relative path as a link.
 void append_url(struct buf *out, const char *path);
+
+// Appends a page up to the next mark such as {{rows}} and returns what comes
+// behind it. Pages are our own: the mark is there.
+const char *append_until(struct buf *out, const char *page, const char *mark);

@@ -2,15 +2,14 @@
 #include "report/report.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "dygraphs_css.h"
 #include "dygraphs_js.h"
 #include "page.h"
 #include "report/charts.h"
+#include "report/escape.h"
 
 static json_t *parse(bool made, struct buf *text)
 {
@@ -43,8 +42,7 @@ static json_t *names_of(const struct report *r, bool broken_only)
     json_t *list = json_array();
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        bool judged = metrics[id].invariant && !isnan(r->result->values[id]);
-        if (judged && (!broken_only || r->result->broken[id]))
+        if (result_judged(r->result, id) && (!broken_only || r->result->broken[id]))
             json_array_append_new(list, json_string(metrics[id].name));
     }
     return list;
@@ -107,11 +105,9 @@ static bool fill_page(struct buf *out, const char *data)
     const char *rest = page_page;
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const char *at = strstr(rest, marks[i].mark);
-        buf_append(out, rest, (size_t)(at - rest));
+        rest = append_until(out, rest, marks[i].mark);
         buf_append_str(out, marks[i].texts[0]);
         buf_append_str(out, marks[i].texts[1]);
-        rest = at + strlen(marks[i].mark);
     }
     return buf_append_str(out, rest) && !out->failed;
 }

@@ -106,15 +106,13 @@ static void fill(struct buf *out, const char *dir, const struct gathered *g)
     static const char *const marks[] = {"{{style}}", "{{rows}}", "{{script}}"};
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const char *at = strstr(rest, marks[i]);
-        buf_append(out, rest, (size_t)(at - rest));
+        rest = append_until(out, rest, marks[i]);
         if (i == 0)
             buf_append_str(out, page_style);
         else if (i == 1)
             put_rows(out, dir, g);
         else
             buf_append_str(out, page_sort);
-        rest = at + strlen(marks[i]);
     }
     buf_append_str(out, rest);
 }

@@ -2,9 +2,6 @@
 // per expectation, so that a CI shows which of them broke.
 #include "report/report.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "report/escape.h"
 
 static void open_case(const struct report *r, struct buf *out, const char *kind, const char *name)
@@ -86,18 +83,13 @@ struct counts {
     int tests, failures, errors;
 };
 
-static bool judged(const struct report *r, enum metric_id id)
-{
-    return metrics[id].invariant && !isnan(r->result->values[id]);
-}
-
 static struct counts count(const struct report *r)
 {
     struct counts c = {.tests = 1, .errors = r->result->reason_count > 0};
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        c.tests += judged(r, id);
-        c.failures += judged(r, id) && r->result->broken[id];
+        c.tests += result_judged(r->result, id);
+        c.failures += result_judged(r->result, id) && r->result->broken[id];
     }
     for (size_t i = 0; i < r->scenario->expect_count; i++) {
         c.tests++;
@@ -117,7 +109,7 @@ bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
         c.failures, c.errors, ledger_seconds(l, l->drain_end_ns));
     verdict_case(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (judged(r, id))
+        if (result_judged(r->result, id))
             invariant_case(r, out, id);
     }
     for (size_t i = 0; i < r->scenario->expect_count; i++)

@@ -36,26 +36,21 @@ static void latencies(const struct report *r, struct buf *out)
     }
 }
 
-static bool judged(const struct report *r, enum metric_id id)
-{
-    return metrics[id].invariant && !isnan(r->result->values[id]);
-}
-
 // Folded away: what broke stands above, with its examples.
 static void invariants(const struct report *r, struct buf *out)
 {
     int count = 0, broken = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        count += judged(r, id);
-        broken += judged(r, id) && r->result->broken[id];
+        count += result_judged(r->result, id);
+        broken += result_judged(r->result, id) && r->result->broken[id];
     }
     buf_printf(out,
         "\n<details><summary>%d of %d invariants hold</summary>\n\n"
         "| invariant | count | |\n|---|---|---|\n",
         count - broken, count);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (judged(r, id))
+        if (result_judged(r->result, id))
             buf_printf(out, "| %s | %.0f | %s |\n", metrics[id].name, r->result->values[id],
                 r->result->broken[id] ? "**broken**" : "holds");
     }

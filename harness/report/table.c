@@ -84,7 +84,7 @@ static void print_invariants(const struct report *r, FILE *out)
     int shown = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!metrics[id].invariant || isnan(value(r, id)))
+        if (!result_judged(r->result, id))
             continue;
         if (shown++ % PER_ROW == 0)
             fprintf(out, "%s  %-11s", shown > 1 ? "\n" : "", shown > 1 ? "" : "invariants");

@@ -130,6 +130,15 @@ void scenario_fini(struct scenario *s)
     *s = (struct scenario){0};
 }
 
+bool scenario_has_tag(const struct scenario *s, const char *tag)
+{
+    for (char **t = s->tags; tag && *t; t++) {
+        if (strcmp(*t, tag) == 0)
+            return true;
+    }
+    return !tag;
+}
+
 int64_t scenario_load_ns(const struct scenario *s)
 {
     int64_t ns = 0;

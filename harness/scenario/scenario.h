@@ -147,5 +147,8 @@ void scenario_fini(struct scenario *s);
 // yields the same struct: every key that this version can do, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
+// Without a tag (NULL) every scenario will do.
+bool scenario_has_tag(const struct scenario *s, const char *tag);
+
 // The length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);

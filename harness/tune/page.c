@@ -1,8 +1,6 @@
 // tune.html: everything stands in the page itself, without a script; what a
 // colour says, a number says too.
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "report/escape.h"
 #include "scenario/units.h"
@@ -212,10 +210,8 @@ bool export_html(const struct tune *t, struct buf *out)
     const char *rest = tune_page_page;
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const char *at = strstr(rest, marks[i].mark);
-        buf_append(out, rest, (size_t)(at - rest));
+        rest = append_until(out, rest, marks[i].mark);
         marks[i].print(t, out);
-        rest = at + strlen(marks[i].mark);
     }
     return buf_append_str(out, rest) && !out->failed;
 }
