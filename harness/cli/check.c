@@ -161,11 +161,7 @@ int cli_check(const struct options *o)
         err_set(&e, ERR_USAGE, "check: name a result folder");
         return cli_fail(&e);
     }
-    for (char *const *folder = o->args; *folder; folder++) {
-        int code = check_folder(*folder, o);
-        if (code == EXIT_USAGE)
-            return code;
-        worst = cli_worse(worst, code);
-    }
+    for (char *const *folder = o->args; *folder; folder++)
+        worst = cli_worse(worst, check_folder(*folder, o));
     return worst;
 }

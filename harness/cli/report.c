@@ -71,7 +71,7 @@ static int render_all(const char *dir)
         if (!holds(g.folders[i], HISTORY_NAME))
             without++;
         else if (!render_folder(g.folders[i], &e))
-            code = cli_fail(&e);
+            code = cli_worse(code, cli_fail(&e));
     }
     if (ok && g.count == 0)
         ok = err_set(&e, ERR_USAGE, "report: %.500s holds no result of a run", dir);
@@ -81,7 +81,7 @@ static int render_all(const char *dir)
     if (ok)
         printf("index  %s/index.html\n", dir);
     gather_fini(&g);
-    return ok ? code : cli_fail(&e);
+    return ok ? code : cli_worse(code, cli_fail(&e));
 }
 
 static int report_path(const char *path)
@@ -102,9 +102,7 @@ int cli_report(const struct options *o)
         err_set(&e, ERR_USAGE, "report: name a result folder, or a folder of them");
         return cli_fail(&e);
     }
-    for (char *const *path = o->args; *path; path++) {
-        int code = report_path(*path);
-        worst = code == EXIT_OK ? worst : code;
-    }
+    for (char *const *path = o->args; *path; path++)
+        worst = cli_worse(worst, report_path(*path));
     return worst;
 }

@@ -12,6 +12,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "plan/plan.h"
+#include "postgres/migrate.h"
 #include "report/index.h"
 #include "report/report.h"
 #include "report/suite.h"
@@ -27,11 +28,13 @@ struct tally {
     struct suite table; // one row per scenario
 };
 
-// Some limits only show in the plan: how many tokens, faults that overlap.
-static bool plan_is_possible(const struct scenario *s, const char *path, struct err *e)
+// Some limits only show in the plan (how many tokens, faults that overlap), and
+// one among the migrations.
+static bool is_possible(const struct scenario *s, const char *path, struct err *e)
 {
     struct plan plan = {0};
-    bool ok = plan_make(&plan, s, e) || err_prefix(e, "%s", path);
+    bool ok = (migrate_exists(s->postgres.schema, e) && plan_make(&plan, s, e)) ||
+              err_prefix(e, "%s", path);
 
     plan_fini(&plan);
     return ok;
@@ -48,7 +51,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         if (!scenario_load(s, paths->items[i], &sets, e))
             return false;
         bool wanted = scenario_has_tag(s, o->tag);
-        bool ok = !wanted || plan_is_possible(s, paths->items[i], e);
+        bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)
             (*count)++;
         else
@@ -59,10 +62,9 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
     return *count > 0 || err_set(e, ERR_USAGE, "no scenario carries the tag '%s'", o->tag);
 }
 
-// The order in which codes win: 70, then 1, 2, 3; 77 only if all were skipped.
 int cli_worse(int a, int b)
 {
-    static const int order[] = {EXIT_INTERNAL, 1, 2, 3, 4};
+    static const int order[] = {EXIT_INTERNAL, 1, EXIT_USAGE, 2, 3, 4};
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (a == order[i] || b == order[i])
@@ -127,8 +129,6 @@ static int run_each(
         for (int n = 0; n < o->repeat; n++) {
             suite_begin(&t->table, i);
             int code = run_one(&scenarios[i], o, t);
-            if (code == EXIT_USAGE)
-                return EXIT_USAGE;
             t->exit_code = cli_worse(t->exit_code, code);
             if (interrupt_signal())
                 return EXIT_SIGNAL + interrupt_signal();

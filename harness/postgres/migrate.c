@@ -55,27 +55,44 @@ static bool apply_file(PGconn *conn, const char *path, struct err *e)
 }
 
 // The names begin with six digits, so that glob's order is theirs.
-static bool apply_migrations(PGconn *conn, int last, struct err *e)
+static bool find_migrations(glob_t *files, struct err *e)
 {
     char dir[PATH_MAX], pattern[PATH_MAX];
-    glob_t files = {0};
 
     if (!path_share(dir, "migrations", e) || !path_join(pattern, dir, "[0-9]*_*.up.sql", e))
         return false;
-    bool ok =
-        glob(pattern, 0, NULL, &files) == 0 || err_set(e, ERR_SYSTEM, "no migrations in %s", dir);
-    int highest = 0;
+    return glob(pattern, 0, NULL, files) == 0 || err_set(e, ERR_SYSTEM, "no migrations in %s", dir);
+}
+
+static int number_of(const char *path)
+{
+    return (int)strtol(strrchr(path, '/') + 1, NULL, 10);
+}
+
+bool migrate_exists(int last, struct err *e)
+{
+    glob_t files = {0};
+    bool found = last == SCHEMA_LATEST;
+    bool ok = find_migrations(&files, e);
+
+    for (size_t i = 0; ok && i < files.gl_pathc; i++)
+        found = found || number_of(files.gl_pathv[i]) == last;
+    globfree(&files);
+    return ok &&
+           (found || err_set(e, ERR_USAGE, "postgres.schema: there is no migration %d", last));
+}
+
+static bool apply_migrations(PGconn *conn, int last, struct err *e)
+{
+    glob_t files = {0};
+    bool ok = find_migrations(&files, e);
+
     for (size_t i = 0; ok && i < files.gl_pathc; i++) {
-        const char *name = strrchr(files.gl_pathv[i], '/') + 1;
-        int number = (int)strtol(name, NULL, 10);
-        if (last != SCHEMA_LATEST && number > last)
+        if (last != SCHEMA_LATEST && number_of(files.gl_pathv[i]) > last)
             break;
-        highest = number;
         ok = apply_file(conn, files.gl_pathv[i], e);
     }
     globfree(&files);
-    if (ok && last != SCHEMA_LATEST && highest != last)
-        return err_set(e, ERR_USAGE, "postgres.schema: there is no migration %d in %s", last, dir);
     return ok;
 }
 
@@ -114,7 +131,7 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
 
 bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e)
 {
-    if (!create_database(s, e))
+    if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
     bool ok = conn && apply_migrations(conn, last, e) && create_roles(s, conn, layout, e);

@@ -10,6 +10,9 @@
 #define MIGRATE_LOAD "mailproof_load"
 #define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else
 
+// ERR_USAGE when migration `last` does not exist.
+MUST_USE bool migrate_exists(int last, struct err *e);
+
 // Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all).
 // The collector's role gets what mailroom_collector (a migration) grants where
 // that exists and the layout is the reference's, else all rights.

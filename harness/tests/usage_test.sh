@@ -43,6 +43,8 @@ refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'
 refused 'name one scenario' plan
 # All are validated before the first runs.
 refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"
+refused 'mine.yaml: postgres.schema: there is no migration 99' run steady \
+    "$(edited 's/^load/postgres: {schema: 99}\nload/')"
 expect_exit 64 "$mailproof" runn
 expect_exit 64 "$mailproof"
 
