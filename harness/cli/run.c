@@ -118,6 +118,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         printf("%s: skipped: %s\n", s->name, e.text);
         return EXIT_OK;
     }
+    report_junit_failed(s->name, e.text, &t->suites);
     fprintf(stderr, "mailproof: %s: %s\n", s->name, e.text);
     return e.kind == ERR_INTERRUPTED ? EXIT_OK : e.kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }

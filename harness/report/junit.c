@@ -1,91 +1,115 @@
 // junit.xml: one test suite per run, one case per invariant that was judged and
 // per expectation, so that a CI shows which of them broke.
-#include "report/report.h"
+#include "report/junit.h"
+
+#include <stdio.h>
 
 #include "report/escape.h"
+#include "report/report.h"
 
-static void open_case(const struct report *r, struct buf *out, const char *kind, const char *name)
+// --- parts ----------------------------------------------------------------------
+
+void junit_open(const char *scenario, const struct junit_counts *c, double seconds, struct buf *out)
 {
-    buf_append_str(out, "    <testcase classname=\"");
-    append_escaped(out, r->scenario->name);
-    buf_printf(out, ".%s\" name=\"", kind);
-    append_escaped(out, name);
-    buf_append_str(out, "\"");
+    buf_append_str(out, "  <testsuite name=\"");
+    append_escaped(out, scenario);
+    buf_printf(out, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\">\n",
+        c->tests, c->failures, c->errors, c->skipped, seconds);
 }
 
-static void append_repeat(const struct report *r, struct buf *out)
+void junit_case(const char *scenario, const struct junit_case *c, struct buf *out)
 {
-    struct buf command;
+    buf_append_str(out, "    <testcase classname=\"");
+    append_escaped(out, scenario);
+    buf_printf(out, ".%s\" name=\"", c->kind);
+    append_escaped(out, c->name);
+    if (!c->trouble) {
+        buf_append_str(out, "\"/>\n");
+        return;
+    }
+    buf_printf(out, "\">\n      <%s message=\"", c->trouble);
+    append_escaped(out, c->message);
+    buf_append_str(out, "\">");
+    append_escaped(out, c->text ? c->text : "");
+    buf_printf(out, "</%s>\n    </testcase>\n", c->trouble);
+}
 
-    buf_init(&command, 1 << 16);
-    buf_append_str(out, "repeat: ");
-    if (report_repeat(r, &command) && buf_str(&command))
-        append_escaped(out, command.data);
-    buf_append_str(out, "\n");
-    buf_fini(&command);
+bool junit_close(struct buf *out)
+{
+    return buf_append_str(out, "  </testsuite>\n");
+}
+
+// --- a run that was judged --------------------------------------------------------
+
+// Below the message: what it goes by, and the command that repeats the run.
+static void trouble_case(const struct report *r, struct junit_case *c, const char lines[][256],
+    size_t count, struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&text, "%s\n", lines[i]);
+    buf_append_str(&text, "repeat: ");
+    report_repeat(r, &text);
+    buf_append_str(&text, "\n");
+    c->text = buf_str(&text);
+    junit_case(r->scenario->name, c, out);
+    buf_fini(&text);
 }
 
 static void invariant_case(const struct report *r, struct buf *out, enum metric_id id)
 {
     const struct finding *f = &r->result->findings[id];
+    struct junit_case c = {.kind = "invariant", .name = metrics[id].name};
+    char message[100];
 
-    open_case(r, out, "invariant", metrics[id].name);
     if (!r->result->broken[id]) {
-        buf_append_str(out, "/>\n");
+        junit_case(r->scenario->name, &c, out);
         return;
     }
-    buf_printf(out, ">\n      <failure message=\"%s: %llu\">", metrics[id].name,
-        (unsigned long long)f->count);
-    for (size_t i = 0; i < f->example_count; i++) {
-        append_escaped(out, f->examples[i]);
-        buf_append_char(out, '\n');
-    }
-    append_repeat(r, out);
-    buf_append_str(out, "</failure>\n    </testcase>\n");
+    snprintf(message, sizeof message, "%s: %llu", metrics[id].name, (unsigned long long)f->count);
+    c.trouble = "failure";
+    c.message = message;
+    trouble_case(r, &c, f->examples, f->example_count, out);
 }
 
 static void expectation_case(const struct report *r, struct buf *out, size_t i)
 {
     const struct expectation *x = &r->scenario->expect[i];
-    char name[200];
+    const struct metric *m = metric_find(x->metric);
+    char name[200], message[100];
+    struct junit_case c = {.kind = "expectation", .name = name};
 
     snprintf(name, sizeof name, "%s %s", x->metric, x->want);
-    open_case(r, out, "expectation", name);
     if (r->result->holds[i]) {
-        buf_append_str(out, "/>\n");
+        junit_case(r->scenario->name, &c, out);
         return;
     }
-    const struct metric *m = metric_find(x->metric);
-    buf_printf(out, ">\n      <failure message=\"got %.6g %s\">", r->result->values[m->id],
+    snprintf(message, sizeof message, "got %.6g %s", r->result->values[m->id],
         metric_unit_name(m->unit));
-    append_repeat(r, out);
-    buf_append_str(out, "</failure>\n    </testcase>\n");
+    c.trouble = "failure";
+    c.message = message;
+    trouble_case(r, &c, NULL, 0, out);
 }
 
 // An inconclusive run proves nothing, which is an error and not a failure.
 static void verdict_case(const struct report *r, struct buf *out)
 {
-    open_case(r, out, "verdict", "conclusive");
+    struct junit_case c = {.kind = "verdict", .name = "conclusive"};
+
     if (r->result->reason_count == 0) {
-        buf_append_str(out, "/>\n");
+        junit_case(r->scenario->name, &c, out);
         return;
     }
-    buf_append_str(out, ">\n      <error message=\"inconclusive\">");
-    for (size_t i = 0; i < r->result->reason_count; i++) {
-        append_escaped(out, r->result->reasons[i]);
-        buf_append_char(out, '\n');
-    }
-    append_repeat(r, out);
-    buf_append_str(out, "</error>\n    </testcase>\n");
+    c.trouble = "error";
+    c.message = "inconclusive";
+    trouble_case(r, &c, r->result->reasons, r->result->reason_count, out);
 }
 
-struct counts {
-    int tests, failures, errors;
-};
-
-static struct counts count(const struct report *r)
+static struct junit_counts count(const struct report *r)
 {
-    struct counts c = {.tests = 1, .errors = r->result->reason_count > 0};
+    struct junit_counts c = {.tests = 1, .errors = r->result->reason_count > 0};
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         c.tests += result_judged(r->result, id);
@@ -101,12 +125,9 @@ static struct counts count(const struct report *r)
 bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
 {
     const struct ledger *l = r->ledger;
-    struct counts c = count(r);
+    struct junit_counts c = count(r);
 
-    buf_append_str(out, "  <testsuite name=\"");
-    append_escaped(out, r->scenario->name);
-    buf_printf(out, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" time=\"%.3f\">\n", c.tests,
-        c.failures, c.errors, ledger_seconds(l, l->drain_end_ns));
+    junit_open(r->scenario->name, &c, ledger_seconds(l, l->drain_end_ns), out);
     verdict_case(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (result_judged(r->result, id))
@@ -114,20 +135,26 @@ bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
     }
     for (size_t i = 0; i < r->scenario->expect_count; i++)
         expectation_case(r, out, i);
-    return buf_append_str(out, "  </testsuite>\n") ||
-           err_set(e, ERR_INTERNAL, "junit.xml would be too long");
+    return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
+
+// --- a run that was not -----------------------------------------------------------
 
 bool report_junit_skipped(const char *scenario, const char *why, struct buf *out)
 {
-    buf_append_str(out, "  <testsuite name=\"");
-    append_escaped(out, scenario);
-    buf_append_str(out, "\" tests=\"1\" skipped=\"1\">\n    <testcase classname=\"");
-    append_escaped(out, scenario);
-    buf_append_str(out, ".verdict\" name=\"conclusive\"><skipped message=\"");
-    append_escaped(out, why);
-    return buf_append_str(out, "\"/></testcase>\n  </testsuite>\n");
+    junit_open(scenario, &(struct junit_counts){.tests = 1, .skipped = 1}, 0, out);
+    junit_case(scenario, &(struct junit_case){"verdict", "conclusive", "skipped", why, NULL}, out);
+    return junit_close(out);
 }
+
+bool report_junit_failed(const char *scenario, const char *why, struct buf *out)
+{
+    junit_open(scenario, &(struct junit_counts){.tests = 1, .errors = 1}, 0, out);
+    junit_case(scenario, &(struct junit_case){"verdict", "conclusive", "error", why, NULL}, out);
+    return junit_close(out);
+}
+
+// --- the document -----------------------------------------------------------------
 
 bool report_junit_document(const struct buf *suites, struct buf *out)
 {

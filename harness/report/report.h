@@ -46,8 +46,10 @@ void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------
 
-// Appends the <testsuite> of a run, or of a scenario that was skipped; a document
-// is made of them at the end.
+// Appends the <testsuite> of a run, of a scenario that was skipped, or of a run
+// that the harness could not bring to a verdict; a document is made of them at the
+// end.
 MUST_USE bool report_junit_suite(const struct report *r, struct buf *out, struct err *e);
 bool report_junit_skipped(const char *scenario, const char *why, struct buf *out);
+bool report_junit_failed(const char *scenario, const char *why, struct buf *out);
 MUST_USE bool report_junit_document(const struct buf *suites, struct buf *out);

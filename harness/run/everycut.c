@@ -12,7 +12,8 @@
 #include "os/interrupt.h"
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
-#include "report/folder.h"
+#include "report/junit.h"
+#include "report/report.h"
 #include "run/trial.h"
 
 // Trials wait more than they work: for batch timeouts and reconnects.
@@ -261,25 +262,104 @@ static bool write_points(struct cuts *c, struct err *e)
     return ok;
 }
 
-// One row per kind of message; the points are sorted by it.
+// What came of all cuts at one kind of message.
+struct kind {
+    const char *sender, *message;
+    size_t tried, reached;
+    struct trial_result sum;
+};
+
+// The kind that begins at point `*i`, which is moved behind it: the points are
+// sorted by kind. False at the end.
+static bool next_kind(const struct cuts *c, size_t *i, struct kind *k)
+{
+    if (*i >= c->count)
+        return false;
+    const struct cut_point *p = &c->points[*i];
+    *k = (struct kind){
+        .sender = message_sender_name(p->sender), .message = message_name(p->sender, p->type)};
+    for (; *i < c->count && c->points[*i].sender == p->sender && c->points[*i].type == p->type;
+         ++*i, k->tried++) {
+        k->reached += c->results[*i].reached;
+        k->sum.lost += c->results[*i].lost;
+        k->sum.duplicated += c->results[*i].duplicated;
+        k->sum.exits += c->results[*i].exits;
+    }
+    return true;
+}
+
 static void print_kinds(const struct cuts *c)
 {
+    struct kind k;
+
     printf("  %-32s %6s %8s %6s %11s %6s\n", "message", "tried", "reached", "lost", "duplicated",
         "exits");
-    for (size_t i = 0; i < c->count;) {
-        const struct cut_point *p = &c->points[i];
-        struct trial_result sum = {0};
-        size_t tried = 0, reached = 0;
-        for (; i < c->count && c->points[i].sender == p->sender && c->points[i].type == p->type;
-             i++, tried++) {
-            reached += c->results[i].reached;
-            sum.lost += c->results[i].lost;
-            sum.duplicated += c->results[i].duplicated;
-            sum.exits += c->results[i].exits;
-        }
-        printf("  %s %-25s %6zu %8zu %6u %11u %6u\n", message_sender_name(p->sender),
-            message_name(p->sender, p->type), tried, reached, sum.lost, sum.duplicated, sum.exits);
-    }
+    for (size_t i = 0; next_kind(c, &i, &k);)
+        printf("  %s %-25s %6zu %8zu %6u %11u %6u\n", k.sender, k.message, k.tried, k.reached,
+            k.sum.lost, k.sum.duplicated, k.sum.exits);
+}
+
+// The command that makes these cuts again, or only those at one kind of message.
+static void append_repeat(const struct cuts *c, const struct kind *only, struct buf *out)
+{
+    report_repeat_of(c->folder.path, c->options->collector, out);
+    buf_append_str(out, " --every-cut");
+    if (only)
+        buf_printf(out, " --cut-at '%s %s'", only->sender, only->message);
+    else if (c->only)
+        buf_printf(out, " --cut-at '%s %s'", message_sender_name(c->only->sender),
+            c->only->type == MESSAGE_ANY ? "any" : message_name(c->only->sender, c->only->type));
+}
+
+static void print_repeat(const struct cuts *c)
+{
+    struct buf command;
+
+    buf_init(&command, 1 << 16);
+    append_repeat(c, NULL, &command);
+    if (buf_str(&command))
+        printf("  repeat      %s\n", command.data);
+    buf_fini(&command);
+}
+
+static void add_case(const struct cuts *c, const struct kind *k, struct buf *out)
+{
+    char name[64], message[100];
+    struct junit_case it = {.kind = "cut", .name = name, .message = message};
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    buf_append_str(&text, "repeat: ");
+    append_repeat(c, k, &text);
+    it.text = buf_str(&text);
+    snprintf(name, sizeof name, "%s %s", k->sender, k->message);
+    snprintf(message, sizeof message, "%u lost, %u duplicated, %u exits", k->sum.lost,
+        k->sum.duplicated, k->sum.exits);
+    it.trouble = is_bad(&k->sum) ? "failure" : NULL;
+    junit_case(c->setting.scenario->name, &it, out);
+    buf_fini(&text);
+}
+
+// One case per kind of message, and one for what was not reached.
+static bool add_suite(const struct cuts *c, size_t reached, bool enough, struct err *e)
+{
+    const char *name = c->setting.scenario->name;
+    struct buf *out = c->options->suites;
+    struct junit_counts counts = {.tests = 1, .errors = !enough};
+    struct junit_case conclusive = {.kind = "verdict", .name = "conclusive"};
+    struct kind k;
+    char message[100];
+
+    for (size_t i = 0; next_kind(c, &i, &k); counts.tests++)
+        counts.failures += is_bad(&k.sum);
+    junit_open(name, &counts, (double)c->took_ns / 1e9, out);
+    snprintf(message, sizeof message, "%zu of %zu cut points reached", reached, c->count);
+    conclusive.trouble = enough ? NULL : "error";
+    conclusive.message = message;
+    junit_case(name, &conclusive, out);
+    for (size_t i = 0; next_kind(c, &i, &k);)
+        add_case(c, &k, out);
+    return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
 
 static void print_point(const struct cuts *c, size_t i)
@@ -317,7 +397,9 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
         shown++;
     }
     printf("  result      %s\n", c->folder.path);
-    return true;
+    if (outcome->verdict != VERDICT_PASS)
+        print_repeat(c);
+    return !c->options->suites || add_suite(c, reached, enough, e);
 }
 
 static void close_down(struct cuts *c)

@@ -52,12 +52,17 @@ echo "reference: $(tried) cut points, $(sum reached) reached, 0 lost, 0 duplicat
 
 # Whoever forgets what it has written writes it again when the move did not get
 # to the server: each of the five tokens, on either side of the move's Bind.
-every_cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed"
+every_cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
 same "lost by one that forgets" 0 "$(sum lost)"
 [ "$(column duplicated 'client Bind')" -ge 5 ] || fail "forgets-unconfirmed is not convicted at client Bind"
 grep -q '^  before client Bind number [0-9]*: 0 lost, 1 duplicated' "$place/out" || fail "no cut is named"
 same "kinds of messages" 'client Bind' "$(tail -n +2 "$place/results/every-cut/latest/cuts.csv" |
     cut -d, -f1,2 --output-delimiter=' ' | sort -u)"
+grep -q '^  <testsuite name="every-cut" tests="2" failures="1" errors="0" ' "$place/junit.xml" || fail "no suite"
+grep -q '<testcase classname="every-cut.cut" name="client Bind">' "$place/junit.xml" || fail "no case"
+repeat=$(sed -n 's/^  repeat  *//p' "$place/out")
+[ "$repeat" = "mailproof run $(sed -n 's/^  result  *//p' "$place/out") --collector '$zoo --defect forgets-unconfirmed' --every-cut --cut-at 'client Bind'" ] ||
+    fail "not the command that repeats it: $repeat"
 echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it should"
 
 # Whoever moves first and takes no answer for no move loses what was moved.

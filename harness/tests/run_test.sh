@@ -28,12 +28,38 @@ result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"
 [ "$(number rolled_back "$result")" -gt 0 ] || fail "nothing was rolled back"
 
-# Several runs, one junit.xml for all of them.
-expect_exit 1 run steady promise-limit --set load.0.for=1s --set 'expect.lost=> 5' \
-    --junit "$place/junit.xml"
-[ "$(grep -c '<testsuite ' "$place/junit.xml")" = 2 ] || fail "not two suites"
-[ "$(grep -c '<failure ' "$place/junit.xml")" = 2 ] || fail "not two failures"
-grep -q '^0 of 2 runs passed' "$place/out" || fail "no count of runs"
+# Several runs, one junit.xml for all of them, and the exit code of the worst,
+# wherever it comes.
+mkdir "$place/mine"
+# scenario NAME TAG KEY…: a short one of our own.
+scenario() {
+    printf 'name: %s\nsummary: One of our own.\ntags: [%s]\nload: [{for: 500ms, rate: 100/s}]\n' "$1" "$2"
+    printf '%s\n' "${@:3}"
+} >"$place/mine/$1.yaml"
+scenario a-elsewhere mine 'postgres: {provider: url}'
+scenario b-missed mine 'expect: {latency.p50: "< 1us"}'
+scenario c-violated mine 'expect: {delivered: "= 0"}'
+scenario d-failed other 'postgres: {settings: {shared_buffers: lots}}'
+mine=("$mailproof" run --quiet --out "$place/results" --junit "$place/junit.xml" "${leak[@]}")
+# suites COUNT ATTRIBUTE: so many <testsuite>s have it.
+suites() {
+    [ "$(grep -cE "<testsuite .*$2" "$place/junit.xml")" = "$1" ] || fail "not $1 suites with $2: $(cat "$place/junit.xml")"
+}
+expect_exit 1 "${mine[@]}" "$place/mine" --tag mine
+grep -q '^0 of 3 runs passed, 1 skipped' "$place/out" || fail "no count of runs"
+suites 3 .
+suites 1 'skipped="1"'
+suites 2 'failures="1"'
+grep -q '<testcase classname="c-violated.expectation" name="delivered = 0">' "$place/junit.xml" || fail "no case"
+# A run that came to no verdict is not green.
+expect_exit 70 "${mine[@]}" "$place/mine/c-violated.yaml" "$place/mine/d-failed.yaml"
+suites 2 .
+suites 1 'name="d-failed" .*errors="1"'
+expect_exit 70 "${mine[@]}" "$place/mine/d-failed.yaml" "$place/mine/c-violated.yaml" --repeat 2 --fail-fast
+suites 1 .
+expect_exit 77 "${mine[@]}" "$place/mine/a-elsewhere.yaml" --repeat 2
+suites 2 'skipped="1"'
+expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 
 # What cannot be true is missed or violated, and says so with its exit code.
 expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'

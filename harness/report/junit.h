@@ -1,0 +1,21 @@
+// The parts of a junit.xml: suites of cases.
+#pragma once
+
+#include "base/buf.h"
+
+struct junit_counts {
+    int tests, failures, errors, skipped;
+};
+
+struct junit_case {
+    const char *kind, *name; // "invariant", "lost"
+    const char *trouble;     // "failure", "error" or "skipped"; NULL: none
+    const char *message;     // of the trouble, in a line
+    const char *text;        // more of it; NULL: nothing
+};
+
+// Appends a <testsuite> with its cases, one after another, and its end.
+void junit_open(
+    const char *scenario, const struct junit_counts *c, double seconds, struct buf *out);
+void junit_case(const char *scenario, const struct junit_case *c, struct buf *out);
+bool junit_close(struct buf *out);
