@@ -229,7 +229,8 @@ static void print_repeat(const struct shrinking *h)
     struct buf command;
 
     buf_init(&command, 4 * PATH_MAX);
-    if (report_repeat_of(h->output, h->options->collector, &command) && buf_str(&command))
+    if (report_repeat_of(h->output, &h->scenario, h->options->collector, &command) &&
+        buf_str(&command))
         printf("  repeat      %s\n", command.data);
     buf_fini(&command);
 }

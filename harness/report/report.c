@@ -80,7 +80,8 @@ static void append_word(struct buf *out, const char *word)
     buf_append_char(out, '\'');
 }
 
-bool report_repeat_of(const char *path, const char *collector, struct buf *out)
+bool report_repeat_of(
+    const char *path, const struct scenario *s, const char *collector, struct buf *out)
 {
     buf_append_str(out, "mailproof run ");
     append_word(out, path);
@@ -88,10 +89,13 @@ bool report_repeat_of(const char *path, const char *collector, struct buf *out)
         buf_append_str(out, " --collector ");
         append_word(out, collector);
     }
+    // A conninfo may hold a password: it is kept nowhere.
+    if (strcmp(s->postgres.provider, "url") == 0)
+        buf_append_str(out, " --postgres CONNINFO");
     return !out->failed;
 }
 
 bool report_repeat(const struct report *r, struct buf *out)
 {
-    return report_repeat_of(r->folder->path, r->observed->collector, out);
+    return report_repeat_of(r->folder->path, r->scenario, r->observed->collector, out);
 }

@@ -21,10 +21,13 @@ struct report {
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
-// Appends the command that repeats the run, as a shell takes it.
+// Appends the command that repeats the run, as a shell takes it; where CONNINFO
+// stands in it, a person must say which server.
 bool report_repeat(const struct report *r, struct buf *out);
-// The same for what `path` names; collector: --collector's, NULL without one.
-bool report_repeat_of(const char *path, const char *collector, struct buf *out);
+// The same for a scenario that `path` names; collector: --collector's, NULL without
+// one.
+bool report_repeat_of(
+    const char *path, const struct scenario *s, const char *collector, struct buf *out);
 
 // The verdict table.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);

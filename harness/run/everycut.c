@@ -302,7 +302,7 @@ static void print_kinds(const struct cuts *c)
 // The command that makes these cuts again, or only those at one kind of message.
 static void append_repeat(const struct cuts *c, const struct kind *only, struct buf *out)
 {
-    report_repeat_of(c->folder.path, c->options->collector, out);
+    report_repeat_of(c->folder.path, c->setting.scenario, c->options->collector, out);
     buf_append_str(out, " --every-cut");
     if (only)
         buf_printf(out, " --cut-at '%s %s'", only->sender, only->message);
