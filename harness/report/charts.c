@@ -101,6 +101,11 @@ json_t *charts_server(const struct report *r)
 
 // --- distributions ---------------------------------------------------------------
 
+static double percentile_ms(const struct histogram *h, double percentile)
+{
+    return h->total > 0 ? (double)histogram_percentile(h, percentile) / 1e6 : nothing;
+}
+
 // The curve on a scale of nines: 1 is 90%, 2 is 99%, up to where one value in
 // the run would lie.
 json_t *charts_percentiles(const struct result *r)
@@ -108,16 +113,16 @@ json_t *charts_percentiles(const struct result *r)
     enum { STEPS_PER_NINE = 20 };
     json_t *columns = json_object();
     const struct histogram *intended = &r->from_intended, *commit = &r->from_commit;
-    int steps =
-        intended->total > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)intended->total)) : -1;
+    // A closed loop has no intended times.
+    int64_t most = intended->total > commit->total ? intended->total : commit->total;
+    int steps = most > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)most)) : -1;
 
     for (int i = 0; i <= steps; i++) {
         double nines = (double)i / STEPS_PER_NINE;
         double percentile = 100 * (1 - pow(10, -nines));
         add(columns, "nines", nines);
-        add(columns, "from_intended", (double)histogram_percentile(intended, percentile) / 1e6);
-        add(columns, "from_commit",
-            commit->total ? (double)histogram_percentile(commit, percentile) / 1e6 : nothing);
+        add(columns, "from_intended", percentile_ms(intended, percentile));
+        add(columns, "from_commit", percentile_ms(commit, percentile));
     }
     return columns;
 }

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "report/report.h"
+#include "base/clock.h"
+#include "report/charts.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
 {
@@ -50,11 +51,35 @@ static void what_came_to_no_verdict_is_told(void **state)
     buf_fini(&document);
 }
 
+// A closed loop intends nothing at any time: its curve is that from the commit.
+static void percentiles_of_a_closed_loop(void **state)
+{
+    struct result r = {0};
+    struct err e;
+
+    (void)state;
+    assert_true(histogram_init(&r.from_intended, NS_PER_S, &e));
+    assert_true(histogram_init(&r.from_commit, NS_PER_S, &e));
+    for (int64_t i = 1; i <= 100; i++)
+        assert_true(histogram_record(&r.from_commit, i * NS_PER_MS));
+    json_t *columns = charts_percentiles(&r);
+    const json_t *commit = json_object_get(columns, "from_commit");
+    const json_t *intended = json_object_get(columns, "from_intended");
+    assert_int_equal(json_array_size(commit), 41); // two nines, twenty steps each, and 0
+    assert_true(json_real_value(json_array_get(commit, 20)) > 89);
+    assert_int_equal(json_array_size(intended), 41);
+    assert_true(json_is_null(json_array_get(intended, 20)));
+    json_decref(columns);
+    histogram_fini(&r.from_intended);
+    histogram_fini(&r.from_commit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(what_came_to_no_verdict_is_told),
+        cmocka_unit_test(percentiles_of_a_closed_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
