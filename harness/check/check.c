@@ -61,28 +61,32 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
     return most;
 }
 
-// What is missing may still have been on its way: full lines came in until the
-// end of the drain.
+// What is missing may still have been on its way: the drain lasted as long as it
+// may, and full lines came in until its end. A drain that ended before had nothing
+// more to wait for, and lines from before its start say nothing about its end.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S;
+    int64_t from_ns = l->drain_end_ns - last_ns;
     bool full_lines = false;
 
+    if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns)
+        return false;
+    if (from_ns < l->load_end_ns)
+        from_ns = l->load_end_ns;
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        if (line->state == LINE_WHOLE && line->read_ns <= l->drain_end_ns &&
-            line->read_ns > l->drain_end_ns - last_ns &&
+        if (line->state == LINE_WHOLE && line->read_ns > from_ns &&
+            line->read_ns <= l->drain_end_ns &&
             line->tokens >= (uint32_t)l->scenario->collector.batch_limit)
             full_lines = true;
     }
     return full_lines && r->findings[METRIC_LOST].count > 0;
 }
 
-static bool judge_invariants(struct result *r, const struct ledger *l)
+static bool judge_invariants(struct result *r, const struct ledger *l, bool draining)
 {
     bool any = false;
-
-    bool draining = still_draining(r, l);
 
     r->duplicate_bound = duplicate_bound(l);
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
@@ -113,9 +117,10 @@ static bool compare(double got, const char *how, double want)
 }
 
 // An expectation about a count is about what happened and breaks the verdict
-// like an invariant; one about time or rate is an objective, and is missed.
+// like an invariant; one about time or rate is an objective, and is missed. How
+// many are lost is not known while the collector is still draining.
 static void judge_expectations(
-    struct result *r, const struct scenario *s, bool *violated, bool *missed)
+    struct result *r, const struct scenario *s, bool draining, bool *violated, bool *missed)
 {
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
@@ -126,7 +131,7 @@ static void judge_expectations(
             result_reason(r, "%s was not measured, so that '%s' cannot be judged", m->name,
                 s->expect[i].want);
         else if (m->unit == UNIT_COUNT)
-            *violated = true;
+            *violated = *violated || !(m->id == METRIC_LOST && draining);
         else
             *missed = true;
     }
@@ -149,7 +154,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
     }
 }
 
-static void find_reasons(struct result *r, const struct ledger *l, const struct check_input *in)
+static void find_reasons(
+    struct result *r, const struct ledger *l, const struct check_input *in, bool draining)
 {
     const struct fault_record *bad = NULL;
     size_t failed = 0;
@@ -175,7 +181,7 @@ static void find_reasons(struct result *r, const struct ledger *l, const struct 
     if (in->load->refused > 0)
         result_reason(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
-    if (still_draining(r, l))
+    if (draining)
         result_reason(r,
             "still draining: full lines were coming in when the drain ended; %llu tokens were "
             "still to come",
@@ -185,10 +191,11 @@ static void find_reasons(struct result *r, const struct ledger *l, const struct 
 static void judge(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     bool missed = false;
-    bool violated = judge_invariants(r, l);
+    bool draining = still_draining(r, l);
+    bool violated = judge_invariants(r, l, draining);
 
-    find_reasons(r, l, in);
-    judge_expectations(r, l->scenario, &violated, &missed);
+    find_reasons(r, l, in, draining);
+    judge_expectations(r, l->scenario, draining, &violated, &missed);
     // A collector that nobody could keep running is not an accident of ours.
     violated = violated || in->gave_up;
     r->verdict = violated          ? VERDICT_VIOLATED

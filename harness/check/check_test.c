@@ -616,6 +616,33 @@ static void expect_metric(struct story *s, const char *metric, const char *how, 
     s->scenario.expect_count = 1;
 }
 
+static void tell_lost_expected_while_draining(struct story *s)
+{
+    tell_still_draining(s);
+    expect_metric(s, "lost", "=", 0);
+}
+
+// Nothing that the drain waits for was missing any more.
+static void tell_drain_ended_early(struct story *s)
+{
+    tell_still_draining(s);
+    s->scenario.drain_ns += NS_PER_S;
+}
+
+// The last 2T + 1 s of the drain are longer than the drain.
+static void tell_full_line_before_drain(struct story *s)
+{
+    tell_lost(s);
+    s->scenario.collector.batch_timeout_ns = 5 * NS_PER_S;
+    story_line(s, 3999, story_txn(s, 3998, 3), 3);
+}
+
+static void tell_full_line_in_short_drain(struct story *s)
+{
+    tell_full_line_before_drain(s);
+    s->lines[s->log.line_count - 1].read_ns += 2 * NS_PER_MS;
+}
+
 static void tell_missed(struct story *s)
 {
     one_good_token(s);
@@ -747,6 +774,10 @@ static const struct story_case cases[] = {
     {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
     {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
     {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
+    {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
+    {"a drain that ended early", tell_drain_ended_early, "lost=2 ", VERDICT_VIOLATED},
+    {"full lines before the drain", tell_full_line_before_drain, "lost=2 ", VERDICT_VIOLATED},
+    {"full lines in a short drain", tell_full_line_in_short_drain, "", VERDICT_INCONCLUSIVE},
     {"missed", tell_missed, "", VERDICT_MISSED},
     {"objective held", tell_objective_held, "", VERDICT_PASS},
     {"a count that is not as expected", tell_count_expectation_broken, "", VERDICT_VIOLATED},
