@@ -27,6 +27,10 @@ expect_exit 0 run steady --set load.0.for=3s --set load.0.recovery=0.3 \
 result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"
 [ "$(number rolled_back "$result")" -gt 0 ] || fail "nothing was rolled back"
+# The drain waits for dead letters too, which come a batch timeout later.
+expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=4/s --set load.0.arrivals=constant \
+    --set load.0.recovery=0 --set load.0.unsendable=1 --set collector.batch_timeout=2s \
+    --set 'expect={lost: "= 0"}'
 
 # Several runs, one junit.xml for all of them, and the exit code of the worst,
 # wherever it comes.
