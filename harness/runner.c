@@ -68,7 +68,6 @@ static bool settle_and_judge(struct run *r, struct err *e)
 static bool keep_history(struct run *r, struct err *e)
 {
     struct history_notes notes = {.reconnects = r->input.reconnects,
-        .stopped_early = r->input.stopped_early,
         .reader_stalls = *r->input.reader_stalls,
         .reader_ns = r->input.reader_ns};
     char path[PATH_MAX];

@@ -166,11 +166,9 @@ static void find_reasons(
         bad = bad ? bad : &l->faults[i];
         failed++;
     }
-    if (!in->stopped_early && !in->gave_up)
+    if (!in->gave_up)
         find_missed_verbs(r, l);
-    if (in->stopped_early)
-        result_reason(r, "the run was interrupted before its plan was carried out");
-    if (failed && !in->stopped_early && !in->gave_up)
+    if (failed && !in->gave_up)
         result_reason(r,
             "%zu of %zu faults did not take effect; the first, %s planned for %.3f s: %s", failed,
             l->fault_count, bad->spec->verb->name, ledger_seconds(l, bad->planned_ns),

@@ -44,7 +44,6 @@ struct result {
 struct check_input {
     const struct load_result *load;
     uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
-    bool stopped_early;  // a signal ended the run before its plan was carried out
     const char *gave_up; // why the subject ended the run; NULL: it did not
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines

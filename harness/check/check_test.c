@@ -600,7 +600,7 @@ static void tell_fault_without_effect(struct story *s)
 static void tell_violated_and_inconclusive(struct story *s)
 {
     tell_lost(s);
-    s->input.stopped_early = true;
+    s->load.refused = 1;
 }
 
 static void tell_still_draining(struct story *s)
@@ -670,7 +670,7 @@ static void tell_unmeasured_expectation(struct story *s)
 static void tell_missed_and_inconclusive(struct story *s)
 {
     tell_missed(s);
-    s->input.stopped_early = true;
+    s->load.refused = 1;
 }
 
 static void tell_gave_up(struct story *s)

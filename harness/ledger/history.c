@@ -54,9 +54,10 @@ static void pack_notes(struct pack *p, struct history *h)
     struct history_notes *n = &h->notes;
     struct load_result *load = &h->load;
     uint64_t cpu_us = (uint64_t)llround(load->cpu_s * 1e6);
+    uint64_t interrupted = 0; // never 1: a run that is interrupted leaves no history
 
     pack_number(p, &n->reconnects, any);
-    PACK_FIELD(p, n->stopped_early, 1);
+    pack_number(p, &interrupted, 1);
     pack_text(p, n->gave_up, sizeof n->gave_up);
     pack_text(p, n->cpu_users, sizeof n->cpu_users);
     pack_stalls(p, &n->reader_stalls);

@@ -13,7 +13,6 @@
 // What the check needs besides the ledger.
 struct history_notes {
     uint64_t reconnects;
-    bool stopped_early;
     char gave_up[256];   // "" when the subject did not end the run
     char cpu_users[256]; // ""
     struct stalls reader_stalls;
