@@ -571,6 +571,13 @@ static void tell_killed_long_after(struct story *s)
     story_line(s, 3000, story_txn(s, 2995, 3), 3);
 }
 
+// What one transaction holds, the others pass by.
+static void tell_horizon_while_sharing(struct story *s)
+{
+    share(s);
+    tell_behind_horizon(s);
+}
+
 static void tell_buried_without_mark(struct story *s)
 {
     share(s);
@@ -768,6 +775,8 @@ static const struct story_case cases[] = {
     {"no mark, and says so", tell_no_mark_unconfirmed, "", VERDICT_PASS},
     {"killed between line and mark", tell_killed_before_mark, "", VERDICT_PASS},
     {"killed long after the mark", tell_killed_long_after, "end_state=1 ", VERDICT_VIOLATED},
+    {"behind an open transaction, sharing", tell_horizon_while_sharing, "late=1 ",
+        VERDICT_VIOLATED},
     {"buried without a mark", tell_buried_without_mark, "end_state=1 ", VERDICT_VIOLATED},
     {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},
     {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},

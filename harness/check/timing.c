@@ -286,8 +286,11 @@ static enum lateness check_late(struct timing *t, uint32_t token)
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         read_ns <= txn->ended_ns + waits_ns)
         return LATE_NOT;
-    // A transaction that began before this one was over may hold the horizon.
-    int64_t start_ns = latest_end(t->txns, t->txn_count, txn->ended_ns);
+    // A transaction that began before this one was over may hold the horizon, for
+    // which those that share a queue have no need to wait.
+    int64_t start_ns = check_skips_locked(l->scenario)
+                           ? txn->ended_ns
+                           : latest_end(t->txns, t->txn_count, txn->ended_ns);
     int64_t due_ns = start_ns + waits_ns;
     if (read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns ||
         !check_undisturbed(l, start_ns, read_ns))
