@@ -108,8 +108,10 @@ static void check_records(const struct history *h)
     const struct plan *plan = &h->plan;
     size_t tokens = 0;
 
-    for (size_t i = 0; i < plan->txn_count; tokens += plan->txns[i++].rows)
+    for (size_t i = 0; i < plan->txn_count; tokens += plan->txns[i++].rows) {
         FUZZ_MUST(plan->txns[i].first_token == tokens);
+        FUZZ_MUST(plan->txns[i].phase < h->ledger.scenario->load_count);
+    }
     FUZZ_MUST(tokens == plan->token_count);
     for (size_t i = 0; i < plan->token_count; i++)
         FUZZ_MUST(plan->kinds[i] < TOKEN_KINDS);
@@ -293,6 +295,11 @@ static void damage_rows(struct story *s)
     s->plan_txns[0].rows++;
 }
 
+static void damage_phase(struct story *s)
+{
+    s->plan_txns[0].phase = (uint8_t)s->scenario.load_count;
+}
+
 static void damage_kind(struct story *s)
 {
     s->kinds[s->plan.token_count - 1] = TOKEN_KINDS;
@@ -304,7 +311,7 @@ static void damage_fault(struct story *s)
 }
 
 static void (*const damages[])(struct story *) = {damage_nothing, damage_delivery, damage_line,
-    damage_tokens, damage_sample, damage_rows, damage_kind, damage_fault};
+    damage_tokens, damage_sample, damage_rows, damage_phase, damage_kind, damage_fault};
 
 static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_deaths};
 

@@ -108,11 +108,12 @@ static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
     int64_t planned_ns = l->start_ns + t->at_ns;
+    size_t last_phase = l->scenario->load_count - 1; // no scenario is without a phase
 
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
     PACK_FIELD(p, t->rows, UINT16_MAX);
-    PACK_FIELD(p, t->phase, UINT8_MAX);
+    PACK_FIELD(p, t->phase, last_phase);
     PACK_FIELD(p, t->flags, UINT8_MAX);
     PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
     pack_moment(p, &r->sent_ns);
