@@ -1,6 +1,7 @@
 // Each invariant on a history of its own: what must be found, that nothing else
 // is, and what must not be found though it comes close.
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -332,6 +333,18 @@ static void tell_stopped(struct story *s)
     s->processes[0].status = 0;
 }
 
+static void tell_crashes_at_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = SIGSEGV;
+}
+
+static void tell_does_not_catch_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = SIGTERM;
+}
+
 static void tell_lingers(struct story *s)
 {
     tell_stopped(s);
@@ -508,6 +521,25 @@ static void tell_cursor_behind_unconfirmed(struct story *s)
     one_good_token(s);
     s->token_flags[0] = TOKEN_WAITING;
     s->processes[0].status = 75 << 8;
+}
+
+// An end with another code, or by TERM itself, does not say so.
+static void tell_cursor_behind_at_error(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = 70 << 8;
+}
+
+static void tell_cursor_behind_at_term(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = SIGTERM;
+}
+
+static void tell_cursor_behind_after_crash(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = SIGABRT;
 }
 
 static void tell_buried_alive(struct story *s)
@@ -746,6 +778,8 @@ static const struct story_case cases[] = {
     {"unplanned exit", tell_unplanned_exit, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"does not end at TERM", tell_killed_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"ends at TERM", tell_stopped, "", VERDICT_PASS},
+    {"crashes at TERM", tell_crashes_at_term, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"does not catch TERM", tell_does_not_catch_term, "", VERDICT_PASS},
     {"lingers at TERM", tell_lingers, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"lingers while it is paused", tell_lingers_while_paused, "", VERDICT_PASS},
     {"lingers while nobody looks", tell_lingers_while_nobody_looks, "", VERDICT_INCONCLUSIVE},
@@ -762,6 +796,11 @@ static const struct story_case cases[] = {
     {"a buffer that grew once", tell_buffer_that_grew, "", VERDICT_PASS},
     {"cursor behind", tell_cursor_behind, "end_state=1 ", VERDICT_VIOLATED},
     {"cursor behind, and says so", tell_cursor_behind_unconfirmed, "", VERDICT_PASS},
+    {"cursor behind, exit code 70", tell_cursor_behind_at_error, "end_state=1 ", VERDICT_VIOLATED},
+    {"cursor behind, TERM not caught", tell_cursor_behind_at_term, "end_state=1 ",
+        VERDICT_VIOLATED},
+    {"cursor behind, and crashed", tell_cursor_behind_after_crash, "unplanned_exit=1 ",
+        VERDICT_VIOLATED},
     {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
     {"late, but starved", tell_starved_enough, "", VERDICT_INCONCLUSIVE},
     {"late, starved for less", tell_starved_too_little, "late=1 ", VERDICT_VIOLATED},

@@ -46,8 +46,25 @@ void check_lines(struct result *r, const struct ledger *l)
         check_delivery(r, l, &l->log->deliveries[i]);
 }
 
-// Ending by itself is an unplanned exit; so is not ending at TERM until killed,
-// which shows in the status of a process that was asked to go.
+// Asked to go, and gone by its own exit or by a signal of ours: TERM that it does
+// not catch, SIGKILL unless it is the one for those who did not heed TERM at the
+// end, or that of a pipe that was closed.
+bool check_ended_as_asked(const struct ledger *l, const struct process_record *p)
+{
+    if (!p->asked || !WIFSIGNALED(p->status))
+        return p->asked;
+    switch (WTERMSIG(p->status)) {
+    case SIGKILL:
+        return p->ended_ns < l->drain_end_ns;
+    case SIGTERM:
+    case SIGPIPE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Ending by itself is an unplanned exit; so is a crash on the way out.
 void check_processes(struct result *r, const struct ledger *l)
 {
     double deaths = 0, cpu_s = 0, rss = 0;
@@ -62,9 +79,7 @@ void check_processes(struct result *r, const struct ledger *l)
             snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
         else
             snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
-        bool deaf = p->ended_ns >= l->drain_end_ns && WIFSIGNALED(p->status) &&
-                    WTERMSIG(p->status) == SIGKILL;
-        if (!p->asked || deaf)
+        if (!check_ended_as_asked(l, p))
             finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s", (int)p->pid,
                 ledger_seconds(l, p->ended_ns), how);
     }

@@ -197,15 +197,19 @@ void check_vitals(struct result *r, const struct ledger *l, const struct stalls 
 
 // --- end_state --------------------------------------------------------------------
 
-// Whoever ended with 0 said that everything written was confirmed.
-static bool all_ended_well(const struct ledger *l)
+// Written at the end and still to be confirmed: the collector said so, or it was
+// found not to have ended as it should.
+static bool may_be_unconfirmed(const struct ledger *l)
 {
+    const int unconfirmed = 75;
+
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        if (p->ended_ns >= l->drain_end_ns && p->status != 0)
-            return false;
+        bool says_so = WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
+        if (p->ended_ns >= l->drain_end_ns && (says_so || !check_ended_as_asked(l, p)))
+            return true;
     }
-    return true;
+    return false;
 }
 
 // Written and confirmed by the same process, with nothing in between that could
@@ -242,7 +246,7 @@ static const char *contradiction(
 
 void check_end_state(struct result *r, const struct ledger *l)
 {
-    bool confirmed = all_ended_well(l);
+    bool confirmed = !may_be_unconfirmed(l);
     char login[NAMES_MAX];
 
     if (l->scenario->collector.layout != LAYOUT_REFERENCE)
