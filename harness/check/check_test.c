@@ -490,6 +490,20 @@ static void tell_waking(struct story *s)
     add_samples(s, 0, 0, 25);
 }
 
+// The window of the fault ends at 2101 ms, in the rest.
+static void tell_spinning_after_fault(struct story *s)
+{
+    tell_spinning(s);
+    story_fault(s, "terminate-backend", 1100, 1101);
+}
+
+static void tell_busy_in_window(struct story *s)
+{
+    tell_spinning_after_fault(s);
+    for (size_t i = 4; i < s->log.sample_count; i++)
+        s->samples[i].cpu_ms = s->samples[4].cpu_ms;
+}
+
 static void tell_busy_under_load(struct story *s)
 {
     one_good_token(s);
@@ -791,6 +805,9 @@ static const struct story_case cases[] = {
     {"idle", tell_idle, "", VERDICT_PASS},
     {"spinning while idle", tell_spinning, "busy_idle=1 ", VERDICT_VIOLATED},
     {"waking up while idle", tell_waking, "busy_idle=1 ", VERDICT_VIOLATED},
+    {"spinning after a fault in the rest", tell_spinning_after_fault, "busy_idle=1 ",
+        VERDICT_VIOLATED},
+    {"busy in the window of a fault in the rest", tell_busy_in_window, "", VERDICT_PASS},
     {"busy under load", tell_busy_under_load, "", VERDICT_PASS},
     {"leak", tell_leak, "leak=1 ", VERDICT_VIOLATED},
     {"a buffer that grew once", tell_buffer_that_grew, "", VERDICT_PASS},

@@ -60,13 +60,30 @@ static void check_idle(
             100 * cpu, wakeups);
 }
 
+// The end of the last fault window that began before `until_ns`.
+static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        int64_t end_ns = f->ended_ns + l->scenario->recovery_limit_ns;
+        if (f->began_ns && f->began_ns < until_ns && end_ns > last)
+            last = end_ns;
+    }
+    return last;
+}
+
+// What is left of a phase without load when nothing happens or is broken any more.
 static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
     int64_t last_ns = last_event_ns(l, until_ns);
 
     from_ns = (last_ns > from_ns ? last_ns : from_ns) + settle_ns;
-    if (until_ns - from_ns < idle_least_ns || !check_undisturbed(l, from_ns, until_ns))
+    last_ns = last_window_ns(l, until_ns);
+    from_ns = last_ns > from_ns ? last_ns : from_ns;
+    if (until_ns - from_ns < idle_least_ns)
         return;
     for (uint32_t p = 0; p < l->log->process_count; p++)
         check_idle(r, l, p, from_ns, until_ns);
