@@ -189,17 +189,19 @@ bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64
 
 bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
 {
-    bool asked = r->log.processes[process].asked;
+    const struct process_record *p = &r->log.processes[process];
+    // Who ends with 0 had the time to finish the line, or the choice of 75.
+    bool cut = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = now_ns,
         .process = process,
         .first_delivery = (uint32_t)r->log.delivery_count,
-        .state = asked ? LINE_TAIL : LINE_TORN,
+        .state = cut ? LINE_TAIL : LINE_TORN,
     };
 
     if (pending->len == 0)
         return true;
-    bool ok = (asked || add_names(r, pending->data, pending->len)) && add_line(r, &line);
+    bool ok = (cut || add_names(r, pending->data, pending->len)) && add_line(r, &line);
     buf_clear(pending);
     return ok;
 }

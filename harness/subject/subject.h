@@ -31,8 +31,8 @@ struct process_record {
 
 enum line_state {
     LINE_WHOLE,
-    LINE_TORN, // cannot be parsed, or has no newline though nobody killed its writer
-    LINE_TAIL, // the unfinished end of a process that the plan killed: delivers nothing
+    LINE_TORN, // cannot be parsed, or has no newline though nothing cut its writer short
+    LINE_TAIL, // the end of a process that was asked to go and did not end with 0: delivers nothing
 };
 
 struct line_record {

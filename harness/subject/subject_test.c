@@ -220,17 +220,28 @@ static void tails_depend_on_who_ended_the_process(void **state)
     const struct subject_log *log = &f->reader.log;
 
     feed(f, "1," EMAIL_1 ",t0000001,", 1);
-    f->reader.log.processes[0].asked = true;
+    struct process_record *p = &f->reader.log.processes[0];
+    p->asked = true;
+    p->status = SIGKILL;
     assert_true(reader_tail(&f->reader, &f->pending, 0, 2));
     assert_int_equal(log->lines[0].state, LINE_TAIL);
     assert_int_equal(log->delivery_count, 0);
     feed(f, "1," EMAIL_1 ",t0000001,", 3);
-    f->reader.log.processes[0].asked = false;
+    p->asked = false;
     assert_true(reader_tail(&f->reader, &f->pending, 0, 4));
     assert_int_equal(log->lines[1].state, LINE_TORN);
     assert_int_equal(log->deliveries[0].flags, DELIVERY_NAMED);
     assert_true(reader_tail(&f->reader, &f->pending, 0, 5));
     assert_int_equal(log->line_count, 2);
+    feed(f, "1," EMAIL_1 ",t0000001,", 6);
+    p->asked = true;
+    p->status = 75 << 8;
+    assert_true(reader_tail(&f->reader, &f->pending, 0, 7));
+    assert_int_equal(log->lines[2].state, LINE_TAIL);
+    feed(f, "1," EMAIL_1 ",t0000001,", 8);
+    p->status = 0;
+    assert_true(reader_tail(&f->reader, &f->pending, 0, 9));
+    assert_int_equal(log->lines[3].state, LINE_TORN);
 }
 
 static void vitals_are_read(void **state)

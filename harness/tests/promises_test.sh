@@ -77,6 +77,9 @@ run_one() { # scenario, defect
     promise-reconnect.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
         ;;
+    promise-stop.breaks-off)
+        shorter+=(--set load.0.for=2s --set 'faults=[{at: 400ms, every: 400ms, until: 1700ms, do: stop-collector}]')
+        ;;
     promise-stop.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: stop-collector}]')
         ;;

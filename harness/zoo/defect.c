@@ -50,6 +50,8 @@ static const struct defect_row defects[] = {
     {DEFECT_BREAKS_LINE, "breaks-line", "writes a newline in the middle of a line", "torn",
         "plain"},
     {DEFECT_TRAILING_COMMA, "trailing-comma", "ends each line with a comma", "torn", "plain"},
+    {DEFECT_BREAKS_OFF, "breaks-off", "stops in the middle of a line at TERM, as if all were well",
+        "torn", "killed"},
     {DEFECT_NULL_CODE, "null-code", "leaves the field out when there is no code", "torn", "fast"},
     {DEFECT_SENDS_EXPIRED, "sends-expired", "sends tokens that have expired", "ineligible",
         "plain"},

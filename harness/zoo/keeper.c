@@ -61,6 +61,7 @@ static bool add_rows(
     struct keeper *k, PGresult *result, int goal, int *rows, struct err *e) MUST_USE;
 static bool claim(struct keeper *k, bool due, struct err *e) MUST_USE;
 static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
+static bool break_off(struct keeper *k, struct err *e) MUST_USE;
 static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
 static void come_back(const struct keeper *k);
@@ -143,7 +144,7 @@ static bool serve(struct keeper *k, struct err *e)
         if (!wait_for_work(k, e))
             return false;
     }
-    return true;
+    return !has(k, DEFECT_BREAKS_OFF) || break_off(k, e);
 }
 
 // What some do when they have lost a connection; the good do nothing.
@@ -362,6 +363,15 @@ static bool send_batch(struct keeper *k, struct err *e)
     if (is_lazy(k) && k->unconfirmed)
         return true;
     return move_cursor(k, e);
+}
+
+// Defect breaks-off: what waits is begun at TERM, and left at that.
+static bool break_off(struct keeper *k, struct err *e)
+{
+    struct buf *line = &k->batch.line;
+
+    line->len /= 2;
+    return output_write(line, &k->session, &k->announced, k->defect, e);
 }
 
 // After this the rows are the past. Should the connection die here, the same
