@@ -139,8 +139,21 @@ code=0
 MAILROOM_BATCH_LIMIT=ten "$collector" >/dev/null 2>"$work/log" || code=$?
 [ "$code" = 78 ] && grep -q "MAILROOM_BATCH_LIMIT is 'ten'" "$work/log" || fail "a bad limit: exit code $code"
 
+# A standard output that is closed.
+code=0
+"$collector" <&- >&- 2>"$work/log" || code=$?
+[ "$code" = 74 ] && grep -q "standard output is closed" "$work/log" || fail "no standard output: exit code $code"
+
 for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/null; done
 sql -c "GRANT mailroom_collector TO collector" # what it can do, it does with this role alone
+
+# A standard output that may not grow, as on a full disk.
+insert limited 1
+inserted
+code=0
+(ulimit -f 0 && exec "$collector" 2>&1 >"$work/limited") | cat >"$work/log" || code=$?
+[ "$code" = 74 ] && grep -q "standard output failed: File too large" "$work/log" ||
+    fail "a limited standard output: exit code $code"
 
 start_collector
 insert plain 200

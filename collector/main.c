@@ -18,6 +18,21 @@
 
 static int signal_pipe[2];
 
+// Whatever is opened takes the lowest number that is free: a line for a closed
+// standard output would go into our own pipe, a log line to the server.
+static bool hold_standard_files(struct err *e)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) != -1)
+            continue;
+        if (fd == STDOUT_FILENO)
+            return err_set(e, ERR_OUTPUT, "standard output is closed");
+        if (open("/dev/null", O_RDWR) != fd)
+            return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
+    }
+    return true;
+}
+
 static void on_signal(int number)
 {
     int saved = errno;
@@ -40,7 +55,7 @@ static bool catch_signals(struct err *e)
             fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) != 0)
             return err_sys(e, ERR_SYSTEM, "no pipe for signals");
     if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
-        sigaction(SIGPIPE, &ignore, NULL) != 0)
+        sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
         return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
     return true;
 }
@@ -89,7 +104,7 @@ static int run(bool switching)
     err_clear(&e);
     stay_private();
     warn_of_unknown();
-    bool ok = config_load(&config, environ, &e);
+    bool ok = hold_standard_files(&e) && config_load(&config, environ, &e);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
         code = ok ? 0 : (int)COLLECTOR_UNCONFIRMED;
