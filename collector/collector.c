@@ -163,10 +163,11 @@ static void wait_for_something(struct collector *c)
         {.fd = c->stopping ? -1 : c->signal_fd, .events = POLLIN},
         {.fd = session_fd(&c->session), .events = session_events(&c->session)},
         {.fd = watch ? c->output.fd : -1, .events = output_events(&c->output)},
+        {.fd = session_fd(&c->pooler.probe), .events = session_events(&c->pooler.probe)},
     };
 
     state_wake_at(c, session_deadline_ns(&c->session));
-    poll(fds, 3, clock_poll_ms(clock_now_ns(), c->wake_ns));
+    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), c->wake_ns));
 }
 
 // One round: serve whoever wants something, then step until nothing changes.
@@ -216,6 +217,7 @@ static bool collector_init(
 static void collector_fini(struct collector *c)
 {
     session_close(&c->session);
+    pooler_close(&c->pooler);
     fetch_forget(c);
     batch_fini(&c->next);
     batch_fini(&c->written);

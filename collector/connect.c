@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "pooler.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
 #define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
@@ -25,16 +24,28 @@ bool connect_step(struct collector *c, struct err *e)
     return queue_send_self(&c->session, state_deadline_ns(c), e);
 }
 
+// Nothing is set up in a session that is not our own.
+static bool greet(struct collector *c, struct err *e)
+{
+    if (!pooler_step(&c->pooler, c->config->database_url, c->silent_hosts,
+            PQbackendPID(c->session.conn), c->queue.pid, c->now_ns)) {
+        state_wake_at(c, c->pooler.deadline_ns);
+        return true;
+    }
+    if (c->pooler.shared)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
+            "notifications would get lost; connect to the server, or to a pool in session mode");
+    c->greeted = true;
+    return queue_send_setup(&c->queue, &c->session, state_deadline_ns(c), e);
+}
+
 bool connect_step_listen(struct collector *c, struct err *e)
 {
     if (c->session.count > 0)
         return true;
-    if (!c->greeted) {
-        c->greeted = true;
-        return pooler_check(
-                   c->config->database_url, PQbackendPID(c->session.conn), c->queue.pid, e) &&
-               queue_send_setup(&c->queue, &c->session, state_deadline_ns(c), e);
-    }
+    if (!c->greeted)
+        return greet(c, e);
     log_line("PG", "connected");
     c->lock_at_ns = c->now_ns;
     c->state = STAND_BY;
@@ -199,6 +210,7 @@ void connect_lose(struct collector *c, const struct err *e)
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
         c->complained ? "; this needs somebody's attention" : "");
     session_close(&c->session);
+    pooler_close(&c->pooler);
     c->advancing = c->locking = c->claimed = false;
     // A line that was begun is finished first; then its batch is unconfirmed.
     if (c->state == WRITE && c->output.done > 0)

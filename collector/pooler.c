@@ -3,32 +3,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpq-fe.h>
+#include "base/clock.h"
 
-#define TIMEOUT_S "2"
+#define DEADLINE_NS (900 * NS_PER_MS)
 
-static bool shares(const char *url, const char *backend_pid)
+// True when there is nothing more to wait for: an answer, or a failure, which
+// proves nothing.
+static bool answered(
+    struct pooler *p, const char *url, int skip, const char *backend_pid, int64_t now_ns)
 {
-    static const char *const keywords[] = {"dbname", "connect_timeout", NULL};
-    const char *const values[] = {url, TIMEOUT_S, NULL};
-    PGconn *conn = PQconnectdbParams(keywords, values, 1);
-    bool same = false;
+    const struct session_params none = {0};
+    struct session_reply reply;
+    struct err e;
 
-    if (PQstatus(conn) == CONNECTION_OK) {
-        PGresult *result = PQexec(conn, "SELECT pg_backend_pid()");
-        same = PQresultStatus(result) == PGRES_TUPLES_OK &&
-               strcmp(PQgetvalue(result, 0, 0), backend_pid) == 0;
-        PQclear(result);
+    err_clear(&e);
+    if (!p->begun) {
+        p->begun = true;
+        p->deadline_ns = now_ns + DEADLINE_NS;
+        return !session_open(&p->probe, url, skip, now_ns, &e);
     }
-    PQfinish(conn);
-    return same;
+    if (now_ns >= p->deadline_ns || !session_pump(&p->probe, now_ns, &e))
+        return true;
+    if (!p->probe.up)
+        return false;
+    if (!p->asked) {
+        p->asked = true;
+        return !session_query(&p->probe, 0, "SELECT pg_backend_pid()", none, p->deadline_ns, &e);
+    }
+    if (!session_take(&p->probe, &reply))
+        return false;
+    p->shared =
+        session_check(reply.result, &e) && strcmp(PQgetvalue(reply.result, 0, 0), backend_pid) == 0;
+    PQclear(reply.result);
+    return true;
 }
 
-bool pooler_check(const char *url, int told_pid, const char *backend_pid, struct err *e)
+bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, const char *backend_pid,
+    int64_t now_ns)
 {
-    if (told_pid == atoi(backend_pid) || !shares(url, backend_pid))
+    if (told_pid == atoi(backend_pid))
         return true;
-    return err_set(e, ERR_USAGE,
-        "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
-        "notifications would get lost; connect to the server, or to a pool in session mode");
+    if (!answered(p, url, skip, backend_pid, now_ns))
+        return false;
+    session_close(&p->probe);
+    return true;
+}
+
+void pooler_close(struct pooler *p)
+{
+    session_close(&p->probe);
+    *p = (struct pooler){0};
 }

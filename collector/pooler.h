@@ -1,13 +1,27 @@
 // Is there a pooler between us and the server that lends our session to others?
 //
 // The pid that libpq was told when it connected is the server process's own,
-// unless a pooler answered in its place. Then a second connection is made while
-// the first one is idle: in transaction mode the pooler serves both with the
-// same server process, and neither locks nor LISTEN are ours. This is the one
-// question that blocks, for seconds at most, and only behind a pooler.
+// unless a pooler answered in its place. Then a second session asks for its pid
+// while the first one is idle: in transaction mode the pooler serves both with
+// the same server process, and neither locks nor LISTEN are ours. In session
+// mode a pool that is used up does not answer at all; that is no, too.
 #pragma once
 
-#include "base/err.h"
+#include "session.h"
 
-// ERR_USAGE that says so; backend_pid is the server's answer in our session.
-bool pooler_check(const char *url, int told_pid, const char *backend_pid, struct err *e) MUST_USE;
+struct pooler {
+    struct session probe; // the second session
+    int64_t deadline_ns;
+    bool begun;
+    bool asked;
+    bool shared; // the answer, once pooler_step is done
+};
+
+// Goes as far as it can without waiting; the owner polls the probe's session
+// until this is true. backend_pid is the server's answer in our session, skip
+// that session's.
+bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, const char *backend_pid,
+    int64_t now_ns) MUST_USE;
+
+// Ends the second session and forgets the answer. Accepts a zeroed struct.
+void pooler_close(struct pooler *p);

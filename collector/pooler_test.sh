@@ -18,6 +18,7 @@ main()
     migrate
     mode transaction 6543
     mode session 6544
+    mode session 6545 "default_pool_size = 1"
     MAILROOM_DATABASE_URL="host=$server_dir port=6543 user=collector dbname=mail" run a
     ends a none 78
     has_logged a "connect to the server"
@@ -26,12 +27,16 @@ main()
     add_accounts 1 3
     until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
     ends b TERM 0
+    # The pool is used up by the collector, and nobody else is ever answered.
+    MAILROOM_DATABASE_URL="host=$server_dir port=6545 user=collector dbname=mail" run c
+    has_logged c collecting
+    ends c TERM 0
     echo "poolers are told apart"
 }
 
-mode() # pool mode, port
+mode() # pool mode, port, a further setting
 {
-    cat >"$server_dir/$1.ini" <<END
+    cat >"$server_dir/$2.ini" <<END
 [databases]
 mail = host=$PGHOST dbname=$PGDATABASE
 [pgbouncer]
@@ -41,10 +46,11 @@ unix_socket_dir = $server_dir
 auth_type = any
 pool_mode = $1
 ignore_startup_parameters = extra_float_digits
+${3-}
 END
-    sed -i 's/^mail = .*/& user=collector/' "$server_dir/$1.ini"
-    chmod 644 "$server_dir/$1.ini"
-    (exec_as_server_user "$pgbouncer" -q "$server_dir/$1.ini") >"$server_dir/$1.log" 2>&1 &
+    sed -i 's/^mail = .*/& user=collector/' "$server_dir/$2.ini"
+    chmod 644 "$server_dir/$2.ini"
+    (exec_as_server_user "$pgbouncer" -q "$server_dir/$2.ini") >"$server_dir/$2.log" 2>&1 &
     at_exit "kill $! 2>/dev/null"
     deadline=$(($(date +%s) + 20))
     until psql -h "$server_dir" -p "$2" -U collector -d mail -qAtXc 'SELECT 1' >/dev/null 2>&1; do

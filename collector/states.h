@@ -16,6 +16,7 @@
 #include "collector.h"
 #include "line.h"
 #include "output.h"
+#include "pooler.h"
 #include "queue.h"
 #include "session.h"
 #include "window.h"
@@ -47,7 +48,9 @@ struct collector {
     // BACK_OFF, and the second try of a statement.
     int64_t retry_ns;
 
-    bool greeted; // LISTEN: the session is known to be our own, its set-up is sent
+    // LISTEN
+    struct pooler pooler;
+    bool greeted; // the session is known to be our own, its set-up is sent
 
     // STAND_BY
     int64_t free_ns;    // since when nobody has the queue; CLOCK_NEVER: somebody does
