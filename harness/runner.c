@@ -123,9 +123,21 @@ static bool keep_server(struct run *r, struct err *e)
     return ok;
 }
 
+// A server that stands still answers nobody, and whoever has asked it something
+// would wait for ever.
+static void thaw_server(struct run *r)
+{
+    struct err ignored;
+
+    if (r->server.paused && !r->server.provider->pause(&r->server, false, &ignored)) {
+        // It is gone, and closes its connections with it.
+    }
+}
+
 // Accepts whatever stage the run has reached.
 static void close_down(struct run *r)
 {
+    thaw_server(r);
     atomic_store(&r->load_progress.stop, 1);
     subject_stop(r->subject, 0);
     if (r->load_started)

@@ -326,10 +326,10 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
 
     if (!l->postmaster || kill(l->postmaster, signal) != 0)
         return err_set(e, ERR_SYSTEM, "the server is not there to be signalled");
+    s->paused = paused;
     // Only one that stands still starts no further child while we look.
     if (paused && !process_wait_stopped(l->postmaster, deadline))
         return err_set(e, ERR_SYSTEM, "the server did not stop at SIGSTOP");
-    s->paused = paused;
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Nothing is left running or lying about: after Ctrl-C, after TERM, after the
-# harness itself was killed, and when the server cannot start.
+# Nothing is left running or lying about: after Ctrl-C, also while the server
+# stands still, after TERM, after the harness itself was killed, and when the
+# server cannot start.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -20,13 +21,24 @@ collector_runs() {
         [ -n "$(find "$place/results" -name 'collector-0.log' -size +0 2>/dev/null)" ]
 }
 
-# interrupted SIGNAL CODE: in the middle of the load.
+# A postmaster of ours that stands still, for long enough that somebody has
+# asked it something.
+server_stands_still() {
+    local pid
+    for pid in $(pgrep -f "postgres -D $place/"); do
+        ! grep -q '^State:.T' "/proc/$pid/status" || { sleep 0.3; return 0; }
+    done
+    return 1
+}
+
+# interrupted SIGNAL CODE [SCENARIO [COMMAND]]: in the middle of the load, when
+# the command succeeds.
 interrupted() {
     local pid got=0
     rm -rf "$place/results"
-    "$mailproof" run --out "$place/results" steady >"$place/out" 2>"$place/err" &
+    "$mailproof" run --out "$place/results" "${3-steady}" >"$place/out" 2>"$place/err" &
     pid=$!
-    wait_for 60 collector_runs
+    wait_for 60 "${4-collector_runs}"
     kill "-$1" "$pid"
     wait "$pid" || got=$?
     [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
@@ -39,6 +51,9 @@ expect_gone() {
 interrupted INT 130
 expect_nothing_left
 interrupted TERM 143
+expect_nothing_left
+# The whole server stands still, with a query of ours under way.
+interrupted INT 130 server-pauses server_stands_still
 expect_nothing_left
 
 # SIGKILL cannot be handled: the kernel ends the processes, the next run
