@@ -3,23 +3,8 @@
 
 #include <stdio.h>
 
+#include "fault/agenda.h"
 #include "os/interrupt.h"
-
-// The fault that is to be undone next; faults that last may overlap.
-static struct fault_record *next_end(struct run *r, size_t begun, int64_t *at_ns)
-{
-    struct fault_record *next = NULL;
-
-    *at_ns = CLOCK_NEVER;
-    for (size_t i = 0; i < begun; i++) {
-        int64_t end_ns = r->ledger.start_ns + r->plan.faults[i].end_ns;
-        if (r->faults[i].undone || end_ns >= *at_ns)
-            continue;
-        *at_ns = end_ns;
-        next = &r->faults[i];
-    }
-    return next;
-}
 
 // A phase without inserts has to be lived through as well.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
@@ -74,7 +59,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         int64_t end_ns, now = clock_now_ns();
         // A server that was started again is another process.
         atomic_store(&r->outer_pid, r->server.outer_pid);
-        struct fault_record *to_end = next_end(r, begun, &end_ns);
+        struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
         if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
             break;
         if (end_ns <= now && end_ns <= begin_ns) {
@@ -94,7 +79,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     }
     // Nothing stays broken, whatever ended the loop.
     int64_t ignored;
-    for (struct fault_record *f; (f = next_end(r, begun, &ignored)) != NULL;)
+    for (struct fault_record *f; (f = agenda_next_end(r->faults, begun, &ignored)) != NULL;)
         fault_end(&r->hands, f);
     return true;
 }

@@ -21,6 +21,11 @@ expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20
     --set faults.0.until=2s --set drain=30s
 grep -q 'left out: nobody to hit' "$place/out" || fail "every one of 76 moments found a backend"
 
+# Faults may overlap: sessions that ask a paused server something wait for it.
+expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
+    {at: 500ms, do: long-vacuum, for: 1s}, {at: 1200ms, do: pause-server, for: 500ms}]'
+expect_nothing_left
+
 # Several kinds of tokens: passed over, dead letters, rolled back, recovery.
 expect_exit 0 run steady --set load.0.for=3s --set load.0.recovery=0.3 \
     --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1

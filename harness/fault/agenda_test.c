@@ -1,0 +1,96 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "fault/agenda.h"
+
+#define RUN_NS (1000 * NS_PER_S) // the run's clock does not begin at 0
+
+struct fixture {
+    struct fault_spec specs[3];
+    struct fault_record records[3];
+    size_t count;
+};
+
+// A fault that was to begin, and began, so many milliseconds into the load.
+static struct fault_record *begin(
+    struct fixture *f, const char *verb, int64_t planned_ms, int64_t began_ms, int64_t for_ms)
+{
+    struct fault_record *r = &f->records[f->count];
+
+    f->specs[f->count] = (struct fault_spec){.verb = verb_find(verb), .for_ns = for_ms * NS_PER_MS};
+    *r = (struct fault_record){.spec = &f->specs[f->count],
+        .planned_ns = RUN_NS + planned_ms * NS_PER_MS,
+        .began_ns = RUN_NS + began_ms * NS_PER_MS};
+    f->count++;
+    return r;
+}
+
+static void assert_next(struct fixture *f, const struct fault_record *want, int64_t at_ms)
+{
+    int64_t at_ns;
+
+    assert_ptr_equal(agenda_next_end(f->records, f->count, &at_ns), want);
+    assert_int_equal(at_ns, want ? RUN_NS + at_ms * NS_PER_MS : CLOCK_NEVER);
+}
+
+static void the_first_to_end_comes_first(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    assert_next(&f, NULL, 0);
+    struct fault_record *longer = begin(&f, "delay", 1000, 1000, 5000);
+    struct fault_record *shorter = begin(&f, "pause-reader", 2000, 2000, 1000);
+    assert_next(&f, shorter, 3000);
+    shorter->undone = true;
+    assert_next(&f, longer, 6000);
+    longer->undone = true;
+    assert_next(&f, NULL, 0);
+}
+
+static void a_late_one_lasts_as_long(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    assert_next(&f, begin(&f, "pause-collector", 1000, 4000, 2000), 6000);
+    // Its clock may stand a little behind the plan's.
+    f.records[0].began_ns = f.records[0].planned_ns - 1;
+    assert_next(&f, &f.records[0], 3000);
+}
+
+// Whoever ended a session's fault here would wait for a server that only its own
+// end lets go on.
+static void sessions_wait_for_the_server(void **state)
+{
+    static const char *const away[] = {"pause-server", "stop-server"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof away / sizeof *away; i++) {
+        struct fixture f = {0};
+        struct fault_record *vacuum = begin(&f, "long-vacuum", 1000, 1000, 2000);
+        struct fault_record *server = begin(&f, away[i], 2000, 2000, 3000);
+        struct fault_record *network = begin(&f, "delay", 2500, 2500, 1000);
+
+        vacuum->hold = &f;
+        assert_next(&f, network, 3500);
+        network->undone = true;
+        assert_next(&f, server, 5000);
+        server->undone = true;
+        assert_next(&f, vacuum, 3000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_to_end_comes_first),
+        cmocka_unit_test(a_late_one_lasts_as_long),
+        cmocka_unit_test(sessions_wait_for_the_server),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
