@@ -9,16 +9,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "fault/link.h"
 #include "plan/rng.h"
+#include "postgres/target.h"
 
 #define LINKS_MAX 128
-#define PASSWORD_LEN 32
 #define PASSWORD_SETTING "mailproof.proxy"
 
 struct cut {
@@ -32,7 +31,7 @@ struct cut {
 // it only while it waits for something to happen.
 struct proxy {
     const struct server *server;
-    char password[PASSWORD_LEN + 1];
+    char password[TARGET_PASSWORD_LEN + 1];
     int listener, port;
     int wake[2];
     pthread_t thread;
@@ -67,18 +66,6 @@ static void unlock_and_wake(struct proxy *p)
 
 // --- start and end ----------------------------------------------------------------
 
-static bool make_password(struct proxy *p, struct err *e)
-{
-    static const char digits[] = "0123456789abcdef";
-    unsigned char bytes[PASSWORD_LEN];
-
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return err_sys(e, ERR_SYSTEM, "cannot get random bytes");
-    for (int i = 0; i < PASSWORD_LEN; i++)
-        p->password[i] = digits[bytes[i] % 16];
-    return true;
-}
-
 static bool listen_somewhere(struct proxy *p, struct err *e)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -105,7 +92,7 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
-    if (!make_password(p, e) || !listen_somewhere(p, e))
+    if (!target_password(p->password, e) || !listen_somewhere(p, e))
         goto failed;
     if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pthread_create(&p->thread, NULL, pass_bytes, p) != 0) {
@@ -307,9 +294,9 @@ static void accept_all(struct proxy *p)
 
 static bool knows_password(const struct proxy *p, const struct wire_message *m)
 {
-    char setting[sizeof PASSWORD_SETTING + 1 + PASSWORD_LEN] = PASSWORD_SETTING "=";
+    char setting[sizeof PASSWORD_SETTING + 1 + TARGET_PASSWORD_LEN] = PASSWORD_SETTING "=";
 
-    memcpy(setting + sizeof PASSWORD_SETTING, p->password, PASSWORD_LEN);
+    memcpy(setting + sizeof PASSWORD_SETTING, p->password, TARGET_PASSWORD_LEN);
     return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
 }
 

@@ -127,16 +127,13 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
 {
     struct container *c = calloc(1, sizeof *c);
     char conninfo[256], password[TARGET_PASSWORD_LEN + 1];
-    struct target seed;
 
     if (!c)
         return err_set(e, ERR_INTERNAL, "out of memory");
     s->state = c;
     c->want = want;
-    bool ok = find_engine(c, e) && find_port(c, e) && target_init(&seed, "user=postgres", e);
+    bool ok = find_engine(c, e) && find_port(c, e) && target_password(password, e);
     if (ok) {
-        memcpy(password, seed.password, sizeof password);
-        target_fini(&seed);
         snprintf(conninfo, sizeof conninfo,
             "host=127.0.0.1 port=%d user=postgres password=%s dbname=postgres sslmode=disable",
             c->port, password);
@@ -214,27 +211,12 @@ static bool create(struct container *c, struct err *e)
     return err_prefix(e, "the image %s cannot be run", c->want->image);
 }
 
-static bool handshake(struct server *s, struct err *e)
-{
-    struct buf conninfo;
-    PGconn *conn = NULL;
-
-    buf_init(&conninfo, 4096);
-    if (container_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    buf_fini(&conninfo);
-    if (conn)
-        s->version = PQserverVersion(conn);
-    PQfinish(conn);
-    return conn != NULL;
-}
-
 static bool wait_ready(struct server *s, struct err *e)
 {
     const struct container *c = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
-    while (!handshake(s, e)) {
+    while (!provider_handshake(s, e)) {
         char state[256];
         struct err ignored;
         if (ENGINE(c, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&

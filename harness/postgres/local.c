@@ -200,29 +200,12 @@ static bool local_address(
     return true;
 }
 
-static bool handshake(struct server *s, struct err *e)
-{
-    struct buf conninfo;
-    bool ok = false;
-
-    buf_init(&conninfo, 4096);
-    if (local_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo)) {
-        PGconn *conn = sql_connect(conninfo.data, e);
-        ok = conn != NULL;
-        if (conn)
-            s->version = PQserverVersion(conn);
-        PQfinish(conn);
-    }
-    buf_fini(&conninfo);
-    return ok;
-}
-
 static bool wait_ready(struct server *s, struct err *e)
 {
     struct local *l = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
-    while (!handshake(s, e)) {
+    while (!provider_handshake(s, e)) {
         char tail[600];
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
@@ -342,19 +325,14 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
 static bool local_settle(struct server *s, struct err *e)
 {
     struct local *l = s->state;
-    struct buf conninfo;
 
     if (l->standby_mode != STANDBY_NONE && !standby_make(s, e))
         return false;
     if (!l->crashable)
         return true;
-    buf_init(&conninfo, 4096);
-    PGconn *conn = local_conninfo(s, s->superuser, "postgres", &conninfo) && buf_str(&conninfo)
-                       ? sql_connect(conninfo.data, e)
-                       : NULL;
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
     bool ok = conn && sql_exec(conn, "CHECKPOINT", e) && disk_flush(&l->disk, e);
     PQfinish(conn);
-    buf_fini(&conninfo);
     return ok;
 }
 

@@ -17,6 +17,16 @@ PGconn *provider_connect(
     return conn;
 }
 
+bool provider_handshake(struct server *s, struct err *e)
+{
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+
+    if (conn)
+        s->version = PQserverVersion(conn);
+    PQfinish(conn);
+    return conn != NULL;
+}
+
 const struct provider *provider_find(const char *name)
 {
     static const struct provider *const all[] = {

@@ -70,6 +70,9 @@ struct server {
 MUST_USE PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e);
 
+// Whether the server answers a full startup handshake; learns its version.
+MUST_USE bool provider_handshake(struct server *s, struct err *e);
+
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);
 

@@ -15,14 +15,15 @@ static const char *value_of(const struct target *t, const char *key)
     return NULL;
 }
 
-static bool make_password(struct target *t, struct err *e)
+bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e)
 {
     unsigned char bytes[TARGET_PASSWORD_LEN];
 
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return err_sys(e, ERR_SYSTEM, "cannot get random bytes");
     for (int i = 0; i < TARGET_PASSWORD_LEN; i++)
-        t->password[i] = "0123456789abcdef"[bytes[i] % 16];
+        password[i] = "0123456789abcdef"[bytes[i] % 16];
+    password[TARGET_PASSWORD_LEN] = '\0';
     return true;
 }
 
@@ -48,7 +49,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory");
     t->user = value_of(t, "user");
     return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
-           make_password(t, e);
+           target_password(t->password, e);
 }
 
 void target_fini(struct target *t)

@@ -16,6 +16,9 @@ struct target {
     char password[TARGET_PASSWORD_LEN + 1]; // of the roles that the harness makes there
 };
 
+// Random hexadecimal digits.
+MUST_USE bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e);
+
 // Accepts a conninfo string or a URI. Errors never show what it holds.
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
 void target_fini(struct target *t); // accepts a zeroed one

@@ -35,20 +35,6 @@ static bool url_address(
     return target_address(&u->target, out, len, e);
 }
 
-static PGconn *connect_to(const struct server *s, const char *dbname, struct err *e)
-{
-    struct buf conninfo;
-    PGconn *conn = NULL;
-
-    buf_init(&conninfo, 4096);
-    if (url_conninfo(s, s->superuser, dbname, &conninfo) && buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_USAGE, "--postgres: the conninfo is too long");
-    buf_fini(&conninfo);
-    return conn;
-}
-
 static void url_close(struct server *s);
 
 static bool url_open(struct server *s, const struct scenario_postgres *want, struct err *e)
@@ -119,7 +105,7 @@ static bool claim_server(struct url *u, PGconn *conn, struct err *e)
 static bool url_start(struct server *s, struct err *e)
 {
     struct url *u = s->state;
-    PGconn *conn = connect_to(s, "postgres", e);
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
 
     if (!conn) {
         e->kind = ERR_SKIP;
@@ -151,7 +137,7 @@ static void remove_ours(struct server *s)
     struct url *u = s->state;
     struct err ignored;
     char sql[256];
-    PGconn *conn = connect_to(s, "postgres", &ignored);
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", &ignored);
 
     if (!conn)
         return;
