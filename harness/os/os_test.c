@@ -107,6 +107,24 @@ static void children_are_listed(void **state)
     assert_true(found);
 }
 
+static void a_pid_used_again_is_another_process(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"sleep", "60", NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err e;
+
+    spec.argv = argv;
+    pid_t pid = process_start(&spec, &e);
+    uint64_t started = process_started(pid);
+    assert_true(started >= process_started(getpid()));
+    assert_true(process_is(pid, started));
+    assert_false(process_is(pid, started - 1));
+    process_end(pid, SIGKILL, CLOCK_NEVER / 2);
+    assert_int_equal(process_started(pid), 0);
+    assert_false(process_is(pid, started));
+}
+
 // --- workdir --------------------------------------------------------------------
 
 static char place[] = "/var/tmp/mp-os-test.XXXXXX";
@@ -195,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_missing_program_is_an_error_of_start),
         cmocka_unit_test(a_stubborn_process_is_killed),
         cmocka_unit_test(children_are_listed),
+        cmocka_unit_test(a_pid_used_again_is_another_process),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
         cmocka_unit_test(removing_does_not_follow_links),

@@ -207,27 +207,57 @@ void process_end(pid_t pid, int signal, int64_t grace_ns)
     process_wait(pid, CLOCK_NEVER, NULL);
 }
 
-// The third and fourth field of /proc/PID/stat; the second, in parentheses, may
-// itself hold spaces and parentheses.
-static bool read_stat(const char *pid, char *state, pid_t *parent)
+// /proc/PID/stat from its third field on; the second, in parentheses, may itself
+// hold spaces and parentheses. NULL: there is no such process.
+static const char *read_stat_line(const char *pid, char line[512])
 {
-    char path[64], line[512];
+    char path[64];
 
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
-    ssize_t got = read(fd, line, sizeof line - 1);
+        return NULL;
+    ssize_t got = read(fd, line, 511);
     close(fd);
     if (got <= 0)
-        return false;
+        return NULL;
     line[got] = '\0';
     const char *end = strrchr(line, ')');
-    if (!end || strlen(end) < 5)
+    return end && strlen(end) >= 5 ? end + 2 : NULL;
+}
+
+static bool read_stat(const char *pid, char *state, pid_t *parent)
+{
+    char line[512];
+    const char *fields = read_stat_line(pid, line);
+
+    if (!fields)
         return false;
-    *state = end[2];
-    *parent = (pid_t)strtol(end + 4, NULL, 10);
+    *state = fields[0];
+    *parent = (pid_t)strtol(fields + 2, NULL, 10);
     return true;
+}
+
+uint64_t process_started(pid_t pid)
+{
+    char line[512], text[24];
+    const int field = 22, first = 3; // proc(5)
+
+    snprintf(text, sizeof text, "%d", (int)pid);
+    const char *at = read_stat_line(text, line);
+    for (int i = first; at && i < field; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+bool process_is(pid_t pid, uint64_t started)
+{
+    uint64_t now = process_started(pid);
+
+    // Where /proc hides the processes of others, the pid has to do.
+    return process_alive(pid) && (now == 0 || now == started);
 }
 
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns)

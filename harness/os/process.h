@@ -57,6 +57,13 @@ pid_t process_inner_pid(pid_t pid);
 
 bool process_alive(pid_t pid);
 
+// When it started, in clock ticks since the boot; 0: it is gone, or not to be
+// seen. With the pid it names a process: pids are used again.
+uint64_t process_started(pid_t pid);
+
+// Whether the pid still names the process that started then.
+bool process_is(pid_t pid, uint64_t started);
+
 // Waits until a process that got SIGSTOP has really stopped; the signal alone
 // says nothing. False when it is gone, or at the deadline.
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns);

@@ -15,10 +15,10 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/process.h"
+#include "postgres/engine.h"
 #include "postgres/sql.h"
 #include "postgres/target.h"
 
-#define LABEL "mailproof"
 #define DATA "/var/lib/postgresql/data"
 #define SETTINGS_MAX 64
 
@@ -28,53 +28,14 @@ static const int64_t poll_ns = 50 * NS_PER_MS; // each try is a whole handshake
 struct container {
     const char *engine; // podman or docker
     const struct scenario_postgres *want;
-    char name[40]; // of the container and its volume; "" before they exist
+    char label[ENGINE_LABEL_MAX];
+    char name[ENGINE_NAME_MAX]; // of the container and its volume
     char data[512];
     int port;
     struct target target;
     bool created;
     bool kept;
 };
-
-// An engine that is killed half-way leaves what nobody knows of; it may end its
-// work when we are no more, and the next run removes that.
-static bool run_engine(const char *const *argv, char *text, size_t size, struct err *e)
-{
-    struct process_spec spec = PROCESS_SPEC_INIT;
-
-    spec.argv = argv;
-    return process_collect(&spec, text, size, e);
-}
-
-// Runs the engine with up to seven arguments; its output goes into text.
-static bool engine(
-    const struct container *c, char *text, size_t size, struct err *e, const char *const *arguments)
-{
-    const char *argv[16] = {c->engine};
-    size_t n = 1;
-
-    for (; arguments[n - 1] && n < 15; n++)
-        argv[n] = arguments[n - 1];
-    return run_engine(argv, text, size, e);
-}
-
-#define ENGINE(c, text, e, ...)                                                                    \
-    engine((c), (text), sizeof(text), (e), (const char *const[]){__VA_ARGS__, NULL})
-
-static bool find_engine(struct container *c, struct err *e)
-{
-    static const char *const known[] = {"podman", "docker"};
-    const char *told = getenv("MAILPROOF_CONTAINER_ENGINE");
-    char text[512];
-    struct err ignored;
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        c->engine = told && *told ? told : known[i];
-        if (ENGINE(c, text, &ignored, "info"))
-            return true;
-    }
-    return err_set(e, ERR_SKIP, "neither podman nor docker answers here");
-}
 
 // A port that was free a moment ago. It must stay the same over restarts, which
 // one chosen by the engine does not.
@@ -94,33 +55,6 @@ static bool find_port(struct container *c, struct err *e)
     return ok;
 }
 
-static void remove_one(const struct container *c, const char *name)
-{
-    char text[512];
-    struct err ignored;
-
-    if (!ENGINE(c, text, &ignored, "rm", "-f", "-v", name) ||
-        !ENGINE(c, text, &ignored, "volume", "rm", "-f", name)) {
-        // What is not there need not be removed.
-    }
-}
-
-// What a killed run left behind: the process that its name tells is no more.
-static void sweep(const struct container *c)
-{
-    char text[4096], *rest = text, *line;
-    struct err ignored;
-
-    if (!ENGINE(
-            c, text, &ignored, "ps", "-a", "--filter", "label=" LABEL, "--format", "{{.Names}}"))
-        return;
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        int pid = 0;
-        if (sscanf(line, "mailproof-%d-", &pid) == 1 && pid > 0 && !process_alive(pid))
-            remove_one(c, line);
-    }
-}
-
 static void container_close(struct server *s);
 
 static bool container_open(struct server *s, const struct scenario_postgres *want, struct err *e)
@@ -132,7 +66,9 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
         return err_set(e, ERR_INTERNAL, "out of memory");
     s->state = c;
     c->want = want;
-    bool ok = find_engine(c, e) && find_port(c, e) && target_password(password, e);
+    c->engine = engine_find(e);
+    bool ok =
+        c->engine && engine_label(c->label, e) && find_port(c, e) && target_password(password, e);
     if (ok) {
         snprintf(conninfo, sizeof conninfo,
             "host=127.0.0.1 port=%d user=postgres password=%s dbname=postgres sslmode=disable",
@@ -143,8 +79,8 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
         container_close(s);
         return false;
     }
-    sweep(c);
-    snprintf(c->name, sizeof c->name, "mailproof-%d-%.8s", (int)getpid(), c->target.password);
+    engine_sweep(c->engine, c->label);
+    engine_name(c->name, c->target.password);
     s->superuser = c->target.user;
     s->password = c->target.password;
     s->database = "mailroom";
@@ -176,12 +112,25 @@ static const char *superuser_password(const struct container *c)
     return "";
 }
 
+// Only an image that is not here and cannot be fetched is a reason to skip.
+static bool have_image(const struct container *c, struct err *e)
+{
+    char text[1024];
+    struct err ignored;
+
+    if (ENGINE(c->engine, text, &ignored, "image", "inspect", "-f", "{{.Id}}", c->want->image) ||
+        ENGINE(c->engine, text, e, "pull", c->want->image))
+        return true;
+    e->kind = ERR_SKIP;
+    return err_prefix(e, "the image %s cannot be had", c->want->image);
+}
+
 // The first start: the image makes the cluster in the volume.
 static bool create(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
         "max_prepared_transactions=10", "timezone=UTC"};
-    char volume[80], port[48], password[64], text[1024];
+    char volume[ENGINE_NAME_MAX + 40], port[48], password[64], text[1024];
     char settings[SETTINGS_MAX][512];
     const char *argv[40 + 2 * SETTINGS_MAX];
     size_t n = 0;
@@ -189,7 +138,7 @@ static bool create(struct container *c, struct err *e)
     snprintf(volume, sizeof volume, "%s:" DATA, c->name);
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
-    const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", LABEL "=run",
+    const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
         "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA, c->want->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         argv[n++] = head[i];
@@ -204,11 +153,13 @@ static bool create(struct container *c, struct err *e)
         argv[n++] = settings[i];
     }
     argv[n] = NULL;
+    if (!have_image(c, e))
+        return false;
     c->created = true; // half of it may be there even when it fails
-    if (run_engine(argv, text, sizeof text, e))
-        return true;
-    e->kind = ERR_SKIP;
-    return err_prefix(e, "the image %s cannot be run", c->want->image);
+    // Made by itself, so that it has the label from its first moment.
+    return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
+               engine_run(argv, text, sizeof text, e)) ||
+           err_prefix(e, "the image %s cannot be run", c->want->image);
 }
 
 static bool wait_ready(struct server *s, struct err *e)
@@ -219,7 +170,7 @@ static bool wait_ready(struct server *s, struct err *e)
     while (!provider_handshake(s, e)) {
         char state[256];
         struct err ignored;
-        if (ENGINE(c, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
+        if (ENGINE(c->engine, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
             strcmp(state, "false") == 0)
             return err_set(
                 e, ERR_SYSTEM, "the server in container %s ended while starting", c->name);
@@ -237,7 +188,8 @@ static void find_data(struct server *s)
     struct container *c = s->state;
     struct err ignored;
 
-    if (ENGINE(c, c->data, &ignored, "volume", "inspect", "-f", "{{.Mountpoint}}", c->name) &&
+    if (ENGINE(
+            c->engine, c->data, &ignored, "volume", "inspect", "-f", "{{.Mountpoint}}", c->name) &&
         access(c->data, W_OK) == 0)
         s->data_dir = c->data;
 }
@@ -250,7 +202,7 @@ static void find_processes(struct server *s)
     char text[64];
     struct err ignored;
 
-    if (!ENGINE(c, text, &ignored, "inspect", "-f", "{{.State.Pid}}", c->name))
+    if (!ENGINE(c->engine, text, &ignored, "inspect", "-f", "{{.State.Pid}}", c->name))
         return;
     pid_t pid = (pid_t)atoi(text);
     s->outer_pid = pid > 0 && process_inner_pid(pid) == 1 ? pid : 0;
@@ -263,7 +215,7 @@ static bool container_start(struct server *s, struct err *e)
 
     if (s->running)
         return true;
-    if (!(c->created ? ENGINE(c, text, e, "start", c->name) : create(c, e)))
+    if (!(c->created ? ENGINE(c->engine, text, e, "start", c->name) : create(c, e)))
         return false;
     s->running = wait_ready(s, e);
     if (s->running) {
@@ -285,8 +237,8 @@ static bool container_stop(struct server *s, enum server_stop how, struct err *e
         return err_set(e, ERR_SKIP, "the power of a container's disk cannot be cut");
     s->running = false;
     s->outer_pid = 0;
-    return ENGINE(c, text, e, "kill", "-s", signals[how], c->name) &&
-           ENGINE(c, text, e, "wait", c->name);
+    return ENGINE(c->engine, text, e, "kill", "-s", signals[how], c->name) &&
+           ENGINE(c->engine, text, e, "wait", c->name);
 }
 
 static bool container_pause(struct server *s, bool paused, struct err *e)
@@ -295,7 +247,7 @@ static bool container_pause(struct server *s, bool paused, struct err *e)
     char text[512];
 
     s->paused = paused;
-    return ENGINE(c, text, e, paused ? "pause" : "unpause", c->name);
+    return ENGINE(c->engine, text, e, paused ? "pause" : "unpause", c->name);
 }
 
 static bool container_keep(struct server *s, struct buf *out, struct err *e)
@@ -318,7 +270,7 @@ static void container_close(struct server *s)
     if (!c)
         return;
     if (c->created && !c->kept)
-        remove_one(c, c->name);
+        engine_remove(c->engine, c->name);
     target_fini(&c->target);
     free(c);
     *s = (struct server){.provider = s->provider};

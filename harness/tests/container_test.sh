@@ -113,7 +113,7 @@ grep -q 'crashable needs provider: local, which container is not' "$place/out" |
 expect_exit 77 run failover-sync partition-kernel "${in_container[@]}"
 grep -q 'through: kernel needs provider: local, which container is not' "$place/out" || fail "no reason"
 expect_exit 77 run steady --postgres container --set postgres.image=No-Name
-grep -q 'the image No-Name cannot be run' "$place/out" || fail "no reason"
+grep -q 'the image No-Name cannot be had' "$place/out" || fail "no reason"
 
 # interrupted SIGNAL CODE: as soon as the container is there.
 interrupted() {
@@ -146,6 +146,20 @@ interrupted INT 130
 interrupted KILL 137
 until_running "$harness"
 
+# A volume that lost its container, and those of another boot and of another pid
+# namespace: what their processes are called there says nothing here.
+boot=$(cat /proc/sys/kernel/random/boot_id)
+namespace=$(stat -L -c %i /proc/self/ns/pid)
+volume() { # LABEL NAME: of a process that is surely no more
+    "$engine" volume create --label "mailproof=$1" "mailproof-1-1-$2" >/dev/null
+}
+has_volume() {
+    "$engine" volume inspect "mailproof-1-1-$1" >/dev/null 2>&1
+}
+volume "$boot.$namespace" "left$$"
+volume "other.$namespace" "boot$$"
+volume "$boot.1" "space$$"
+
 # Each fault that this provider can do, in one run, which also sweeps what the
 # killed one left.
 cat >"$place/verbs.yaml" <<'YAML'
@@ -172,4 +186,9 @@ result=$place/results/verbs/latest/result.json
 grep -q 'proved: ' "$place/out" || fail "durability was not proved"
 [ "$(grep -c '"ok": true' "$result")" = 9 ] || fail "not all nine faults took effect"
 [ -z "$(left_by "$harness")" ] || fail "what a killed run left was not swept: $(left_by "$harness")"
+! has_volume "left$$" || fail "a left volume was not swept"
+for name in "boot$$" "space$$"; do
+    has_volume "$name" || fail "the volume of a process elsewhere was taken away"
+    "$engine" volume rm "mailproof-1-1-$name" >/dev/null
+done
 [ "$engine" != podman ] || [ -z "$(ours)" ] || fail "left behind: $(ours)"

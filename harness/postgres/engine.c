@@ -1,0 +1,127 @@
+#include "postgres/engine.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/process.h"
+
+// An engine that is killed half-way leaves what nobody knows of; it may end its
+// work when we are no more, and the next run removes that.
+bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+
+    spec.argv = argv;
+    return process_collect(&spec, text, size, e);
+}
+
+bool engine_call(
+    const char *engine, char *text, size_t size, struct err *e, const char *const *arguments)
+{
+    const char *argv[16] = {engine};
+    size_t n = 1;
+
+    for (; arguments[n - 1] && n < 15; n++)
+        argv[n] = arguments[n - 1];
+    return engine_run(argv, text, size, e);
+}
+
+const char *engine_find(struct err *e)
+{
+    static const char *const known[] = {"podman", "docker"};
+    const char *told = getenv("MAILPROOF_CONTAINER_ENGINE");
+    char text[512];
+    struct err ignored;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *engine = told && *told ? told : known[i];
+        if (ENGINE(engine, text, &ignored, "info"))
+            return engine;
+    }
+    err_set(e, ERR_SKIP, "neither podman nor docker answers here");
+    return NULL;
+}
+
+static bool read_boot_id(char *id, size_t size)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, id, size - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    id[got > 0 ? got : 0] = '\0';
+    id[strcspn(id, "\n")] = '\0';
+    return *id;
+}
+
+bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e)
+{
+    char boot[40];
+    struct stat st;
+
+    if (!read_boot_id(boot, sizeof boot) || stat("/proc/self/ns/pid", &st) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot tell this boot and pid namespace from others");
+    snprintf(label, ENGINE_LABEL_MAX, "mailproof=%s.%ju", boot, (uintmax_t)st.st_ino);
+    return true;
+}
+
+void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
+{
+    snprintf(name, ENGINE_NAME_MAX, "mailproof-%d-%" PRIu64 "-%.8s", (int)getpid(),
+        process_started(getpid()), unique);
+}
+
+// Of each name whose process is no more.
+static void remove_left(const char *engine, char *names, const char *const *removal)
+{
+    char text[512], *line;
+    struct err ignored;
+
+    while ((line = strsep(&names, "\n")) != NULL) {
+        const char *argv[8] = {engine};
+        size_t n = 1;
+        uint64_t started;
+        int pid;
+        if (sscanf(line, "mailproof-%d-%" SCNu64 "-", &pid, &started) != 2 ||
+            process_is(pid, started))
+            continue;
+        for (; removal[n - 1]; n++)
+            argv[n] = removal[n - 1];
+        argv[n] = line;
+        if (!engine_run(argv, text, sizeof text, &ignored)) {
+            // The next run will try again.
+        }
+    }
+}
+
+// A volume that a container still has is not left: none is removed by force.
+void engine_sweep(const char *engine, const char *label)
+{
+    static const char *const container[] = {"rm", "-f", "-v", NULL};
+    static const char *const volume[] = {"volume", "rm", NULL};
+    char filter[ENGINE_LABEL_MAX + 8], names[8192];
+    struct err ignored;
+
+    snprintf(filter, sizeof filter, "label=%s", label);
+    if (ENGINE(engine, names, &ignored, "ps", "-a", "--filter", filter, "--format", "{{.Names}}"))
+        remove_left(engine, names, container);
+    if (ENGINE(
+            engine, names, &ignored, "volume", "ls", "--filter", filter, "--format", "{{.Name}}"))
+        remove_left(engine, names, volume);
+}
+
+void engine_remove(const char *engine, const char *name)
+{
+    char text[512];
+    struct err ignored;
+
+    if (!ENGINE(engine, text, &ignored, "rm", "-f", "-v", name) ||
+        !ENGINE(engine, text, &ignored, "volume", "rm", "-f", name)) {
+        // What is not there need not be removed.
+    }
+}

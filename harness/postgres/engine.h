@@ -1,0 +1,41 @@
+// The command line of podman or docker, and the names and labels that tell one
+// run's containers and volumes from another's.
+//
+// The label says on which boot and in which pid namespace they were made, the
+// name by which process. Only where both are ours does a pid mean anything: two
+// jobs, each in a container of its own, may share one engine.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define ENGINE_LABEL_MAX 96
+#define ENGINE_NAME_MAX 64
+
+// The one that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
+// ERR_SKIP when there is none.
+MUST_USE const char *engine_find(struct err *e);
+
+// Runs argv to its end; its output goes into text, which is cut at its size.
+MUST_USE bool engine_run(const char *const *argv, char *text, size_t size, struct err *e);
+
+// The same with the arguments, up to 14, behind the engine's name.
+MUST_USE bool engine_call(
+    const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
+
+#define ENGINE(engine, text, e, ...)                                                               \
+    engine_call((engine), (text), sizeof(text), (e), (const char *const[]){__VA_ARGS__, NULL})
+
+// The label of everything that is made here: "mailproof=<boot>.<pid namespace>".
+MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
+
+// A name that tells its process: "mailproof-<pid>-<its start>-<unique>".
+void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
+
+// Removes containers and volumes with this label whose process is no more.
+void engine_sweep(const char *engine, const char *label);
+
+// Removes the container and the volume of this name, whichever is there.
+void engine_remove(const char *engine, const char *name);
