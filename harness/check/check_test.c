@@ -390,6 +390,13 @@ static void tell_lingers_at_the_end(struct story *s)
     s->processes[0].ended_ns += 1100 * NS_PER_MS;
 }
 
+// A shell dies of TERM; the collector that it runs takes its time.
+static void tell_lingers_behind_its_shell(struct story *s)
+{
+    tell_lingers_at_the_end(s);
+    s->processes[0].status = 15;
+}
+
 static void tell_unrecovered(struct story *s)
 {
     one_good_token(s);
@@ -800,6 +807,8 @@ static const struct story_case cases[] = {
     {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
     {"a fault that never found anybody", tell_always_left_out, "", VERDICT_INCONCLUSIVE},
     {"lingers at the end", tell_lingers_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"lingers behind its shell", tell_lingers_behind_its_shell, "unplanned_exit=1 ",
+        VERDICT_VIOLATED},
     {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
     {"recovered", tell_recovered, "", VERDICT_PASS},
     {"idle", tell_idle, "", VERDICT_PASS},

@@ -3,6 +3,7 @@
 // with what it wrote.
 #include "check/check.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -196,7 +197,8 @@ static void check_endings(struct result *r, const struct ledger *l, const struct
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         // Who had to be killed was found already, as one that did not end at all.
-        if (p->ended_ns >= l->drain_end_ns && !WIFSIGNALED(p->status))
+        bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
+        if (p->ended_ns >= l->drain_end_ns && !killed)
             check_ending(&c, p, l->drain_end_ns);
     }
     if (c.stalled > 0)

@@ -67,7 +67,7 @@ bool fault_pause_collector(struct fault_context *c, struct fault_record *r, stru
     if (count == 0)
         return err_set(e, ERR_SYSTEM, "no collector was running within 2 s");
     for (size_t i = 0; i < count; i++) {
-        if (!process_wait_stopped(pids[i], clock_now_ns() + gone_wait_ns))
+        if (!process_wait_group_stopped(pids[i], clock_now_ns() + gone_wait_ns))
             return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);
     }
     snprintf(r->evidence, sizeof r->evidence, "%zu process%s seen stopped, first pid %d", count,

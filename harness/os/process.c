@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 
+#define GROUP_MAX 256
+
 // Polling is how Linux lets a thread wait for one child with a deadline while
 // other threads wait for theirs.
 static const int64_t wait_step_ns = 2 * NS_PER_MS;
@@ -226,15 +228,22 @@ static const char *read_stat_line(const char *pid, char line[512])
     return end && strlen(end) >= 5 ? end + 2 : NULL;
 }
 
-static bool read_stat(const char *pid, char *state, pid_t *parent)
+struct stat_fields {
+    char state;
+    pid_t parent, group;
+};
+
+static bool read_stat(const char *pid, struct stat_fields *f)
 {
     char line[512];
     const char *fields = read_stat_line(pid, line);
 
     if (!fields)
         return false;
-    *state = fields[0];
-    *parent = (pid_t)strtol(fields + 2, NULL, 10);
+    char *rest;
+    f->state = fields[0];
+    f->parent = (pid_t)strtol(fields + 2, &rest, 10);
+    f->group = (pid_t)strtol(rest, NULL, 10);
     return true;
 }
 
@@ -262,12 +271,12 @@ bool process_is(pid_t pid, uint64_t started)
 
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
 {
-    char text[24], state;
-    pid_t parent;
+    struct stat_fields f;
+    char text[24];
 
     snprintf(text, sizeof text, "%d", (int)pid);
-    while (read_stat(text, &state, &parent) && state != 'Z') {
-        if (state == 'T')
+    while (read_stat(text, &f) && f.state != 'Z') {
+        if (f.state == 'T')
             return true;
         if (clock_now_ns() >= deadline_ns)
             return false;
@@ -276,7 +285,8 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-size_t process_children(pid_t parent, pid_t *pids, size_t max)
+// Those of this parent, or of this group; -1: any.
+static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
     size_t count = 0;
@@ -285,14 +295,35 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     if (!proc)
         return 0;
     while (count < max && (entry = readdir(proc)) != NULL) {
-        pid_t its_parent;
-        char state;
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            read_stat(entry->d_name, &state, &its_parent) && its_parent == parent)
+        struct stat_fields f;
+        if (isdigit((unsigned char)entry->d_name[0]) && read_stat(entry->d_name, &f) &&
+            (parent < 0 || f.parent == parent) && (group < 0 || f.group == group))
             pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
     }
     closedir(proc);
     return count;
+}
+
+size_t process_children(pid_t parent, pid_t *pids, size_t max)
+{
+    return find_processes(parent, -1, pids, max);
+}
+
+// Once its leader stands still, everybody in the group has got the signal, and
+// nobody can have joined since.
+bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
+{
+    pid_t pids[GROUP_MAX];
+
+    if (!process_wait_stopped(leader, deadline_ns))
+        return false;
+    size_t count = find_processes(-1, leader, pids, GROUP_MAX);
+    for (size_t i = 0; i < count; i++) {
+        // One that ended meanwhile does not run either.
+        if (!process_wait_stopped(pids[i], deadline_ns) && clock_now_ns() >= deadline_ns)
+            return false;
+    }
+    return true;
 }
 
 pid_t process_inner_pid(pid_t pid)

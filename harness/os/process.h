@@ -1,6 +1,10 @@
 // Child processes: started with argv, never through a shell; each in a process
 // group of its own, so that a Ctrl-C reaches the harness alone and the harness
 // decides the order of the end; killed by the kernel should the harness die.
+//
+// The kernel kills the child alone. What the child itself has started, such as
+// the program behind a shell script, is ended by whoever signals the group; it
+// outlives a harness that is killed with SIGKILL.
 #pragma once
 
 #include <stdbool.h>
@@ -67,6 +71,9 @@ bool process_is(pid_t pid, uint64_t started);
 // Waits until a process that got SIGSTOP has really stopped; the signal alone
 // says nothing. False when it is gone, or at the deadline.
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns);
+
+// The same of everybody in the process group of a child of ours.
+bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns);
 
 // Makes orphans of our children ours, so that a killed server's backends can be
 // waited for instead of lingering in somebody else's process table.

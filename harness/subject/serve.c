@@ -18,6 +18,8 @@ static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 static const int exit_output_failed = 74;
+static const int64_t group_grace_ns = 2 * NS_PER_S;  // to end after a wrapper that was told to
+static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
 static void give_up(struct subject *s, const struct err *why)
 {
@@ -31,7 +33,7 @@ static void give_up(struct subject *s, const struct err *why)
 // A process that cannot be watched is none.
 static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
 {
-    kill(pid, SIGKILL);
+    kill(-pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close(out);
     if (in->pidfd >= 0)
@@ -66,6 +68,7 @@ static bool launch(struct subject *s, int index, struct err *e)
         return false;
     }
     in->ended = false;
+    in->gone_ns = 0;
     in->pidfd = pidfd_open(record.pid, 0);
 
     pthread_mutex_lock(&s->lock);
@@ -78,7 +81,7 @@ static bool launch(struct subject *s, int index, struct err *e)
         // Who told everybody to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
-            kill(record.pid, SIGKILL);
+            kill(-record.pid, SIGKILL);
         }
     }
     pthread_mutex_unlock(&s->lock);
@@ -124,8 +127,8 @@ static void close_output(struct subject *s, struct instance *in)
 {
     size_t all = SIZE_MAX;
 
-    kill(in->pid, SIGSTOP);
-    process_wait_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
+    kill(-in->pid, SIGSTOP);
+    process_wait_group_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
     drain_pipe(s, in, &all);
     pthread_mutex_lock(&s->lock);
     close(in->out);
@@ -133,7 +136,7 @@ static void close_output(struct subject *s, struct instance *in)
     in->closed = true;
     in->close_asked = false;
     pthread_mutex_unlock(&s->lock);
-    kill(in->pid, SIGCONT);
+    kill(-in->pid, SIGCONT);
 }
 
 static bool close_is_asked(struct subject *s, struct instance *in)
@@ -187,17 +190,39 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
+// Whether anybody can still write to an output, read empty or not.
+static bool is_held(int out, int64_t wait_ns)
+{
+    struct pollfd fd = {.fd = out};
+
+    return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
+}
+
+// A shell that runs a collector ends at TERM before the collector does, which
+// has a moment to finish. Who was not told to end leaves nobody behind.
+static bool may_bury(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool asked = s->reader.log.processes[in->process].asked;
+    pthread_mutex_unlock(&s->lock);
+    return !asked || in->out < 0 || !is_held(in->out, 0) ||
+           clock_now_ns() >= in->gone_ns + group_grace_ns;
+}
+
 static void reap(struct subject *s, struct instance *in)
 {
     struct rusage usage = {0};
     int status = 0;
-
     size_t all = SIZE_MAX;
 
-    wait4(in->pid, &status, 0, &usage);
-    if (in->out >= 0)
+    // Until it is waited for, nobody else can have its number or its group's.
+    kill(-in->pid, SIGKILL);
+    if (in->out >= 0) {
+        is_held(in->out, group_killed_ns);
         drain_pipe(s, in, &all);
+    }
     pthread_mutex_lock(&s->lock);
+    wait4(in->pid, &status, 0, &usage);
     struct process_record *p = &s->reader.log.processes[in->process];
     p->ended_ns = clock_now_ns();
     p->status = status;
@@ -205,6 +230,7 @@ static void reap(struct subject *s, struct instance *in)
     p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     in->pid = 0;
+    in->gone_ns = 0;
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
     int out = in->out;
@@ -289,6 +315,8 @@ static void serve(struct subject *s, struct pollfd *fds)
         if (close_is_asked(s, in))
             close_output(s, in);
         if (fds[2 * (size_t)i + 1].revents)
+            in->gone_ns = clock_now_ns();
+        if (in->gone_ns && may_bury(s, in))
             reap(s, in);
     }
 }
@@ -317,8 +345,12 @@ void *serve_run(void *arg)
             // An output that its process has closed would be ready for ever, as
             // would one that is not to be read now.
             bool ready = !in->ended && may_read(s, in, now, &next) > 0;
-            fds[2 * (size_t)i] = (struct pollfd){.fd = ready ? in->out : -1, .events = POLLIN};
-            fds[2 * (size_t)i + 1] = (struct pollfd){.fd = in->pidfd, .events = POLLIN};
+            bool gone = in->gone_ns != 0;
+            fds[2 * (size_t)i] =
+                (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
+            fds[2 * (size_t)i + 1] = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};
+            if (gone)
+                next = clock_min(next, in->gone_ns + group_grace_ns);
         }
         fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
         if (poll(fds, count, clock_poll_ms(now, next)) < 0)

@@ -31,6 +31,7 @@ struct instance {
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
     bool ended;       // it has closed its output; the thread's
+    int64_t gone_ns;  // it ended, and waits for its group and for its burial; 0; the thread's
     struct pace pace; // rate under the lock, the rest the thread's
     bool close_asked; // under the lock
     bool closed;      // the reader of this process went away; under the lock

@@ -34,7 +34,7 @@ size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
             continue;
         if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
             s->reader.log.processes[in->process].asked = true;
-        if (kill(in->pid, signal) == 0)
+        if (kill(-in->pid, signal) == 0)
             pids[count++] = in->pid;
     }
     pthread_mutex_unlock(&s->lock);

@@ -95,8 +95,9 @@ struct subject;
 // pointers name, which must outlive the subject.
 MUST_USE struct subject *subject_start(const struct subject_config *config, struct err *e);
 
-// Signals an instance, or with -1 all; the pids that got it go into `pids`
-// (room for all instances), so that the caller can prove that they ended. A
+// Signals an instance with its whole process group, or with -1 all: the command
+// may be a script that runs the collector. The pids of those that got it go into
+// `pids` (room for all instances), so that the caller can prove that they ended. A
 // signal that ends a process marks its end as asked for; signal 0 only asks for
 // the pids. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
@@ -117,7 +118,8 @@ uint64_t subject_read_bytes(struct subject *s);
 // closed; a process that is just being started again is not waited for.
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 
-// True when every one of these processes has ended, as the reader saw it.
+// True when every one of these processes has ended with its group, as the reader
+// saw it.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
 // Nothing more will come: three exits in a row without a line, or a collector

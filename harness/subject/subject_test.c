@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "subject/decode.h"
 #include "subject/reader.h"
-#include "subject/subject.h"
 #include "subject/vitals.h"
 
 // Key 00 01 … 1f; secrets of 32 bytes 'A' and 'B'.
@@ -297,31 +296,9 @@ static void starving_is_seen(void **state)
     assert_true(later.cpu_ms < sample.cpu_ms + 100);
 }
 
-// Whatever moment of its birth the end of a process falls into, it ends.
-static void who_is_being_born_ends_too(void **state)
-{
-    static char *const command[] = {"/bin/sleep", "1000", NULL};
-    static const char *const env[] = {NULL};
-    struct subject_config config = {
-        .command = command, .env = env, .key = key, .instances = 2, .token_count = 1};
-    struct err e;
-
-    (void)state;
-    alarm(100); // a stop that waits for ever fails the test
-    for (int i = 0; i < 100; i++) {
-        struct subject *s = subject_start(&config, &e);
-        assert_non_null(s);
-        usleep((useconds_t)i * 20);
-        subject_free(s);
-    }
-    alarm(0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_being_born_ends_too),
         cmocka_unit_test(vitals_are_read),
         cmocka_unit_test(starving_is_seen),
         cmocka_unit_test(good_tokens_decode),

@@ -26,9 +26,13 @@ expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
     {at: 500ms, do: long-vacuum, for: 1s}, {at: 1200ms, do: pause-server, for: 500ms}]'
 expect_nothing_left
 
-# Several kinds of tokens: passed over, dead letters, rolled back, recovery.
-expect_exit 0 run steady --set load.0.for=3s --set load.0.recovery=0.3 \
-    --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1
+# Several kinds of tokens: passed over, dead letters, rolled back, recovery. The
+# collector is run by a script, and ends with it.
+cp "$BUILD_DIR/bin/mailroom-collector" "$place/collector"
+printf '#!/bin/sh\n%s/collector\nexit $?\n' "$place" >"$place/script"
+chmod +x "$place/script"
+expect_exit 0 run steady --collector "$place/script" --set load.0.for=3s \
+    --set load.0.recovery=0.3 --set load.0.rollback=0.1 --set load.0.ineligible=0.1 --set load.0.unsendable=0.1
 result=$place/results/steady/latest/result.json
 [ "$(number undeliverable "$result")" -gt 0 ] || fail "nothing was undeliverable"
 [ "$(number rolled_back "$result")" -gt 0 ] || fail "nothing was rolled back"
@@ -36,6 +40,7 @@ result=$place/results/steady/latest/result.json
 expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=4/s --set load.0.arrivals=constant \
     --set load.0.recovery=0 --set load.0.unsendable=1 --set collector.batch_timeout=2s \
     --set 'expect={lost: "= 0"}'
+expect_nothing_left
 
 # Several runs, one junit.xml for all of them, and the exit code of the worst,
 # wherever it comes.

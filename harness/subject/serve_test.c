@@ -1,0 +1,159 @@
+// The subject with processes that live: scripts that run a collector, ends at
+// every moment, and what the harness itself cannot do.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/process.h"
+#include "subject/subject.h"
+
+static const unsigned char key[32];
+static const char *const no_env[] = {NULL};
+
+static struct subject *start(char *const *command, int instances)
+{
+    struct subject_config config = {
+        .command = command, .env = no_env, .key = key, .instances = instances, .token_count = 1};
+    struct err e;
+    struct subject *s = subject_start(&config, &e);
+
+    assert_non_null(s);
+    return s;
+}
+
+// Whatever moment of its birth the end of a process falls into, it ends.
+static void who_is_being_born_ends_too(void **state)
+{
+    static char *const command[] = {"/bin/sleep", "1000", NULL};
+
+    (void)state;
+    alarm(100); // a stop that waits for ever fails the test
+    for (int i = 0; i < 100; i++) {
+        struct subject *s = start(command, 2);
+        usleep((useconds_t)i * 20);
+        subject_free(s);
+    }
+    alarm(0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+// --- a script that runs the collector --------------------------------------------
+
+// Both the shell and what it runs are there, and can be read.
+static pid_t started(struct subject *s)
+{
+    pid_t pid = 0;
+
+    while (subject_read_bytes(s) == 0)
+        usleep(1000);
+    assert_int_equal(subject_signal(s, -1, 0, &pid), 1);
+    return pid;
+}
+
+static void await_end(struct subject *s, pid_t pid)
+{
+    while (!subject_ended(s, &pid, 1))
+        usleep(1000);
+}
+
+// As subreaper we see whoever is left, alive or not waited for.
+static void expect_nobody_left(void)
+{
+    int64_t deadline_ns = clock_now_ns() + 10 * NS_PER_S;
+
+    while (waitpid(-1, NULL, WNOHANG) >= 0 && clock_now_ns() < deadline_ns)
+        usleep(1000);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void what_a_script_runs_is_killed_with_it(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready; wait", NULL};
+    pid_t pid, children[2];
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start(command, 1);
+    pid = started(s);
+    assert_int_equal(process_children(pid, children, 2), 1);
+    assert_int_equal(subject_signal(s, 0, SIGKILL, &pid), 1);
+    await_end(s, pid);
+    expect_nobody_left();
+    subject_free(s);
+    alarm(0);
+}
+
+static void what_a_script_runs_stands_still_with_it(void **state)
+{
+    static char *const command[] = {
+        "/bin/sh", "-c", "while :; do :; done & echo ready; wait", NULL};
+    pid_t pid, child;
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start(command, 1);
+    pid = started(s);
+    assert_int_equal(process_children(pid, &child, 1), 1);
+    assert_int_equal(subject_signal(s, 0, SIGSTOP, &pid), 1);
+    assert_true(process_wait_group_stopped(pid, clock_now_ns() + 10 * NS_PER_S));
+    assert_true(process_wait_stopped(child, clock_now_ns()));
+    subject_signal(s, 0, SIGCONT, &pid);
+    subject_free(s);
+    expect_nobody_left();
+    alarm(0);
+}
+
+// The shell dies of TERM at once; what it runs still has something to say.
+static void what_a_script_runs_may_finish(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c",
+        "sh -c 'trap \"sleep 0.2; echo last; exit\" TERM; echo first; while :; do sleep 0.01; "
+        "done'; :",
+        NULL};
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start(command, 1);
+    started(s);
+    subject_stop(s, 5 * NS_PER_S);
+    assert_int_equal(subject_log(s)->line_count, 2);
+    subject_free(s);
+    expect_nobody_left();
+    alarm(0);
+}
+
+// A script that ends by itself leaves nobody who would write beside its successor.
+static void what_a_script_leaves_is_killed(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready", NULL};
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start(command, 1);
+    while (!subject_gave_up(s, NULL))
+        usleep(1000);
+    expect_nobody_left();
+    subject_free(s);
+    alarm(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_being_born_ends_too),
+        cmocka_unit_test(what_a_script_runs_is_killed_with_it),
+        cmocka_unit_test(what_a_script_runs_stands_still_with_it),
+        cmocka_unit_test(what_a_script_runs_may_finish),
+        cmocka_unit_test(what_a_script_leaves_is_killed),
+    };
+
+    process_adopt_orphans();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
