@@ -921,7 +921,7 @@ static void slack_is_measured(void **state)
             .due_ns = story_last(&s)->sent_ns + i * NS_PER_MS, .took_ns = (i + 1) * NS_PER_MS / 10};
     s.ledger.probe_count = 100;
     story_judge(&s);
-    assert_int_equal(s.result.slack_ns, 50 * NS_PER_MS + 5 * 99 * NS_PER_MS / 10);
+    assert_int_equal(s.result.slack_ns, 50 * NS_PER_MS + (int64_t)5 * 99 * NS_PER_MS / 10);
     story_fini(&s);
 
     story_init(&s);

@@ -228,7 +228,7 @@ static void print_repeat(const struct shrinking *h)
 {
     struct buf command;
 
-    buf_init(&command, 4 * PATH_MAX);
+    buf_init(&command, (size_t)4 * PATH_MAX);
     if (report_repeat_of(h->output, &h->scenario, h->options->collector, &command) &&
         buf_str(&command))
         printf("  repeat      %s\n", command.data);

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -51,7 +52,7 @@ static void follow(const struct stream *s, size_t step)
 {
     struct wire w;
     char names[200] = "";
-    size_t passed = 0;
+    size_t passed = 0, end = 0;
 
     wire_init(&w, s->sender);
     if (s->after_request)
@@ -61,8 +62,9 @@ static void follow(const struct stream *s, size_t step)
         struct wire_message m;
         while (passed < len) {
             if (w.left == 0 && wire_begin(&w, s->bytes + passed, len - passed, &m)) {
-                strcat(names, message_name(s->sender, m.type));
-                strcat(names, " ");
+                end += (size_t)snprintf(
+                    names + end, sizeof names - end, "%s ", message_name(s->sender, m.type));
+                assert_true(end < sizeof names);
             }
             size_t n = wire_pass(&w, len - passed);
             if (n == 0)

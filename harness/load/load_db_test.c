@@ -75,7 +75,7 @@ static void *disturb(void *arg)
 static void run(struct fixture *f)
 {
     struct err e = {0};
-    pthread_t thread;
+    pthread_t thread = 0;
 
     if (!plan_make(&f->plan, &f->scenario, &e) || !load_prepare(f->admin, &f->plan, &e))
         fail_msg("%s", e.text);
