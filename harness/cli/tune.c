@@ -198,9 +198,10 @@ static int exit_code(const struct tune *t)
 {
     if (tune_recommend(t))
         return EXIT_OK;
-    return verdict_exit_code(!tune_known(t) ? VERDICT_INCONCLUSIVE
-                             : t->objective ? VERDICT_MISSED
-                                            : VERDICT_VIOLATED);
+    if (!tune_known(t))
+        return verdict_exit_code(VERDICT_INCONCLUSIVE);
+    return verdict_exit_code(
+        t->objective && !tune_all_broken(t) ? VERDICT_MISSED : VERDICT_VIOLATED);
 }
 
 int cli_tune(const struct options *o)

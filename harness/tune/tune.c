@@ -77,6 +77,24 @@ bool tune_known(const struct tune *t)
     return false;
 }
 
+static size_t count_broken(const struct tune *t)
+{
+    size_t broken = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        broken += t->pairs[i].broken;
+    return broken;
+}
+
+bool tune_all_broken(const struct tune *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (!t->pairs[i].broken && !isnan(p99(&t->pairs[i])))
+            return false;
+    }
+    return count_broken(t) > 0;
+}
+
 // The next larger batches on the front: what is given up.
 static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
 {
@@ -144,11 +162,11 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out)
     if (!p && !tune_known(t))
         return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
                                    "says why in its folder.\n");
+    if (!p && (!t->objective || tune_all_broken(t)))
+        return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
+            count_broken(t) < t->count ? " or came to no result" : "");
     if (!p)
-        return buf_printf(out, "No pair %s%s%s%s.\n",
-            t->objective ? "keeps " : "can be recommended: each breaks an invariant",
-            t->objective ? t->objective->metric : "", t->objective ? " " : "",
-            t->objective ? t->objective->want : "");
+        return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
     const struct tune_pair *larger = next_larger(t, p);
     buf_append_str(out, "Take ");
     tune_print_name(p, out);

@@ -50,6 +50,9 @@ const struct tune_pair *tune_recommend(const struct tune *t);
 // False when no pair has a run that says anything.
 bool tune_known(const struct tune *t);
 
+// Every pair of which something is known breaks an invariant.
+bool tune_all_broken(const struct tune *t);
+
 // Two sentences: which pair and why, and what is given up.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 

@@ -189,6 +189,34 @@ static void recommends(void **state)
     assert_null(tune_recommend(&t));
 }
 
+// Broken outranks missed: what loses mail was not looked at for its speed.
+static void nothing_to_recommend(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"},
+        .comparison = "<",
+        .value = 5,
+        .want = (char[]){"< 5ms"}};
+    struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(20, NAN, NAN)};
+    struct tune t = {.pairs = pairs, .count = 3, .objective = &objective};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1000);
+    pairs[0].broken = true;
+    tune_judge(&t);
+    assert_true(tune_known(&t) && !tune_all_broken(&t));
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_string_equal(buf_str(&text), "No pair keeps latency.p99 < 5ms.\n");
+    pairs[1].broken = true;
+    tune_judge(&t);
+    assert_true(tune_known(&t) && tune_all_broken(&t));
+    buf_clear(&text);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_string_equal(buf_str(&text),
+        "No pair can be recommended: each breaks an invariant or came to no result.\n");
+    buf_fini(&text);
+}
+
 static void costs_of_a_run(void **state)
 {
     json_t *result = json_pack("{s:{s:i}, s:{s:f}, s:{s:f}, s:{s:f}}", "tokens", "delivered", 500,
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test(budgets_hold_back),
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
+        cmocka_unit_test(nothing_to_recommend),
         cmocka_unit_test(costs_of_a_run),
         cmocka_unit_test(heat),
     };
