@@ -150,6 +150,23 @@ static void refuses_recordings_that_are_no_files(void **state)
     CHECK_ALL(cases);
 }
 
+static void refuses_recordings_of_other_than_seconds(void **state)
+{
+    static const char *const times[] = {
+        "12m", "12u", "1s", "0.5h", "-1", "+1", " 1", "1e0", "1.", "x"};
+    static const char text[] = HEAD "load:\n  - {for: 20s, arrivals: trace, file: recorded.csv}\n";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char line[40], error[200];
+        snprintf(line, sizeof line, "0.25\n%s,x\n", times[i]);
+        write_file("recorded.csv", line, strlen(line));
+        snprintf(error, sizeof error,
+            "x.yaml:4:39: load.0.file: line 2: '%s' is no time in seconds", times[i]);
+        expect_error(text, strlen(text), NULL, error);
+    }
+}
+
 static void refuses_wrong_keys_and_values(void **state)
 {
     static const struct wrong cases[] = {
@@ -650,6 +667,7 @@ static int leave_folder(void **state)
     (void)state;
     unlink(FILE_NAME);
     unlink("scenario.yaml");
+    unlink("long.csv");
     unlink("recorded.csv");
     unlink("arrivals-again.csv");
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
@@ -662,6 +680,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(refuses_names_that_cannot_be_written),
         cmocka_unit_test(refuses_recordings_that_are_no_files),
+        cmocka_unit_test(refuses_recordings_of_other_than_seconds),
         cmocka_unit_test(refuses_wrong_keys_and_values),
         cmocka_unit_test(says_what_cannot_be_done),
         cmocka_unit_test(refuses_what_does_not_fit_together),

@@ -55,9 +55,10 @@ static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t 
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
-    // One reader for every number with a fraction: "1.25" is the duration 1.25s.
+    // One reader for every number with a fraction: "1.25" is the duration 1.25s. With
+    // a unit of its own, the m of 12m would begin another: 12ms.
     snprintf(time, sizeof time, "%.20ss", text);
-    if (!units_duration(time, &at_ns, e))
+    if (text[strspn(text, "0123456789.")] || !units_duration(time, &at_ns, e))
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' is no time in seconds", line, text);
     if (at_ns < last_ns)
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies before the time above it", line, text);
