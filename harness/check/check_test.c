@@ -217,8 +217,6 @@ static void tell_barely_early(struct story *s)
     story_line(s, 500, story_txn(s, 402, 1), 1);
 }
 
-// 4 tokens at once: the fourth waits from its own announcement, which lies
-// before the full line.
 // Written twice is duplicated, and says nothing about the timeout.
 static void tell_line_again(struct story *s)
 {
@@ -228,6 +226,8 @@ static void tell_line_again(struct story *s)
     story_death(s, 400, true);
 }
 
+// 4 tokens at once: the fourth waits from its own announcement, which lies
+// before the full line.
 static void tell_remainder(struct story *s)
 {
     one_good_token(s);
