@@ -62,7 +62,7 @@ bool fetch_claim(struct collector *c, int fewest, struct err *e)
     c->claiming = c->reading = true;
     c->asked_ns = c->now_ns;
     return skip_send_take(
-        &c->queue, &c->session, c->queue.limit, c->queue.rows_max, fewest, state_deadline_ns(c), e);
+        &c->queue, &c->session, c->queue.limit, c->examine, fewest, state_deadline_ns(c), e);
 }
 
 bool fetch_send(struct collector *c, struct err *e)
@@ -159,7 +159,6 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 {
     bool stale = c->stale_read;
     int wanted = c->claiming ? c->queue.limit : c->wanted;
-    int examine = c->claiming ? c->queue.rows_max : c->examine;
 
     c->reading = c->stale_read = false;
     if (c->ahead && stale) {
@@ -173,11 +172,11 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
     }
     if (c->ahead)
         return take_ahead(c, result, e);
-    if (!batch_decode(&c->next, result, wanted, examine, e)) {
+    if (!batch_decode(&c->next, result, wanted, c->examine, e)) {
         batch_clear(&c->next);
         return fetch_retry(c, e);
     }
-    // A claim has passed what stood before its tokens, whatever becomes of them.
+    // A claim has passed rows already, whatever becomes of its tokens.
     if (c->claiming) {
         deliver_count_passed(c, &c->next.passed);
         c->next.passed = (struct passed){0};
@@ -213,7 +212,9 @@ void fetch_forget(struct collector *c)
 }
 
 // The read is short of a batch though it did not see everything: there is more
-// behind rows that do not count. Looks further the next time, if it may.
+// behind rows that do not count. Looks further the next time, if it may. That
+// the rows in the way are more than a read examines happens with a cursor only,
+// which cannot pass them before the tokens that stand in front of them.
 static bool look_further(struct collector *c)
 {
     if (c->next.more) {
@@ -267,7 +268,7 @@ void fetch_on_horizon(struct collector *c, const PGresult *result)
             (c->now_ns - c->horizon_since_ns) / NS_PER_S, holder);
 }
 
-// A claim was answered: its tokens are ours, what stood before them is passed.
+// A claim was answered: its tokens are ours, what else it examined is passed.
 static bool consider_claim(struct collector *c, struct err *e)
 {
     struct batch *b = &c->next;
@@ -318,6 +319,8 @@ static bool consider(struct collector *c, struct err *e)
     }
     if (b->sendable >= c->queue.limit)
         return send_batch(c, c->queue.limit, e);
+    if (b->more && c->queue.shared)
+        return fetch_claim(c, c->queue.limit, e);
     if (!b->all) {
         if (!look_further(c))
             return send_batch(c, 1, e);

@@ -16,6 +16,7 @@ main()
     two_share_the_work
     what_the_dead_claimed_is_freed
     what_cannot_be_sent_is_passed
+    what_is_passed_hides_nothing
     nothing_is_open_while_the_reader_is_stopped
     a_lost_session_writes_nothing_twice
     a_promoted_standby_has_forgotten_the_claims
@@ -80,6 +81,19 @@ what_cannot_be_sent_is_passed()
         sleep 0.02
     done
     ends e TERM 0
+}
+
+# A full batch stands behind more rows than a read examines.
+what_is_passed_hides_nothing()
+{
+    add_accounts 7001 7003
+    sql "INSERT INTO accounts (email, login) SELECT 'y' || n, 'y' || n FROM generate_series(1, 2500) n;
+         UPDATE accounts SET status = 'suspended' WHERE login LIKE 'y%'"
+    add_accounts 7004 7010
+    MAILROOM_BATCH_TIMEOUT=60000 MAILROOM_HEALTHCHECK_INTERVAL=60000 run q
+    drained
+    same "a full batch" "10 10" "$(tokens q)"
+    ends q TERM 0
 }
 
 passed_over() # name

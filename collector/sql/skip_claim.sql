@@ -1,11 +1,11 @@
 -- Claims the next tokens that are nobody's, if there are enough of them, and
--- passes what stands before them and does not get its turn.
+-- passes what it examines on the way and does not get its turn.
 --
 -- $1 our number | $2 tokens wanted | $3 rows to examine at most | $4 fewest to claim
 --
 -- Rows are locked one by one as they are asked for, and whoever else is claiming
--- passes them. With fewer than $4 tokens only what stands before the first of
--- them is passed. The answer has the form of skip_read.sql's.
+-- passes them. With fewer than $4 tokens these stay nobody's, and what is passed
+-- makes room for the next look. The answer has the form of skip_read.sql's.
 WITH walk AS MATERIALIZED (
     SELECT t.id, t.account, t.action, t.secret, t.code, a.email, a.login, why.passed,
            count(*) OVER so_far AS examined,
@@ -31,14 +31,13 @@ WITH walk AS MATERIALIZED (
 ), taken AS MATERIALIZED (
     SELECT * FROM walk WHERE passed IS NULL LIMIT $2::int
 ), bound AS MATERIALIZED (
-    SELECT CASE
-               WHEN count(*) = $2::int THEN max(examined)
-               WHEN count(*) > 0 AND count(*) < $4::int THEN min(examined) - 1
-               ELSE $3::int
-           END AS examined
+    SELECT count(*) >= $4::int AS enough,
+           CASE WHEN count(*) = $2::int THEN max(examined) ELSE $3::int END AS examined
     FROM taken
 ), turn AS MATERIALIZED (
-    SELECT * FROM walk LIMIT (SELECT examined FROM bound)
+    SELECT *
+    FROM (SELECT * FROM walk LIMIT (SELECT examined FROM bound)) AS examined
+    WHERE passed IS NOT NULL OR (SELECT enough FROM bound)
 ), marked AS (
     UPDATE tokens AS t
     SET claimed_by = CASE WHEN turn.passed IS NULL THEN $1::bigint END,
@@ -52,8 +51,7 @@ WITH walk AS MATERIALIZED (
  FROM turn
  WHERE passed IS NULL)
 UNION ALL
-(SELECT 0, '0'::xid8, w.id, NULL, NULL, NULL, NULL, NULL, NULL,
-        coalesce(w.examined, 0), coalesce(w.expired, 0), coalesce(w.consumed, 0), false
- FROM (SELECT) AS always
- LEFT JOIN (SELECT * FROM turn ORDER BY examined DESC LIMIT 1) AS w ON true)
+(SELECT 0, '0'::xid8, max(id), NULL, NULL, NULL, NULL, NULL, NULL, count(*),
+        count(*) FILTER (WHERE passed = 'expired'), count(*) FILTER (WHERE passed = 'consumed'), false
+ FROM turn)
 LIMIT $2::int
