@@ -114,7 +114,7 @@ bool deliver_step_advance(struct collector *c, struct err *e)
     if (c->reading)
         return true;
     if (c->queue.shared)
-        return fetch_claim(c, c->queue.limit, e);
+        return fetch_claim(c, c->queue.limit, c->queue.limit, e);
     if (!fetch_send(c, e))
         return false;
     c->follows = true;

@@ -56,13 +56,13 @@ void fetch_on_orphans(struct collector *c, const PGresult *result)
     c->gone_ns = c->now_ns;
 }
 
-bool fetch_claim(struct collector *c, int fewest, struct err *e)
+bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e)
 {
     fetch_drop(c);
     c->claiming = c->reading = true;
     c->asked_ns = c->now_ns;
     return skip_send_take(
-        &c->queue, &c->session, c->queue.limit, c->examine, fewest, state_deadline_ns(c), e);
+        &c->queue, &c->session, wanted, c->examine, fewest, state_deadline_ns(c), e);
 }
 
 bool fetch_send(struct collector *c, struct err *e)
@@ -292,7 +292,7 @@ static bool consider_claim(struct collector *c, struct err *e)
 // What was read is to be sent. Cursor: it is ours. Skip-locked: we only looked.
 static bool send_batch(struct collector *c, int fewest, struct err *e)
 {
-    return c->queue.shared ? fetch_claim(c, fewest, e) : deliver_begin_line(c, e);
+    return c->queue.shared ? fetch_claim(c, c->queue.limit, fewest, e) : deliver_begin_line(c, e);
 }
 
 // A batch was read: is it sent, passed, or left for later?
@@ -307,8 +307,12 @@ static bool consider(struct collector *c, struct err *e)
         c->at_once = false;
     }
     if (b->sendable == 0) {
+        // What the wire cannot carry waits for nobody; others that come
+        // meanwhile are not claimed with it, for they may have to wait.
+        if (b->n > 0 && c->queue.shared)
+            return fetch_claim(c, b->n < c->queue.limit ? b->n : c->queue.limit, 1, e);
         if (b->examined > 0 && c->queue.shared)
-            return fetch_claim(c, c->queue.limit, e);
+            return fetch_claim(c, c->queue.limit, c->queue.limit, e);
         if (b->examined > 0) {
             deliver_start_advance(c, ADVANCE_PASSED, b->n);
             return true;
@@ -320,7 +324,7 @@ static bool consider(struct collector *c, struct err *e)
     if (b->sendable >= c->queue.limit)
         return send_batch(c, c->queue.limit, e);
     if (b->more && c->queue.shared)
-        return fetch_claim(c, c->queue.limit, e);
+        return fetch_claim(c, c->queue.limit, c->queue.limit, e);
     if (!b->all) {
         if (!look_further(c))
             return send_batch(c, 1, e);

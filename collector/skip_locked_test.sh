@@ -74,6 +74,10 @@ what_cannot_be_sent_is_passed()
     drained
     same "the others come out" "5 5" "$(tokens e)"
     same "dead letters" 1 "$(sql "SELECT count(*) FROM dead_letters")"
+    # One that comes alone waits for nobody.
+    sql "INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x01' FROM accounts"
+    drained
+    same "dead letters" 2 "$(sql "SELECT count(*) FROM dead_letters")"
     # It may say so in several lines, one per second.
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(passed_over e)" = 3000 ]; do

@@ -155,7 +155,7 @@ bool fetch_take_early(struct collector *c, struct err *e) MUST_USE; // `next` ha
 void fetch_on_horizon(struct collector *c, const PGresult *result);
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 void fetch_on_orphans(struct collector *c, const PGresult *result);
-bool fetch_claim(struct collector *c, int fewest, struct err *e) MUST_USE;
+bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e) MUST_USE;
 bool fetch_retry(struct collector *c, struct err *e) MUST_USE; // was it a matter for a second try?
 void fetch_drop(struct collector *c);   // the batch that is ready, and what was read behind it
 void fetch_forget(struct collector *c); // that, and an answer to come
