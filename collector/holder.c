@@ -1,6 +1,8 @@
 #include "holder.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,42 +29,44 @@ static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
     return true;
 }
 
-// When the process started, in ticks since the machine did; 0: there is none,
-// or it is a zombie.
-static unsigned long long started(long pid)
+// When the process started, in ticks since the machine did; 0 for a zombie.
+// False: /proc does not show it.
+static bool started(long pid, unsigned long long *ticks)
 {
     char path[40];
     char text[512];
-    unsigned long long ticks = 0;
 
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     FILE *f = fopen(path, "re");
     if (!f)
-        return 0;
+        return false;
     size_t len = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[len] = '\0';
     // Field 2 is a name in parentheses that may hold anything; 3 is the state.
     char *at = strrchr(text, ')');
-    if (!at || strlen(at) < 3 || at[2] == 'Z' || at[2] == 'X')
-        return 0;
+    if (!at || strlen(at) < 3)
+        return false;
     at += 2;
+    *ticks = 0;
+    if (*at == 'Z' || *at == 'X')
+        return true;
     for (int field = 3; field < 22 && at; field++) {
         at = strchr(at, ' ');
         at = at ? at + 1 : NULL;
     }
     if (at)
-        ticks = strtoull(at, NULL, 10);
-    return ticks;
+        *ticks = strtoull(at, NULL, 10);
+    return *ticks > 0;
 }
 
 void holder_self(char name[HOLDER_LEN])
 {
     char boot[BOOT_LEN], space[SPACE_LEN];
     uint64_t number[2] = {(uint64_t)getpid(), 0};
-    unsigned long long ticks = started(getpid());
+    unsigned long long ticks;
 
-    if (ticks > 0 && here(boot, space)) {
+    if (started(getpid(), &ticks) && here(boot, space)) {
         snprintf(name, HOLDER_LEN, "%s/%s/%ld/%llu", boot, space, (long)getpid(), ticks);
         return;
     }
@@ -74,7 +78,7 @@ bool holder_is_dead(const char *name)
 {
     char boot[BOOT_LEN], space[SPACE_LEN], prefix[HOLDER_LEN];
     long pid;
-    unsigned long long ticks;
+    unsigned long long ticks, seen;
 
     if (!here(boot, space))
         return false;
@@ -82,6 +86,6 @@ bool holder_is_dead(const char *name)
     if (strncmp(name, prefix, (size_t)len) != 0 ||
         sscanf(name + len, "%ld/%llu", &pid, &ticks) != 2)
         return false;
-    // Without a look at ourselves there is no telling that /proc shows others.
-    return started(getpid()) > 0 && started(pid) != ticks;
+    // With hidepid /proc shows nobody else's collector, but the kernel knows it.
+    return started(pid, &seen) ? seen != ticks : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

@@ -6,7 +6,8 @@
 // the name says that it was a process of this very machine and namespace, and
 // that process is gone: who is dead does not come back. A restarted collector
 // so begins at once. Where /proc does not tell, the name is a random one, and
-// nobody is ever known to be dead.
+// nobody is ever known to be dead; a process that /proc only hides (hidepid) is
+// dead when its pid is nobody's.
 #pragma once
 
 #include <stdbool.h>

@@ -3,8 +3,11 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +45,33 @@ static void a_process_that_ended_is_dead(void **state)
     close(ends[1]);
 }
 
+// Covers /proc/PID, in a mount namespace of our own.
+static bool hide(pid_t pid)
+{
+    char path[40];
+
+    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", path, "tmpfs", 0, NULL) == 0;
+}
+
+static void a_process_that_is_hidden_is_alive(void **state)
+{
+    (void)state;
+    char name[HOLDER_LEN];
+    int status;
+
+    holder_self(name);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(hide(getppid()) ? holder_is_dead(name) : 77);
+    waitpid(child, &status, 0);
+    if (WEXITSTATUS(status) == 77)
+        skip(); // namespaces are forbidden here
+    assert_int_equal(status, 0);
+}
+
 static void of_strangers_nothing_is_known(void **state)
 {
     (void)state;
@@ -60,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(we_are_alive_and_always_the_same),
         cmocka_unit_test(a_process_that_ended_is_dead),
+        cmocka_unit_test(a_process_that_is_hidden_is_alive),
         cmocka_unit_test(of_strangers_nothing_is_known),
     };
 
