@@ -13,6 +13,7 @@
 // What hold-horizon keeps until its end.
 struct horizon {
     PGconn *conn;
+    const char *database;
     char xid[32];
     char prepared[64]; // its name; "" when it is an ordinary transaction
 };
@@ -65,21 +66,26 @@ bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, s
     if (!h)
         return err_set(e, ERR_INTERNAL, "out of memory");
     r->hold = h;
-    if (other && !make_other_database(c, e))
+    h->database = other ? OTHER_DATABASE : c->server->database;
+    if (!fault_admin(c, e) || (other && !make_other_database(c, e)))
         return false;
-    h->conn =
-        weather_connect(c, c->server->superuser, other ? OTHER_DATABASE : c->server->database, e);
+    h->conn = weather_connect(c, c->server->superuser, h->database, e);
     return h->conn && open_transaction(h, r->spec, e);
 }
 
-static bool close_transaction(struct horizon *h, struct err *e)
+// A prepared transaction outlives its session, and is rolled back by another: the
+// one that prepared it may be gone.
+static bool close_transaction(struct fault_context *c, struct horizon *h, struct err *e)
 {
     char sql[128];
 
     if (!*h->prepared)
         return sql_exec(h->conn, "ROLLBACK", e);
     snprintf(sql, sizeof sql, "ROLLBACK PREPARED '%s'", h->prepared);
-    return sql_exec(h->conn, sql, e);
+    PGconn *conn = weather_connect(c, c->server->superuser, h->database, e);
+    bool ok = conn && sql_exec(conn, sql, e);
+    PQfinish(conn);
+    return ok;
 }
 
 static bool was_in_progress(
@@ -102,8 +108,14 @@ static bool was_in_progress(
 bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct horizon *h = r->hold;
-    bool ok = h && h->conn && *h->xid && was_in_progress(c, h, r, e) && close_transaction(h, e);
+    bool ok = false;
 
+    if (h && *h->xid) {
+        struct err ignored;
+        ok = was_in_progress(c, h, r, e);
+        // Whatever was seen: left prepared it would hold the horizon for ever.
+        ok = close_transaction(c, h, ok ? e : &ignored) && ok;
+    }
     PQfinish(h ? h->conn : NULL);
     free(h);
     r->hold = NULL;
@@ -116,7 +128,8 @@ bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, str
 // nothing else, the horizon moves on.
 bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    PGconn *conn = weather_connect(c, c->server->superuser, c->server->database, e);
+    PGconn *conn =
+        fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
 
     r->hold = conn;
     return conn &&

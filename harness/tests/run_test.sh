@@ -21,9 +21,11 @@ expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20
     --set faults.0.until=2s --set drain=30s
 grep -q 'left out: nobody to hit' "$place/out" || fail "every one of 76 moments found a backend"
 
-# Faults may overlap: sessions that ask a paused server something wait for it.
+# Faults may overlap: sessions that ask a paused server something wait for it,
+# and a prepared transaction is rolled back though its session has died.
 expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
-    {at: 500ms, do: long-vacuum, for: 1s}, {at: 1200ms, do: pause-server, for: 500ms}]'
+    {at: 500ms, do: long-vacuum, for: 1s}, {at: 1200ms, do: pause-server, for: 500ms},
+    {at: 2s, do: hold-horizon, prepared: true, for: 800ms}, {at: 2400ms, do: restart-server}]'
 expect_nothing_left
 
 # Several kinds of tokens: passed over, dead letters, rolled back, recovery. The
