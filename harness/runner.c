@@ -59,6 +59,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.reader_ns = subject_cost(r->subject)->serving_ns;
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
+    provider_fetch_log(&r->server);
     r->input.reconnects = folder_count_sessions(
         r->server.log_path, r->log_from, MIGRATE_COLLECTOR, r->ledger.log->process_count);
     return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&

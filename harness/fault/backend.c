@@ -114,8 +114,8 @@ static long log_length(const char *path)
     return path && stat(path, &st) == 0 ? (long)st.st_size : 0;
 }
 
-// A query that was over when the signal came is not cancelled. Where the
-// server's log can be read it must say so; elsewhere the signal has to do.
+// A query that was over when the signal came is not cancelled. Where the server
+// writes its log before our eyes it must say so; elsewhere the signal has to do.
 static bool log_tells(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";
@@ -135,7 +135,7 @@ static bool log_tells(const char *path, long from)
 
 bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    const char *log = c->server->log_path;
+    const char *log = c->server->log_is_live ? c->server->log_path : NULL;
     int64_t deadline = clock_now_ns() + victim_wait_ns;
     char victims[2048];
     int count;

@@ -6,6 +6,7 @@
 #include "postgres/provider.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 
 #include "base/clock.h"
 #include "os/interrupt.h"
+#include "os/paths.h"
 #include "os/process.h"
+#include "os/workdir.h"
 #include "postgres/engine.h"
 #include "postgres/sql.h"
 #include "postgres/target.h"
@@ -31,6 +34,8 @@ struct container {
     char label[ENGINE_LABEL_MAX];
     char name[ENGINE_NAME_MAX]; // of the container and its volume
     char data[512];
+    struct workdir dir;
+    char log[PATH_MAX]; // a copy of what the engine keeps; "": it could not be had
     int port;
     struct target target;
     bool created;
@@ -65,10 +70,12 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
     if (!c)
         return err_set(e, ERR_INTERNAL, "out of memory");
     s->state = c;
+    c->dir = (struct workdir)WORKDIR_INIT;
     c->want = want;
     c->engine = engine_find(e);
-    bool ok =
-        c->engine && engine_label(c->label, e) && find_port(c, e) && target_password(password, e);
+    bool ok = c->engine && engine_label(c->label, e) && find_port(c, e) &&
+              target_password(password, e) && workdir_make(&c->dir, geteuid(), getegid(), e) &&
+              path_join(c->log, c->dir.path, "server.log", e);
     if (ok) {
         snprintf(conninfo, sizeof conninfo,
             "host=127.0.0.1 port=%d user=postgres password=%s dbname=postgres sslmode=disable",
@@ -129,17 +136,20 @@ static bool have_image(const struct container *c, struct err *e)
 static bool create(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
-        "max_prepared_transactions=10", "timezone=UTC"};
+        "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
+        "timezone=UTC", "log_timezone=UTC"};
     char volume[ENGINE_NAME_MAX + 40], port[48], password[64], text[1024];
     char settings[SETTINGS_MAX][512];
-    const char *argv[40 + 2 * SETTINGS_MAX];
+    const char *argv[48 + 2 * SETTINGS_MAX];
     size_t n = 0;
 
     snprintf(volume, sizeof volume, "%s:" DATA, c->name);
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
-        "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA, c->want->image, "postgres"};
+        // Of those that `logs` can read, the one that both know.
+        "--log-driver", "json-file", "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA,
+        c->want->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         argv[n++] = head[i];
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
@@ -162,18 +172,32 @@ static bool create(struct container *c, struct err *e)
            err_prefix(e, "the image %s cannot be run", c->want->image);
 }
 
+static void container_fetch_log(struct server *s)
+{
+    struct container *c = s->state;
+
+    // A log with a gap would be counted wrong from then on.
+    if (*c->log && !engine_log(c->engine, c->name, c->log))
+        *c->log = '\0';
+    s->log_path = *c->log ? c->log : NULL;
+}
+
 static bool wait_ready(struct server *s, struct err *e)
 {
     const struct container *c = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
+    char tail[600];
 
     while (!provider_handshake(s, e)) {
         char state[256];
         struct err ignored;
         if (ENGINE(c->engine, state, &ignored, "inspect", "-f", "{{.State.Running}}", c->name) &&
-            strcmp(state, "false") == 0)
-            return err_set(
-                e, ERR_SYSTEM, "the server in container %s ended while starting", c->name);
+            strcmp(state, "false") == 0) {
+            provider_fetch_log(s);
+            provider_log_tail(s, tail, sizeof tail);
+            return err_set(e, ERR_SYSTEM, "the server in container %s ended while starting: …%s",
+                c->name, tail);
+        }
         if (clock_now_ns() > deadline)
             return err_prefix(e, "the server was not ready after 60 s");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
@@ -271,6 +295,7 @@ static void container_close(struct server *s)
         return;
     if (c->created && !c->kept)
         engine_remove(c->engine, c->name);
+    workdir_remove(&c->dir);
     target_fini(&c->target);
     free(c);
     *s = (struct server){.provider = s->provider};
@@ -284,6 +309,7 @@ const struct provider provider_container = {
     .pause = container_pause,
     .conninfo = container_conninfo,
     .address = container_address,
+    .fetch_log = container_fetch_log,
     .keep = container_keep,
     .close = container_close,
 };

@@ -2,13 +2,18 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "os/process.h"
+
+static const int64_t log_limit_ns = 10 * NS_PER_S;
 
 // An engine that is killed half-way leaves what nobody knows of; it may end its
 // work when we are no more, and the next run removes that.
@@ -113,6 +118,30 @@ void engine_sweep(const char *engine, const char *label)
     if (ENGINE(
             engine, names, &ignored, "volume", "ls", "--filter", filter, "--format", "{{.Name}}"))
         remove_left(engine, names, volume);
+}
+
+bool engine_log(const char *engine, const char *name, const char *path)
+{
+    const char *argv[] = {engine, "logs", name, NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err ignored;
+    int status = 0;
+
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return false;
+    spec.argv = argv;
+    spec.out = spec.err = fd;
+    spec.death_signal = SIGKILL;
+    pid_t pid = process_start(&spec, &ignored);
+    close(fd);
+    if (pid < 0)
+        return false;
+    if (!process_wait(pid, clock_now_ns() + log_limit_ns, &status)) {
+        process_end(pid, SIGKILL, 0);
+        return false;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void engine_remove(const char *engine, const char *name)

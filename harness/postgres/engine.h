@@ -37,5 +37,9 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 // Removes containers and volumes with this label whose process is no more.
 void engine_sweep(const char *engine, const char *label);
 
+// Writes what the container has said so far to the file at `path`, in ten seconds
+// at most.
+MUST_USE bool engine_log(const char *engine, const char *name, const char *path);
+
 // Removes the container and the volume of this name, whichever is there.
 void engine_remove(const char *engine, const char *name);

@@ -87,6 +87,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     }
     s->data_dir = l->data;
     s->log_path = l->log;
+    s->log_is_live = true;
     return true;
 }
 
@@ -151,25 +152,6 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     return pid;
 }
 
-// The last lines of the server's log: why it did not start.
-static void log_tail(const struct local *l, char *text, size_t size)
-{
-    int fd = open(l->log, O_RDONLY | O_CLOEXEC);
-    ssize_t got = 0;
-
-    if (fd >= 0) {
-        off_t end = lseek(fd, 0, SEEK_END);
-        off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
-        got = pread(fd, text, size - 1, from);
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    for (char *c = text; *c; c++) {
-        if (*c == '\n')
-            *c = ' ';
-    }
-}
-
 static bool local_conninfo(
     const struct server *s, const char *user, const char *dbname, struct buf *out)
 {
@@ -209,7 +191,7 @@ static bool wait_ready(struct server *s, struct err *e)
         char tail[600];
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
-            log_tail(l, tail, sizeof tail);
+            provider_log_tail(s, tail, sizeof tail);
             return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
         }
         if (clock_now_ns() > deadline)

@@ -1,6 +1,8 @@
 #include "postgres/provider.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e)
@@ -25,6 +27,30 @@ bool provider_handshake(struct server *s, struct err *e)
         s->version = PQserverVersion(conn);
     PQfinish(conn);
     return conn != NULL;
+}
+
+void provider_fetch_log(struct server *s)
+{
+    if (s->provider->fetch_log)
+        s->provider->fetch_log(s);
+}
+
+void provider_log_tail(const struct server *s, char *text, size_t size)
+{
+    int fd = s->log_path ? open(s->log_path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t got = 0;
+
+    if (fd >= 0) {
+        off_t end = lseek(fd, 0, SEEK_END);
+        off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+        got = pread(fd, text, size - 1, from);
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    for (char *c = text; *c; c++) {
+        if (*c == '\n')
+            *c = ' ';
+    }
 }
 
 const struct provider *provider_find(const char *name)

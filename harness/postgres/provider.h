@@ -41,6 +41,9 @@ struct provider {
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
+    // Brings the file at log_path up to date; where that fails there is none any
+    // more. NULL: the server writes it itself, or has none.
+    void (*fetch_log)(struct server *s);
     // After the run's database was prepared: makes it last, whatever the server's
     // own settings, so that a power cut takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
@@ -59,6 +62,7 @@ struct server {
     const char *password;    // for the roles that the harness makes; NULL: none is asked for
     const char *data_dir;    // where the data lies on this machine; NULL: elsewhere
     const char *log_path;    // the server's log; NULL: not to be had
+    bool log_is_live;        // what the server says stands there at once
     bool running;
     bool shares_pids; // what it calls a process is what this machine calls it
     pid_t outer_pid;  // else: what its first process is called here; 0: not to be seen
@@ -72,6 +76,12 @@ MUST_USE PGconn *provider_connect(
 
 // Whether the server answers a full startup handshake; learns its version.
 MUST_USE bool provider_handshake(struct server *s, struct err *e);
+
+// The server's log as it is now, at log_path; that stays NULL without one.
+void provider_fetch_log(struct server *s);
+
+// The last words of the log as it was fetched, on one line: why a server ended.
+void provider_log_tail(const struct server *s, char *text, size_t size);
 
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);

@@ -376,6 +376,7 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
 {
     size_t reached = 0, bad = 0;
 
+    provider_fetch_log(&c->server);
     if (!write_points(c, e) || !folder_copy_log(&c->folder, c->server.log_path, 0, e) ||
         !folder_link_latest(&c->folder, e))
         return false;

@@ -40,6 +40,7 @@ static bool get_server(struct run *r, struct err *e)
         if (!shared_clear(shared, e))
             return false;
         r->server = *shared;
+        provider_fetch_log(&r->server);
         r->log_from = folder_log_length(r->server.log_path);
         return true;
     }

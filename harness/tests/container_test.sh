@@ -115,6 +115,10 @@ grep -q 'through: kernel needs provider: local, which container is not' "$place/
 expect_exit 77 run steady --postgres container --set postgres.image=No-Name
 grep -q 'the image No-Name cannot be had' "$place/out" || fail "no reason"
 
+# A server that does not start says why, in its own words.
+expect_exit 70 run steady "${in_container[@]}" --set 'postgres.settings.shared_buffers=lots'
+grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
+
 # interrupted SIGNAL CODE: as soon as the container is there.
 interrupted() {
     local got=0 left=300
@@ -184,6 +188,10 @@ result=$place/results/verbs/latest/result.json
 [ "$(number committed "$result")" -gt 200 ] || fail "only $(number committed "$result") tokens"
 [ "$(number vanished "$result")" = 0 ] || fail "a container's volume lost tokens"
 grep -q 'proved: ' "$place/out" || fail "durability was not proved"
+# Five of the faults end the collector's session and let its process live.
+[ "$(number reconnects "$result")" -ge 5 ] || fail "only $(number reconnects "$result") reconnects"
+grep -q 'connection authorized: user=mailproof_collector' "$place/results/verbs/latest/logs/server.log" ||
+    fail "the server's log was not kept"
 [ "$(grep -c '"ok": true' "$result")" = 9 ] || fail "not all nine faults took effect"
 [ -z "$(left_by "$harness")" ] || fail "what a killed run left was not swept: $(left_by "$harness")"
 ! has_volume "left$$" || fail "a left volume was not swept"
@@ -192,3 +200,4 @@ for name in "boot$$" "space$$"; do
     "$engine" volume rm "mailproof-1-1-$name" >/dev/null
 done
 [ "$engine" != podman ] || [ -z "$(ours)" ] || fail "left behind: $(ours)"
+[ -z "$(ls -A "$place/tmp")" ] || fail "left behind: $(ls -A "$place/tmp")"
