@@ -179,18 +179,13 @@ static bool take_queries(struct tuning *t, struct err *e)
 
 static bool tune(struct tuning *t, struct err *e)
 {
-    struct err no_rates;
-
     t->tune.simulated = t->options->model;
     if (t->options->model)
         return tuning_model(t, e) && simulate_all(t, e) && tell(t, e);
-    // Before the first run: what is wrong with it must not come after the last.
-    if (!tuning_model(t, &no_rates) && t->budget_per_s > 0) {
-        *e = no_rates;
-        return err_prefix(e, "--budget");
-    }
-    return sweep(t, e) && measured_model(t->runs, &t->tune, t->scenario.seed, e) &&
-           take_queries(t, e) && tell(t, e);
+    // The model first: what is wrong with the load must not come after the last run.
+    return tuning_model(t, e) && sweep(t, e) &&
+           measured_model(t->runs, &t->tune, t->scenario.seed, e) && take_queries(t, e) &&
+           tell(t, e);
 }
 
 // Without an answer, the reason as the verdict of a run would give it.

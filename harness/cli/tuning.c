@@ -153,13 +153,45 @@ static bool read_within(struct tuning *t, struct err *e)
     return !within || units_duration(within, &t->within_ns, e) || err_prefix(e, "--within");
 }
 
+static bool check_repeat(const struct options *o, struct err *e)
+{
+    // One more run of each pair counts round trips.
+    const int most = MEASURED_MAX - 1;
+
+    return o->repeat <= most ||
+           err_set(e, ERR_USAGE, "--repeat: tune runs a pair at most %d times, not %d", most,
+               o->repeat);
+}
+
+// What only the model is told would leave runs and model with two loads.
+static bool check_model_options(const struct options *o, struct err *e)
+{
+    const struct {
+        const char *name, *value;
+        bool is_load;
+    } options[] = {
+        {"rate", o->rate, true},
+        {"arrivals", o->arrivals, true},
+        {"trace", o->trace, true},
+        {"period", o->period, false},
+        {"query-time", o->query_time, false},
+    };
+
+    for (size_t i = 0; !o->model && i < sizeof options / sizeof *options; i++) {
+        if (options[i].value)
+            return err_set(e, ERR_USAGE, "--%s goes with --model%s", options[i].name,
+                options[i].is_load ? "; change the load of runs with --set load.0.rate=..." : "");
+    }
+    return true;
+}
+
 bool tuning_init(struct tuning *t, const struct options *o, const char *path, struct err *e)
 {
     t->options = o;
     t->path = path;
     t->tune.pairs = t->pairs;
     t->tune.read_ms = t->tune.turn_ms = NAN;
-    if (!load_scenario(t, e))
+    if (!check_repeat(o, e) || !check_model_options(o, e) || !load_scenario(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
     return read_budget(t, e) && read_within(t, e) &&
@@ -178,12 +210,16 @@ void tuning_fini(struct tuning *t)
 
 // --- what the model is fed with -------------------------------------------------------
 
-static bool load_has_rates(const struct scenario *s, struct err *e)
+// A closed loop intends no insert at any time: there is nothing that its latency
+// could be counted from, nor anything to feed the model with.
+static bool load_has_rates(const struct tuning *t, struct err *e)
 {
-    for (size_t i = 0; i < s->load_count; i++) {
-        if (s->load[i].closed)
+    for (size_t i = 0; i < t->scenario.load_count; i++) {
+        if (t->scenario.load[i].closed)
             return err_set(e, ERR_USAGE,
-                "the model needs rates: phase %zu has none; give one with --rate", i + 1);
+                "tune needs rates, and load.%zu is a closed loop: give it one with --set "
+                "load.%zu.rate=...%s",
+                i, i, t->options->model ? " or --rate" : "");
     }
     return true;
 }
@@ -259,7 +295,7 @@ static bool make_arrivals(struct tuning *t, struct err *e)
     const struct options *o = t->options;
     double rate = 0;
 
-    if (!o->rate && !load_has_rates(&t->scenario, e))
+    if (!o->rate && !load_has_rates(t, e))
         return false;
     rate = model_rate(&t->model);
     if (o->rate && !units_per_second(o->rate, &rate, e))
@@ -306,6 +342,6 @@ bool tuning_model(struct tuning *t, struct err *e)
     if (o->period && !units_duration(o->period, &m->period_ns, e))
         return err_prefix(e, "--period");
     if (!o->rate && !o->arrivals && !o->trace)
-        return load_has_rates(&t->scenario, e) && read_queries(t, e);
+        return load_has_rates(t, e) && read_queries(t, e);
     return make_arrivals(t, e) && read_queries(t, e);
 }

@@ -33,5 +33,5 @@ MUST_USE bool tuning_init(
     struct tuning *t, const struct options *o, const char *path, struct err *e);
 void tuning_fini(struct tuning *t);
 
-// Feeds the model. ERR_USAGE when the load has no rates and none is given.
+// Feeds the model. ERR_USAGE when the load is a closed loop and no rate is given.
 MUST_USE bool tuning_model(struct tuning *t, struct err *e);

@@ -40,6 +40,17 @@ expect_exit 64 "${tune[@]}" steady --limit 1,1
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/month'
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/year' --price 0.10/1000
 expect_exit 64 "${tune[@]}"
+# refused TEXT OPTION…: before anything runs.
+refused() {
+    expect_exit 64 "${tune[@]}" steady "${@:2}"
+    grep -qF -- "$1" "$place/err" || fail "'$1' is not in: $(cat "$place/err")"
+}
+refused 'at most 99 times, not 100' --repeat 100
+refused '--rate goes with --model; change the load of runs with --set load.0.rate=' --rate 10/s
+refused '--arrivals goes with --model' --arrivals constant
+refused '--period goes with --model' --period 1h
+refused '--query-time goes with --model' --query-time 2ms
+refused 'load.0 is a closed loop' --set load.0.rate=max
 # others_busy FOLDER: how much of the machine was used by what is not ours, in percent.
 others_busy() {
     local others=0 part
