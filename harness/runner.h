@@ -13,7 +13,7 @@ struct server;
 struct suite;
 
 struct run_options {
-    const char *collector; // --collector: a command line of one program; NULL: the scenario's
+    const char *collector; // --collector, see subject/command.h; NULL: the scenario's
     const char *postgres;  // --postgres CONNINFO; NULL: the scenario's provider needs none
     const char *out;       // --out: where result folders are made
     bool keep;             // --keep: leave server and data

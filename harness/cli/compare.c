@@ -152,7 +152,7 @@ static bool run_turn(
 
     snprintf(out, sizeof out, "%s/%s", t->out, counts ? side->name : "warm-up");
     struct run_options how = {
-        .collector = strcmp(command, "reference") == 0 ? NULL : command,
+        .collector = command,
         .postgres = t->options->conninfo,
         .out = out,
         .quiet = t->options->quiet,

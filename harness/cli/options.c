@@ -42,7 +42,7 @@ static const struct {
     const char *help;
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK, TEXT(collector),
-        "the collector to test (default: the reference)"},
+        "the collector to test; 'reference' is ours (default: the scenario's)"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
         "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},

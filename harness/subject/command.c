@@ -57,15 +57,15 @@ static bool make_argv(
     size_t count = 0;
     bool ok = true;
 
-    if (collector) {
-        ok = split(&c->argv, collector);
-    } else if (s->collector.command) {
-        for (char **arg = s->collector.command; ok && *arg; arg++)
-            ok = append(&c->argv, &count, "%s", *arg);
-    } else {
+    if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
             return false;
         ok = append(&c->argv, &count, "%s", path);
+    } else if (collector) {
+        ok = split(&c->argv, collector);
+    } else {
+        for (char **arg = s->collector.command; ok && *arg; arg++)
+            ok = append(&c->argv, &count, "%s", *arg);
     }
     if (ok && !c->argv)
         return err_set(e, ERR_USAGE, "--collector names no program");

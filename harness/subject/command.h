@@ -8,6 +8,8 @@
 
 #define COMMAND_KEY_LEN 32
 
+#define COMMAND_REFERENCE "reference" // names the reference collector
+
 struct command {
     char **argv; // owned, NULL-terminated
     char **env;  // owned, NULL-terminated: ours without MAILROOM_*, theirs, the scenario's
@@ -15,9 +17,9 @@ struct command {
 };
 
 // `collector` (--collector) beats the scenario's command, which beats the
-// reference collector beside our own program. It is split at blanks; the shell
-// takes no part. The signing key is made from the seed, so that a run can be
-// repeated byte for byte.
+// reference collector beside our own program, which is also COMMAND_REFERENCE. It
+// is split at blanks; the shell takes no part. The signing key is made from the seed, so that a run
+// can be repeated byte for byte.
 MUST_USE bool command_make(struct command *c, const struct scenario *s, const char *collector,
     const char *conninfo, struct err *e);
 

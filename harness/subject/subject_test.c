@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "subject/command.h"
 #include "subject/decode.h"
 #include "subject/reader.h"
 #include "subject/vitals.h"
@@ -296,9 +297,35 @@ static void starving_is_seen(void **state)
     assert_true(later.cpu_ms < sample.cpu_ms + 100);
 }
 
+static void assert_started(const char *collector, const char *program, size_t arguments)
+{
+    const struct scenario s = {.collector.command = (char *[]){"theirs", "--fast", NULL}};
+    struct command c;
+    struct err e;
+    size_t count = 0;
+
+    assert_true(command_make(&c, &s, collector, "host=x", &e));
+    const char *slash = strrchr(c.argv[0], '/');
+    assert_string_equal(slash ? slash + 1 : c.argv[0], program);
+    while (c.argv[count])
+        count++;
+    assert_int_equal(count, 1 + arguments);
+    command_fini(&c);
+}
+
+// An option beats the scenario, also when it names ours.
+static void the_collector_that_is_meant(void **state)
+{
+    (void)state;
+    assert_started(NULL, "theirs", 1);
+    assert_started("./mine  a b", "mine", 2);
+    assert_started("reference", "mailroom-collector", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_collector_that_is_meant),
         cmocka_unit_test(vitals_are_read),
         cmocka_unit_test(starving_is_seen),
         cmocka_unit_test(good_tokens_decode),
