@@ -15,6 +15,7 @@
 
 #define TEXT_MAX (16u << 20)
 #define SCENARIOS_MAX 256
+#define RUNS_DEFAULT 10
 
 struct comparisons {
     struct comparison items[SCENARIOS_MAX];
@@ -110,12 +111,26 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
     return all->count > 0 || err_set(e, ERR_USAGE, "compare: the two have no scenario in common");
 }
 
+// What changes runs changes nothing of those that are stored.
+static bool check_stored_options(const struct options *o, struct err *e)
+{
+    const char *given = o->set_count > 0 ? "set"
+                        : o->seed[0]     ? "seed"
+                        : o->provider    ? "postgres"
+                        : o->runs        ? "runs"
+                        : o->calibrate   ? "calibrate"
+                                         : NULL;
+
+    return !given || err_set(e, ERR_USAGE, "compare: --%s goes with --ab", given);
+}
+
 static bool compare_stored(struct comparisons *all, const struct options *o, struct err *e)
 {
     struct side base = {.name = "base"}, new = {.name = "new"};
-    bool ok =
-        (o->args[0] && o->args[1] && !o->args[2]) ||
-        err_set(e, ERR_USAGE, "compare: name two results or folders of results, BASE and NEW");
+    bool two = o->args[0] && o->args[1] && !o->args[2];
+    bool ok = check_stored_options(o, e) &&
+              (two || err_set(e, ERR_USAGE,
+                          "compare: name two results or folders of results, BASE and NEW"));
 
     ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e) &&
          compare_each(all, &base, &new, o->min_effect, e);
@@ -130,6 +145,7 @@ struct turns {
     const struct scenario *scenario;
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
+    int runs;               // of each collector that count
     int done, planned;
     struct server server; // one for all runs, each in a database of its own
     bool shared;          // unless the scenario changes the server
@@ -173,7 +189,7 @@ static bool run_turn(
 static bool take_turns(struct turns *t, struct side *a, const char *command_a, struct side *b,
     const char *command_b, struct err *e)
 {
-    for (int round = 0; round <= t->options->runs; round++) {
+    for (int round = 0; round <= t->runs; round++) {
         bool a_first = round % 2 == 0, counts = round > 0;
         if (!run_turn(t, a_first ? a : b, a_first ? command_a : command_b, counts, e) ||
             !run_turn(t, a_first ? b : a, a_first ? command_b : command_a, counts, e))
@@ -207,7 +223,10 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
     *steady = own->items[0].overall == CHANGE_NONE;
     if (ok && !*steady)
-        puts("inconclusive: A differs from itself, so this machine is not steady enough");
+        puts(own->items[0].overall == CHANGE_UNKNOWN
+                 ? "inconclusive: too few runs to see whether this machine is steady; more with "
+                   "--runs"
+                 : "inconclusive: A differs from itself, so this machine is not steady enough");
     side_fini(&own->base[0]);
     side_fini(&own->new[0]);
     free(own);
@@ -217,7 +236,8 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
 static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;
-    t->planned = 2 * (o->runs + 1) * (o->calibrate ? 2 : 1);
+    t->runs = o->runs ? o->runs : RUNS_DEFAULT;
+    t->planned = 2 * (t->runs + 1) * (o->calibrate ? 2 : 1);
     if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
         return false;
     t->shared = shared_fits(t->scenario);

@@ -21,7 +21,7 @@ struct options {
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
     const char *markdown, *json_file, *csv;
-    int runs;
+    int runs; // compare; 0 unless given
     double min_effect, precision; // 0.1: a tenth
     bool ab, calibrate;
     const char *limits, *timeouts, *objective; // tune; NULL unless given

@@ -39,5 +39,11 @@ expect_exit 0 "$mailproof" compare "$place/broken" "$runs/B"
 expect_exit 64 "$mailproof" compare "$runs/A"
 expect_exit 64 "$mailproof" compare "$runs/A" "$place/tmp"
 expect_exit 64 "$mailproof" compare --ab reference steady
+# What changes runs changes nothing of stored ones.
+for option in '--runs 5' '--seed 2' '--set seed=2' --calibrate; do
+    # shellcheck disable=SC2086 # an option and its value
+    expect_exit 64 "$mailproof" compare "$runs/A" "$runs/B" $option
+    grep -q -- "${option%% *} goes with --ab" "$place/err" || fail "no reason for $option"
+done
 expect_exit 64 "$mailproof" compare --min-effect 0 "$runs/A" "$runs/B"
 expect_nothing_left
