@@ -134,30 +134,37 @@ static bool write_queries(const struct tuning *t, struct err *e)
     return ok;
 }
 
-static bool print_all(struct tuning *t, struct buf *text, struct err *e)
+static bool print_all(const struct tuning *t, struct err *e)
 {
-    print_table(&t->tune, text);
-    print_heat_maps(&t->tune, terminal_colours(STDOUT_FILENO), text);
-    tune_print_recommendation(&t->tune, text);
-    tune_print_model(&t->tune, text);
-    return tell_budget(t, text, e);
+    struct buf text;
+
+    buf_init(&text, TEXT_MAX);
+    print_table(&t->tune, &text);
+    print_heat_maps(&t->tune, terminal_colours(STDOUT_FILENO), &text);
+    tune_print_recommendation(&t->tune, &text);
+    tune_print_model(&t->tune, &text);
+    buf_printf(&text, "  results     %s/tune.html\n", t->out);
+    bool ok = fwrite(text.data, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+    buf_fini(&text);
+    return ok || err_sys(e, ERR_OUTPUT, "cannot write the table");
 }
 
 static bool tell(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
-    struct buf text;
+    struct buf budget;
 
-    buf_init(&text, TEXT_MAX);
+    buf_init(&budget, 1000);
     tune_judge(&t->tune);
-    bool ok = print_all(t, &text, e) && write_folder(t, e) && write_queries(t, e);
-    buf_printf(&text, "  results     %s/tune.html\n", t->out);
-    if (ok && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout) != 0))
-        ok = err_sys(e, ERR_OUTPUT, "cannot write the table");
-    buf_fini(&text);
-    return ok && write_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
-           write_file("json", o->json_file, export_json, &t->tune, e) &&
-           write_file("csv", o->csv, export_csv, &t->tune, e);
+    bool ok = tell_budget(t, &budget, e);
+    t->tune.budget = buf_str(&budget);
+    ok = ok && write_folder(t, e) && write_queries(t, e) && print_all(t, e) &&
+         write_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
+         write_file("json", o->json_file, export_json, &t->tune, e) &&
+         write_file("csv", o->csv, export_csv, &t->tune, e);
+    t->tune.budget = NULL;
+    buf_fini(&budget);
+    return ok;
 }
 
 // --- all of it ------------------------------------------------------------------------

@@ -19,6 +19,10 @@ expect_exit 0 "${tune[@]}" steady --model --rate 0.38/s --period 720h --limit 10
     --budget '$100/month' --price 0.10/1000
 grep -q '10.00 .*take this' "$place/out" || fail "batches are not full"
 grep -q 'fits the budget of 0.3858/s' "$place/out" || fail "the budget is wrong"
+folder=$(sed -n 's#^  results  *\(.*\)/tune.html$#\1#p' "$place/out")
+for file in tune.md tune.json tune.html; do
+    grep -q 'fits the budget of 0.3858/s' "$folder/$file" || fail "no budget in $file"
+done
 expect_exit 0 "${tune[@]}" steady --model --for 'latency.p99 < 150ms'
 grep -q 'keep latency.p99 < 150ms' "$place/out" || fail "no objective"
 

@@ -155,28 +155,36 @@ static void print_reason(const struct tune *t, const struct tune_pair *p, struct
     buf_append_str(out, ". ");
 }
 
-bool tune_print_recommendation(const struct tune *t, struct buf *out)
+static void print_pick(const struct tune *t, struct buf *out)
 {
-    const struct tune_pair *p = tune_recommend(t);
+    const struct tune_pair *p = tune_recommend(t), *larger = next_larger(t, p);
 
-    if (!p && !tune_known(t))
-        return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
-                                   "says why in its folder.\n");
-    if (!p && (!t->objective || tune_all_broken(t)))
-        return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
-            count_broken(t) < t->count ? " or came to no result" : "");
-    if (!p)
-        return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
-    const struct tune_pair *larger = next_larger(t, p);
     buf_append_str(out, "Take ");
     tune_print_name(p, out);
     print_reason(t, p, out);
-    if (!larger)
-        return buf_append_str(out, "No pair makes larger batches.\n");
+    if (!larger) {
+        buf_append_str(out, "No pair makes larger batches.\n");
+        return;
+    }
     buf_append_str(out, "Larger batches would come with ");
     tune_print_name(larger, out);
-    return buf_printf(
-        out, ": %.1f tokens at a p99 of %.4g ms.\n", larger->tokens_per_batch, p99(larger));
+    buf_printf(out, ": %.1f tokens at a p99 of %.4g ms.\n", larger->tokens_per_batch, p99(larger));
+}
+
+bool tune_print_recommendation(const struct tune *t, struct buf *out)
+{
+    bool any = tune_recommend(t);
+
+    if (!any && !tune_known(t))
+        return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
+                                   "says why in its folder.\n");
+    if (!any && (!t->objective || tune_all_broken(t)))
+        return buf_printf(out, "No pair can be recommended: each breaks an invariant%s.\n",
+            count_broken(t) < t->count ? " or came to no result" : "");
+    if (!any)
+        return buf_printf(out, "No pair keeps %s %s.\n", t->objective->metric, t->objective->want);
+    print_pick(t, out);
+    return buf_append_str(out, t->budget ? t->budget : "");
 }
 
 bool tune_print_model(const struct tune *t, struct buf *out)

@@ -35,6 +35,7 @@ struct tune {
     const struct expectation *objective; // NULL: none
     double read_ms, turn_ms;             // what the model was fed with, medians; NAN
     bool simulated;                      // the figures are the model's own
+    const char *budget;                  // borrowed; a sentence: does the load fit it? NULL: none
 };
 
 // Fills in meets and on_front.
@@ -53,7 +54,7 @@ bool tune_known(const struct tune *t);
 // Every pair of which something is known breaks an invariant.
 bool tune_all_broken(const struct tune *t);
 
-// Two sentences: which pair and why, and what is given up.
+// Which pair and why, what is given up, and whether the load fits the budget.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
 // How far the model is from what was measured: half of the pairs are closer.
