@@ -53,6 +53,8 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
     if (!path_share(dir, "scenarios", e))
         return false;
+    if (strcmp(name, "scenarios") == 0)
+        return add_folder(p, dir, e);
     snprintf(file, sizeof file, "%s.yaml", name);
     if (!path_join(path, dir, file, e))
         return false;

@@ -12,6 +12,6 @@ struct paths {
 
 // Appends the files that `name` stands for: a file; a folder's *.yaml, sorted;
 // a result folder's scenario.yaml; or a name in the scenarios/ that came with
-// mailproof. ERR_USAGE when it is none of these.
+// mailproof, or that folder itself. ERR_USAGE when it is none of these.
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);

@@ -20,3 +20,6 @@ _mailproof
 cd /
 expect_exit 0 run steady --set load.0.for=1s
 expect_nothing_left
+# Where nothing is called so, `scenarios` are those that came with it.
+expect_exit 64 "$mailproof" run scenarios --tag no-such-tag
+grep -q "no scenario carries the tag" "$place/err" || fail "no scenarios: $(cat "$place/err")"
