@@ -19,7 +19,7 @@ static const struct command commands[] = {
         "try batch limits and timeouts, show the trade-off, recommend"},
     {"shrink", "shrink RESULT", SCOPE_SHRINK, cli_shrink,
         "look for a shorter scenario that still breaks what a stored run broke"},
-    {"list", "list", SCOPE_LIST, cli_list, "scenarios, fault verbs and metrics"},
+    {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

@@ -1,10 +1,11 @@
-// mailproof list: scenarios, fault verbs, metrics, each with one line.
+// mailproof list: scenarios and their keys, fault verbs, metrics, each with one line.
 #include "cli/cli.h"
 
 #include <stdio.h>
 
 #include "cli/locate.h"
 #include "os/paths.h"
+#include "scenario/keys.h"
 #include "scenario/metrics.h"
 #include "scenario/verbs.h"
 
@@ -36,6 +37,17 @@ static bool list_scenarios(const char *tag, struct err *e)
     }
     locate_fini(&paths);
     return ok;
+}
+
+static void print_key(const char *path, const char *text)
+{
+    printf("  %-28s %s\n", path, text);
+}
+
+static void list_keys(void)
+{
+    puts("\nKeys of a scenario (N: a list's item, from 0 in --set; verbs say which they take):");
+    keys_each(print_key);
 }
 
 static void print_params(const struct verb *v)
@@ -92,6 +104,7 @@ int cli_list(const struct options *o)
     if (!list_scenarios(o->tag, &e))
         return cli_fail(&e);
     if (!o->tag) {
+        list_keys();
         list_verbs();
         list_metrics();
     }

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "scenario/keys.h"
+
 // A minus that can be copied and searched for; nothing that starts a request.
 static void print_roff(const char *text)
 {
@@ -25,6 +27,15 @@ static void print_option(const struct option_text *o)
         printf(" \\fI%s\\fR", o->argument);
     putchar('\n');
     print_roff(o->help);
+    putchar('\n');
+}
+
+static void print_key(const char *path, const char *text)
+{
+    fputs(".TP\n.B ", stdout);
+    print_roff(path);
+    putchar('\n');
+    print_roff(text);
     putchar('\n');
 }
 
@@ -68,6 +79,10 @@ void manual_print(const struct command *commands, size_t count)
         putchar('\n');
         options_each(commands[i].scope, print_option);
     }
+    puts(".SH SCENARIO FILE\n"
+         "YAML, named as the scenario is. N stands for an item of a list, counted from 0 in "
+         "\\-\\-set.");
+    keys_each(print_key);
     print_exit_codes();
 }
 

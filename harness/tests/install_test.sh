@@ -9,6 +9,7 @@ mailproof=$place/usr/bin/mailproof
 expect_exit 0 "$mailproof" list
 grep -q '^  steady ' "$place/out" || fail "the installed mailproof has no scenarios"
 grep -q '^.B .-.-min.-effect' "$place/usr/share/man/man1/mailproof.1" || fail "no manual page"
+grep -q '^.B load.N.rate$' "$place/usr/share/man/man1/mailproof.1" || fail "no keys in the manual page"
 # shellcheck disable=SC1091
 . "$place/usr/share/bash-completion/completions/mailproof"
 COMP_WORDS=(mailproof compare --cal) COMP_CWORD=2
@@ -19,7 +20,7 @@ _mailproof
 [ "${COMPREPLY[*]}" = run ] || fail "no completion of commands"
 cd /
 expect_exit 0 run steady --set load.0.for=1s
-expect_nothing_left
 # Where nothing is called so, `scenarios` are those that came with it.
 expect_exit 64 "$mailproof" run scenarios --tag no-such-tag
 grep -q "no scenario carries the tag" "$place/err" || fail "no scenarios: $(cat "$place/err")"
+expect_nothing_left

@@ -55,6 +55,8 @@ expect_exit 0 "$mailproof" list
 for word in backend-kill-storm terminate-backend latency.p99; do
     grep -q "^  $word " "$place/out" || fail "list does not show $word"
 done
+grep -q '^  collector.batch_timeout .* default: 5s; 0s to 3600s$' "$place/out" || fail "list does not show the keys"
+grep -q '^  load.N.hold_open.for ' "$place/out" || fail "list does not show keys inside of keys"
 
 # The same seed gives the same plan, byte for byte; another one another.
 "$mailproof" plan --json steady >"$place/a"

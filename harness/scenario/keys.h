@@ -1,0 +1,6 @@
+// The keys of a scenario, for people who write one.
+#pragma once
+
+// Calls `tell` for each key, in the order of the format: "load.N.rate", and what it
+// means, with its default and its limits.
+void keys_each(void (*tell)(const char *path, const char *text));
