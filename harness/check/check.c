@@ -38,17 +38,6 @@ static const enum metric_id judged[] = {METRIC_LOST, METRIC_PHANTOM, METRIC_PREM
     METRIC_LATE, METRIC_OUT_OF_ORDER, METRIC_TORN, METRIC_FORGED, METRIC_UNPLANNED_EXIT,
     METRIC_UNRECOVERED, METRIC_BUSY_IDLE, METRIC_LEAK, METRIC_END_STATE};
 
-static uint64_t duplicate_bound(const struct ledger *l)
-{
-    uint64_t deaths = 0;
-
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        deaths += p->asked && p->ended_ns < l->drain_end_ns;
-    }
-    return deaths * (uint64_t)l->scenario->collector.batch_limit;
-}
-
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = id == METRIC_DUPLICATED ? r->duplicate_bound : 0;
@@ -88,7 +77,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, bool drai
 {
     bool any = false;
 
-    r->duplicate_bound = duplicate_bound(l);
+    r->duplicate_bound = check_duplicate_bound(l);
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
         enum metric_id id = judged[i];
         r->values[id] = (double)r->findings[id].count;
@@ -212,7 +201,8 @@ bool check_findings(
     check_recovery(r, l);
     check_vitals(r, l, in->reader_stalls);
     check_end_state(r, l);
-    return check_timing(r, l, in->reader_stalls, e) && check_sequence(r, l, e);
+    return check_repeats(r, l, e) && check_timing(r, l, in->reader_stalls, e) &&
+           check_sequence(r, l, e);
 }
 
 bool check_ledger(

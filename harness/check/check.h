@@ -69,6 +69,7 @@ void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRIN
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void check_tokens(struct result *r, const struct ledger *l);                           // tokens.c
+MUST_USE bool check_repeats(struct result *r, const struct ledger *l, struct err *e);  // tokens.c
 void check_lines(struct result *r, const struct ledger *l);                            // lines.c
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
@@ -96,6 +97,13 @@ void check_figures(struct result *r, const struct ledger *l, const struct check_
 // All invariants and the counts they rest on, without figures and verdict.
 MUST_USE bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
+
+// repeats.c: how many duplicates the plan itself explains.
+uint64_t check_duplicate_bound(const struct ledger *l);
+
+// repeats.c: whether a fault between two times made the server lose what it had
+// acknowledged: with durability waived, or by promoting an asynchronous standby.
+bool check_server_forgot(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
 // The scenario's slack, or what the probe measured.
 int64_t check_slack_ns(const struct ledger *l);

@@ -142,6 +142,52 @@ static void tell_too_many_after_death(struct story *s)
     story_line(s, 271, 3, 1);
 }
 
+// Read at 150 ms, and again once the power is back.
+static void tell_forgotten(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "cut-power", 300, 800);
+    s->scenario.postgres.durability = DURABILITY_WAIVE;
+    story_line(s, 900, 0, 1);
+}
+
+static void tell_forgotten_by_standby(struct story *s)
+{
+    one_good_token(s);
+    story_fault(s, "promote-standby", 300, 800);
+    s->scenario.postgres.standby = STANDBY_ASYNC;
+    story_line(s, 900, 0, 1);
+}
+
+static void tell_forgotten_by_nobody(struct story *s)
+{
+    tell_forgotten(s);
+    s->scenario.postgres.durability = DURABILITY_PROVE;
+}
+
+// Nothing was lost between the second and the third.
+static void tell_forgotten_and_twice(struct story *s)
+{
+    tell_forgotten(s);
+    story_line(s, 901, 0, 1);
+}
+
+static void tell_unknown_and_forgotten(struct story *s)
+{
+    one_good_token(s);
+    story_line(s, 290, story_txn(s, 190, 1), 1);
+    story_last(s)->outcome = TXN_UNKNOWN;
+    story_fault(s, "cut-power", 295, 800);
+    s->scenario.postgres.durability = DURABILITY_WAIVE;
+}
+
+static void tell_unknown_after_loss(struct story *s)
+{
+    tell_unknown_and_forgotten(s);
+    s->faults[0].began_ns -= 200 * NS_PER_MS;
+    s->faults[0].ended_ns -= 600 * NS_PER_MS;
+}
+
 static void tell_vanished(struct story *s)
 {
     one_good_token(s);
@@ -774,6 +820,12 @@ static const struct story_case cases[] = {
     {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
     {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
     {"more than a batch again", tell_too_many_after_death, "duplicated=4 ", VERDICT_VIOLATED},
+    {"again after a loss of power", tell_forgotten, "", VERDICT_PASS},
+    {"again after a failover", tell_forgotten_by_standby, "", VERDICT_PASS},
+    {"again, though nothing is lost", tell_forgotten_by_nobody, "duplicated=1 ", VERDICT_VIOLATED},
+    {"twice after a loss of power", tell_forgotten_and_twice, "duplicated=1 ", VERDICT_VIOLATED},
+    {"unknown, read, and lost by the server", tell_unknown_and_forgotten, "", VERDICT_PASS},
+    {"unknown, and never there", tell_unknown_after_loss, "phantom=1 ", VERDICT_VIOLATED},
     {"vanished", tell_vanished, "vanished=1 ", VERDICT_VIOLATED},
     {"over the limit", tell_over_limit, "over_limit=1 ", VERDICT_VIOLATED},
     {"torn", tell_torn, "torn=1 ", VERDICT_VIOLATED},

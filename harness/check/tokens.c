@@ -2,6 +2,7 @@
 #include "check/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "plan/names.h"
@@ -64,11 +65,15 @@ static bool eligible_long_enough(const struct result *r, const struct ledger *l,
     return check_fault_free_ns(l, ledger_txn(l, token)->ended_ns, expires_ns) >= enough_ns(r, l);
 }
 
+// Of an unknown outcome it is none when the database has it, or had it: what was
+// read before the server lost data may be among that.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
-    return l->tokens[token].deliveries > 0 && !ledger_committed(l, token) &&
-           !(ledger_txn(l, token)->outcome == TXN_UNKNOWN &&
-               (l->tokens[token].flags & TOKEN_PRESENT));
+    if (l->tokens[token].deliveries == 0 || ledger_committed(l, token))
+        return false;
+    return ledger_txn(l, token)->outcome != TXN_UNKNOWN ||
+           !((l->tokens[token].flags & TOKEN_PRESENT) ||
+               check_server_forgot(l, ledger_read_ns(l, token), l->drain_end_ns));
 }
 
 static void count_outcome(struct result *r, const struct ledger *l, uint32_t token)
@@ -133,8 +138,6 @@ static void check_delivered(struct result *r, const struct ledger *l, uint32_t t
         add(r, l, METRIC_PREMATURE, token);
     if (token_kind_ineligible(l->plan->kinds[token]))
         add(r, l, METRIC_INELIGIBLE, token);
-    for (uint32_t extra = 1; extra < t->deliveries; extra++)
-        add(r, l, METRIC_DUPLICATED, token);
 }
 
 void check_tokens(struct result *r, const struct ledger *l)
@@ -151,4 +154,28 @@ void check_tokens(struct result *r, const struct ledger *l)
             check_committed(r, l, token);
         check_delivered(r, l, token);
     }
+}
+
+bool check_repeats(struct result *r, const struct ledger *l, struct err *e)
+{
+    const struct subject_log *log = l->log;
+    // When each token was last read; 0: not yet.
+    int64_t *read_ns = calloc(l->plan->token_count + 1, sizeof *read_ns);
+
+    if (!read_ns)
+        return err_set(e, ERR_INTERNAL, "out of memory for the checks of repeats");
+    r->values[METRIC_REDELIVERED] = 0;
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        if (d->flags || d->token >= l->plan->token_count)
+            continue;
+        int64_t before_ns = read_ns[d->token];
+        read_ns[d->token] = log->lines[d->line].read_ns;
+        if (before_ns && check_server_forgot(l, before_ns, read_ns[d->token]))
+            r->values[METRIC_REDELIVERED]++;
+        else if (before_ns)
+            add(r, l, METRIC_DUPLICATED, d->token);
+    }
+    free(read_ns);
+    return true;
 }

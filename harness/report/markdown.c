@@ -90,9 +90,12 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         buf_printf(out, "\n- because %s\n", r->result->reasons[i]);
     if (r->input->gave_up)
         buf_printf(out, "\n- because %s\n", r->input->gave_up);
-    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered; %zu faults; %s.\n",
-        v[METRIC_COMMITTED], v[METRIC_EXPECTED], v[METRIC_DELIVERED], r->ledger->fault_count,
-        r->environment->proof.verdict);
+    buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
+        v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
+    if (v[METRIC_REDELIVERED] > 0)
+        buf_printf(
+            out, ", %.0f again because the server lost the cursor's move", v[METRIC_REDELIVERED]);
+    buf_printf(out, "; %zu faults; %s.\n", r->ledger->fault_count, r->environment->proof.verdict);
     examples(r, out);
     invariants(r, out);
     expectations(r, out);

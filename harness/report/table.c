@@ -18,6 +18,9 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_DELIVERED));
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
+    if (value(r, METRIC_REDELIVERED) > 0)
+        fprintf(out, ", %.0f again because the server lost the cursor's move",
+            value(r, METRIC_REDELIVERED));
     fprintf(out, "\n  rate        ");
     if (isnan(value(r, METRIC_RATE_OFFERED)))
         fprintf(out, "closed loop (as fast as the connections can), ");

@@ -27,6 +27,8 @@ const struct metric metrics[METRIC_COUNT] = {
     INVARIANT(TORN, "torn", "lines that are incomplete or cannot be parsed"),
     INVARIANT(FORGED, "forged", "tokens with a bad signature or fields of another"),
     COUNTER(RECOVERED, "recovered", "unknown tokens that were delivered"),
+    COUNTER(REDELIVERED, "redelivered",
+        "deliveries again, after the server itself lost the cursor's move"),
     COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
     COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
     INVARIANT(UNPLANNED_EXIT, "unplanned_exit", "exits of the collector that were not planned"),
