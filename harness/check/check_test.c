@@ -142,6 +142,58 @@ static void tell_too_many_after_death(struct story *s)
     story_line(s, 271, 3, 1);
 }
 
+// One of two collectors stands still from 300 to 1300 ms; its session ends at 400.
+static void tell_session_lost(struct story *s)
+{
+    one_good_token(s);
+    s->scenario.collector.instances = 2;
+    story_fault(s, "pause-collector", 300, 1300);
+    story_fault(s, "terminate-backend", 400, 401);
+    story_line(s, 1000, 0, 1);
+}
+
+static void tell_session_soon_back(struct story *s)
+{
+    tell_session_lost(s);
+    s->faults[0].ended_ns -= 400 * NS_PER_MS;
+}
+
+static void tell_session_of_the_load(struct story *s)
+{
+    tell_session_lost(s);
+    s->specs[1].target = TARGET_LOAD;
+}
+
+static void tell_session_of_the_only_one(struct story *s)
+{
+    tell_session_lost(s);
+    s->scenario.collector.instances = 1;
+}
+
+static void tell_session_with_grace(struct story *s)
+{
+    static struct setting grace[] = {{"MAILROOM_GRACE", "900"}};
+
+    tell_session_lost(s);
+    s->scenario.collector.env = (struct settings){grace, 1};
+}
+
+static void tell_sessions_lost_with_server(struct story *s)
+{
+    s->scenario.collector.instances = 2;
+    story_line(s, 50, story_txn(s, 50, 3), 3);
+    story_line(s, 80, story_txn(s, 80, 3), 3);
+    story_fault(s, "crash-server", 100, 700);
+    story_line(s, 1000, 0, 3);
+    story_line(s, 1001, 3, 3);
+}
+
+static void tell_too_many_with_server(struct story *s)
+{
+    tell_sessions_lost_with_server(s);
+    story_line(s, 1002, 0, 1);
+}
+
 // Read at 150 ms, and again once the power is back.
 static void tell_forgotten(struct story *s)
 {
@@ -820,6 +872,13 @@ static const struct story_case cases[] = {
     {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
     {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
     {"more than a batch again", tell_too_many_after_death, "duplicated=4 ", VERDICT_VIOLATED},
+    {"again after a lost session", tell_session_lost, "", VERDICT_PASS},
+    {"again, though soon back", tell_session_soon_back, "duplicated=1 ", VERDICT_VIOLATED},
+    {"again, within a longer grace", tell_session_with_grace, "duplicated=1 ", VERDICT_VIOLATED},
+    {"the load's session", tell_session_of_the_load, "duplicated=1 ", VERDICT_VIOLATED},
+    {"a session of the only one", tell_session_of_the_only_one, "duplicated=1 ", VERDICT_VIOLATED},
+    {"all sessions lost", tell_sessions_lost_with_server, "", VERDICT_PASS},
+    {"more than all sessions", tell_too_many_with_server, "duplicated=7 ", VERDICT_VIOLATED},
     {"again after a loss of power", tell_forgotten, "", VERDICT_PASS},
     {"again after a failover", tell_forgotten_by_standby, "", VERDICT_PASS},
     {"again, though nothing is lost", tell_forgotten_by_nobody, "duplicated=1 ", VERDICT_VIOLATED},
