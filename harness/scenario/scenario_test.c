@@ -669,6 +669,7 @@ static int leave_folder(void **state)
     unlink("scenario.yaml");
     unlink("long.csv");
     unlink("recorded.csv");
+    unlink("long.csv");
     unlink("arrivals-again.csv");
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
