@@ -66,6 +66,9 @@ int verdict_exit_code(enum verdict verdict);
 
 // Counts one case of a broken invariant; the first few are described.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
+// Appends to the case that was added last which faults are next to that time.
+void finding_add_faults(
+    struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns); // recovery.c
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void check_tokens(struct result *r, const struct ledger *l);                           // tokens.c

@@ -1043,12 +1043,44 @@ static void slack_is_measured(void **state)
     story_fini(&s);
 }
 
+// Faults of the same kind, as they lie around the token: between, before, after it.
+static void an_example_names_the_faults_around(void **state)
+{
+    static const struct {
+        int64_t sent_ms;
+        const char *faults;
+    } times[] = {
+        {50, "; faults: kill-collector 0.100-0.104 s"},
+        {2000, "; faults: kill-collector 0.100-0.104 s, kill-collector 2.100-2.200 s"},
+        {3000, "; faults: kill-collector 2.100-2.200 s"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        static struct story s;
+        char expected[256];
+        story_init(&s);
+        story_fault(&s, "kill-collector", 100, 104);
+        story_fault(&s, "kill-collector", 2100, 2200);
+        story_txn(&s, times[i].sent_ms, 1);
+        story_judge(&s);
+        double sent_s = (double)times[i].sent_ms / 1e3;
+        snprintf(expected, sizeof expected,
+            "t0000000@mailproof.invalid (activation): intended at %.3f s, sent %.3f s, committed "
+            "%.3f s, not delivered%s",
+            sent_s, sent_s, sent_s + 0.001, times[i].faults);
+        assert_string_equal(s.result.findings[METRIC_LOST].examples[0], expected);
+        story_fini(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case),
         cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
+        cmocka_unit_test(an_example_names_the_faults_around),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

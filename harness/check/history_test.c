@@ -37,6 +37,8 @@ static int remove_path(void **state)
 // A bit of everything.
 static void tell(struct story *s)
 {
+    static struct plan_fault planned;
+
     story_init(s);
     uint32_t first = story_txn(s, 50, 5);
     s->kinds[first] = TOKEN_RECOVERY;
@@ -47,6 +49,8 @@ static void tell(struct story *s)
     story_txn(s, 170, 1);
     *story_last(s) = (struct txn_record){.outcome = TXN_NOT_SENT};
     story_fault(s, "kill-collector", 400, 401);
+    s->plan.faults = &planned;
+    s->plan.fault_count = 1;
     story_death(s, 400, true);
     story_line(s, 600, first + 2, 3);
     s->deliveries[s->log.delivery_count - 1].flags = DELIVERY_FORGED;

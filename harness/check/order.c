@@ -28,14 +28,15 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
 static void check_order(struct result *r, const struct ledger *l, struct past *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
-    char login[NAMES_MAX], youngest[NAMES_MAX];
+    char email[NAMES_MAX], youngest[NAMES_MAX];
 
     if (txn->outcome == TXN_COMMITTED && p->youngest_ns > txn->ended_ns) {
-        names_login(login, token);
-        names_login(youngest, p->youngest);
+        names_email(email, token);
+        names_email(youngest, p->youngest);
         finding_add(r, METRIC_OUT_OF_ORDER,
-            "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", login,
+            "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", email,
             ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, p->youngest_ns));
+        finding_add_faults(r, METRIC_OUT_OF_ORDER, l, txn->ended_ns);
     }
     if (txn->sent_ns > p->youngest_ns) {
         p->youngest_ns = txn->sent_ns;
@@ -47,16 +48,17 @@ static void check_order(struct result *r, const struct ledger *l, struct past *p
 static void check_expiry(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {
-    char login[NAMES_MAX];
+    char email[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
     // One that was made expired is counted elsewhere, by its kind.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         p->line_ns == 0 || expires_ns + 3 * NS_PER_S >= p->line_ns)
         return;
-    names_login(login, token);
-    finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", login,
+    names_email(email, token);
+    finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", email,
         ledger_seconds(l, expires_ns), ledger_seconds(l, p->this_ns));
+    finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
 
 bool check_sequence(struct result *r, const struct ledger *l, struct err *e)

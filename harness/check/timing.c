@@ -193,13 +193,15 @@ static void check_early(struct timing *t, uint32_t index)
     if (is_full(l, line) || !has_news(l, index) || t->short_since[index] == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;
-    if (!holds_token_announced_before(l, line, latest_ns) &&
-        !announcement_between(t, emptied_ns, latest_ns) &&
-        check_undisturbed(l, line->read_ns - timeout_ns, line->read_ns))
-        finding_add(t->r, METRIC_EARLY,
-            "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
-            (int)l->log->processes[line->process].pid, ledger_seconds(l, line->read_ns),
-            line->tokens, l->scenario->collector.batch_limit, (double)timeout_ns / 1e6);
+    if (holds_token_announced_before(l, line, latest_ns) ||
+        announcement_between(t, emptied_ns, latest_ns) ||
+        !check_undisturbed(l, line->read_ns - timeout_ns, line->read_ns))
+        return;
+    finding_add(t->r, METRIC_EARLY,
+        "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
+        (int)l->log->processes[line->process].pid, ledger_seconds(l, line->read_ns), line->tokens,
+        l->scenario->collector.batch_limit, (double)timeout_ns / 1e6);
+    finding_add_faults(t->r, METRIC_EARLY, l, line->read_ns);
 }
 
 // --- late ---------------------------------------------------------------------
@@ -281,7 +283,7 @@ static enum lateness check_late(struct timing *t, uint32_t token)
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
     int64_t waits_ns = l->scenario->collector.batch_timeout_ns + t->r->slack_ns;
-    char login[NAMES_MAX];
+    char email[NAMES_MAX];
 
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         read_ns <= txn->ended_ns + waits_ns)
@@ -299,12 +301,13 @@ static enum lateness check_late(struct timing *t, uint32_t token)
         return LATE_STALLED;
     if (starvation_explains(t, token, start_ns, due_ns))
         return LATE_STARVED;
-    names_login(login, token);
+    names_email(email, token);
     finding_add(t->r, METRIC_LATE,
         "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
         "and slack",
-        login, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
+        email, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
         ledger_seconds(l, read_ns), (double)(read_ns - due_ns) / 1e6);
+    finding_add_faults(t->r, METRIC_LATE, l, txn->ended_ns);
     return LATE_FOUND;
 }
 

@@ -27,7 +27,7 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
 // A token's life in one line: the example that every finding about it shows.
 static void add(struct result *r, const struct ledger *l, enum metric_id id, uint32_t token)
 {
-    char login[NAMES_MAX], read[48] = "not delivered";
+    char email[NAMES_MAX], read[48] = "not delivered";
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
 
@@ -36,13 +36,14 @@ static void add(struct result *r, const struct ledger *l, enum metric_id id, uin
         r->findings[id].count++;
         return;
     }
-    names_login(login, token);
+    names_email(email, token);
     if (read_ns != CLOCK_NEVER)
         snprintf(read, sizeof read, "read at %.3f s", ledger_seconds(l, read_ns));
-    finding_add(r, id, "%s (%s): intended at %.3f s, sent %.3f s, %s %.3f s, %s", login,
+    finding_add(r, id, "%s (%s): intended at %.3f s, sent %.3f s, %s %.3f s, %s", email,
         token_kind_name(l->plan->kinds[token]), ledger_seconds(l, ledger_intended_ns(l, token)),
         ledger_seconds(l, txn->sent_ns), outcome_name(l, token), ledger_seconds(l, txn->ended_ns),
         read);
+    finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 
 // How much fault-free time a token must have had for its absence to be a loss.

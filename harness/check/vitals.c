@@ -266,7 +266,7 @@ static const char *contradiction(
 void check_end_state(struct result *r, const struct ledger *l)
 {
     bool confirmed = !may_be_unconfirmed(l);
-    char login[NAMES_MAX];
+    char email[NAMES_MAX];
 
     if (l->scenario->collector.layout != LAYOUT_REFERENCE)
         return;
@@ -274,8 +274,8 @@ void check_end_state(struct result *r, const struct ledger *l)
         const char *wrong = contradiction(r, l, token, confirmed);
         if (!wrong)
             continue;
-        names_login(login, token);
-        finding_add(r, METRIC_END_STATE, "%s (%s): %s", login,
+        names_email(email, token);
+        finding_add(r, METRIC_END_STATE, "%s (%s): %s", email,
             token_kind_name(l->plan->kinds[token]), wrong);
     }
 }

@@ -99,7 +99,7 @@ static int print_token(const struct ledger *l, const char *text)
     char *end, login[NAMES_MAX];
     uint32_t token;
 
-    if (!names_token(text, strlen(text), &token)) {
+    if (!names_token(text, strcspn(text, "@"), &token)) {
         unsigned long number = strtoul(text, &end, 10);
         token = *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
     }

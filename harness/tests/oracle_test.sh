@@ -17,8 +17,11 @@ expect_exit 1 run "$folder" --collector "$zoo --defect id-only"
 # A stored run is judged again from its history alone, and to the same end.
 expect_exit 1 "$mailproof" check "$place/results/late-commits/latest"
 grep -q '^late-commits: violated' "$place/out" || fail "check does not say what the run said"
-expect_exit 0 "$mailproof" check --token 42 "$place/results/late-commits/latest"
-grep -q '^t0000042 ' "$place/out" || fail "no life of the token"
+# A number, a login, the address that an example names.
+for token in 42 t0000042 t0000042@mailproof.invalid; do
+    expect_exit 0 "$mailproof" check --token $token "$place/results/late-commits/latest"
+    grep -q '^t0000042 ' "$place/out" || fail "no life of the token $token"
+done
 cp -r "$(readlink -f "$place/results/late-commits/latest")" "$place/cut"
 head -c 1000 "$place/results/late-commits/latest/history.bin.gz" >"$place/cut/history.bin.gz"
 expect_exit 2 "$mailproof" check "$place/cut"
