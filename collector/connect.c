@@ -169,7 +169,7 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
     c->wanted = c->queue.limit;
     c->examine = c->queue.rows_max;
     c->horizon_ns = 0;
-    c->gone[0] = '\0';
+    c->gone.n = 0;
     c->orphans_at_ns = c->now_ns;
     if (c->queue.shared) {
         log_line("QUEUE", "collecting '%s' with others, as %s", c->queue.name, c->queue.claimant);

@@ -23,18 +23,16 @@
 
 // Skip-locked. Nothing announces that a collector died, so whoever reads looks
 // now and then whether claims have lost their collector.
-static bool send_housekeeping(struct collector *c, struct err *e)
+static bool send_orphans(struct collector *c, struct err *e)
 {
-    bool due = c->gone[0] && c->now_ns - c->gone_ns >= c->config->grace_ms * NS_PER_MS;
+    char due[GONE_TEXT_LEN];
 
-    if (c->unclaim &&
-        !skip_send_release(&c->queue, &c->session, QUEUE_UNCLAIM, state_deadline_ns(c), e))
-        return false;
-    c->unclaim = false;
     if (c->now_ns < c->orphans_at_ns)
         return true;
     c->orphans_at_ns = c->now_ns + ORPHANS_NS;
-    return skip_send_orphans(&c->session, due ? c->gone : "{}", state_deadline_ns(c), e);
+    return skip_send_orphans(&c->session,
+        gone_due(&c->gone, c->config->grace_ms * NS_PER_MS, c->now_ns, due), state_deadline_ns(c),
+        e);
 }
 
 void fetch_on_orphans(struct collector *c, const PGresult *result)
@@ -47,13 +45,17 @@ void fetch_on_orphans(struct collector *c, const PGresult *result)
         return;
     }
     const char *freed = PQgetvalue(result, 0, 0);
-    const char *gone = PQgetvalue(result, 0, 1);
     if (strcmp(freed, "0") != 0)
         log_line("QUEUE", "freed %s tokens that a dead collector had claimed", freed);
-    if (strcmp(gone, c->gone) == 0 || strlen(gone) >= sizeof c->gone)
-        return;
-    snprintf(c->gone, sizeof c->gone, "%s", strcmp(gone, "{}") == 0 ? "" : gone);
-    c->gone_ns = c->now_ns;
+    gone_seen(&c->gone, PQgetvalue(result, 0, 1), c->now_ns);
+}
+
+static bool send_unclaim(struct collector *c, struct err *e)
+{
+    if (!c->unclaim)
+        return true;
+    c->unclaim = false;
+    return skip_send_release(&c->queue, &c->session, QUEUE_UNCLAIM, state_deadline_ns(c), e);
 }
 
 bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e)
@@ -67,7 +69,7 @@ bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e)
 
 bool fetch_send(struct collector *c, struct err *e)
 {
-    if (c->queue.shared && !send_housekeeping(c, e))
+    if (c->queue.shared && !(send_unclaim(c, e) && send_orphans(c, e)))
         return false;
     c->reading = true;
     c->claiming = c->follows = false;

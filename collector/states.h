@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "collector.h"
+#include "gone.h"
 #include "line.h"
 #include "output.h"
 #include "pooler.h"
@@ -89,10 +90,8 @@ struct collector {
     bool unclaim;     // claims are to be given back before the next read
     bool at_once;     // what waits after a connect is not held back
 
-    // Skip-locked: who was seen to be gone, and since when.
-    char gone[400];
-    int64_t gone_ns;
-    int64_t orphans_at_ns;
+    struct gone gone;      // skip-locked
+    int64_t orphans_at_ns; // when to look at the claims of others again
 
     bool built; // `line` holds that of `next`
 
