@@ -113,8 +113,10 @@ bool deliver_step_advance(struct collector *c, struct err *e)
         return deliver_prepare(c, e);
     if (c->reading)
         return true;
+    // Claims that are to be given back are so before the next one, but not in
+    // this trip: if the move fails, what was written is still among them.
     if (c->queue.shared)
-        return fetch_claim(c, c->queue.limit, c->queue.limit, e);
+        return c->unclaim || fetch_claim(c, c->queue.limit, c->queue.limit, e);
     if (!fetch_send(c, e))
         return false;
     c->follows = true;

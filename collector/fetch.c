@@ -21,8 +21,8 @@
 #define SLOW_MAX 3        // answers in a row; a network that is always slow is put up with
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
-// Skip-locked. Nothing announces that a collector died, so whoever reads looks
-// now and then whether claims have lost their collector.
+// Skip-locked. Nothing announces that a collector died, so whoever reads or
+// claims looks now and then whether claims have lost their collector.
 static bool send_orphans(struct collector *c, struct err *e)
 {
     char due[GONE_TEXT_LEN];
@@ -61,6 +61,8 @@ static bool send_unclaim(struct collector *c, struct err *e)
 bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e)
 {
     fetch_drop(c);
+    if (!send_orphans(c, e))
+        return false;
     c->claiming = c->reading = true;
     c->asked_ns = c->now_ns;
     return skip_send_take(

@@ -19,6 +19,8 @@ main()
     what_is_passed_hides_nothing
     nothing_is_open_while_the_reader_is_stopped
     a_lost_session_writes_nothing_twice
+    a_canceled_move_delays_nothing
+    a_dead_claim_is_freed_during_a_backlog
     a_promoted_standby_has_forgotten_the_claims
     the_mode_changes_only_when_told
     echo "all promises of skip-locked hold"
@@ -145,6 +147,41 @@ a_lost_session_writes_nothing_twice()
     ends h TERM 0
 }
 
+# The claim that went with the move is dropped, and made again before others.
+a_canceled_move_delays_nothing()
+{
+    hold_marking
+    run r
+    has_logged r "with others"
+    add_accounts 8001 8050
+    until_true "$one_waits_to_mark"
+    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    has_logged r "trying again"
+    let_marking_go
+    drained
+    same "tokens, each once" "50 50" "$(tokens r)"
+    same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
+    ends r TERM 0
+}
+
+# Marking takes 50 ms a batch, so the grace is over long before the last one.
+a_dead_claim_is_freed_during_a_backlog()
+{
+    sql "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE UPDATE ON tokens FOR EACH ROW
+             WHEN (NEW.processed_at IS NOT NULL) EXECUTE FUNCTION dawdle()"
+    add_accounts 8101 8247
+    sql "UPDATE tokens SET claimed_by = 1 FROM accounts a
+         WHERE a.id = account AND a.login IN ('u8101', 'u8102', 'u8103')"
+    MAILROOM_GRACE=300 run s
+    drained
+    same "tokens, each once" "147 147" "$(tokens s)"
+    same "freed only with the last line" 0 "$(tail -n 1 "$server_dir/s.out" | grep -c u8101)"
+    ends s TERM 0
+    sql "DROP TRIGGER slow ON tokens; DROP FUNCTION dawdle()"
+}
+
 # What an asynchronous standby may look like when it is promoted: of three
 # tokens that were written and not yet marked, it knows one as claimed, one as
 # nobody's, and has given the id of the third to another token.
@@ -234,10 +271,15 @@ hold_marking()
 one_waits_to_mark="SELECT count(*) = 1 FROM pg_locks
     WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
 
+who_waits_to_mark()
+{
+    sql "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+}
+
 let_marking_go()
 {
-    sql "DROP TRIGGER held ON tokens; DROP FUNCTION wait_for_test()"
     exec 7>&-
+    sql "DROP TRIGGER held ON tokens; DROP FUNCTION wait_for_test()"
 }
 
 end_sessions()
