@@ -94,10 +94,11 @@ static bool settle_in(struct collector *c, enum queue_lock lock, struct err *e)
         log_line("QUEUE", "the tokens come from another cluster or database; renumbering them");
         return queue_send_restamp(&c->queue, &c->session, e);
     }
-    if (c->queue.shared && c->unconfirmed &&
-        !queue_send_advance(&c->queue, &c->session, QUEUE_CONFIRM, &c->written, c->written.n,
-            state_deadline_ns(c), e))
-        return false;
+    // Then our claims are given back, but not before: if the confirmation fails,
+    // they are what keeps others from writing the same again.
+    if (c->queue.shared && c->unconfirmed)
+        return queue_send_advance(&c->queue, &c->session, QUEUE_CONFIRM, &c->written, c->written.n,
+            state_deadline_ns(c), e);
     return queue_send_claim(&c->queue, &c->session, state_deadline_ns(c), e);
 }
 
@@ -124,7 +125,7 @@ bool connect_on_confirm(struct collector *c, const PGresult *result, struct err 
         return false;
     c->unconfirmed = false;
     batch_clear(&c->written);
-    return true;
+    return queue_send_claim(&c->queue, &c->session, state_deadline_ns(c), e);
 }
 
 bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)

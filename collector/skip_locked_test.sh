@@ -19,6 +19,7 @@ main()
     what_is_passed_hides_nothing
     nothing_is_open_while_the_reader_is_stopped
     a_lost_session_writes_nothing_twice
+    a_failed_confirmation_keeps_the_claims
     a_canceled_move_delays_nothing
     a_dead_claim_is_freed_during_a_backlog
     a_promoted_standby_has_forgotten_the_claims
@@ -145,6 +146,29 @@ a_lost_session_writes_nothing_twice()
     drained
     same "tokens, each once" "1000 1000" "$(tokens h)"
     ends h TERM 0
+}
+
+# t loses its session with a line that is not marked, and the next session
+# fails to mark it: the tokens stay its own.
+a_failed_confirmation_keeps_the_claims()
+{
+    hold_marking
+    run t
+    has_logged t "with others"
+    add_accounts 7101 7103
+    until_true "$one_waits_to_mark"
+    first=$(who_waits_to_mark)
+    sql "SELECT pg_terminate_backend($first)" >/dev/null
+    until_true "$one_waits_to_mark AND pid <> $first"
+    second=$(who_waits_to_mark)
+    sql "SELECT pg_cancel_backend($second)" >/dev/null
+    until_true "$one_waits_to_mark AND pid NOT IN ($first, $second)"
+    same "claims" 3 "$(sql "SELECT count(*) FROM tokens
+        WHERE processed_at IS NULL AND claimed_by IS NOT NULL")"
+    let_marking_go
+    drained
+    same "tokens, each once" "3 3" "$(tokens t)"
+    ends t TERM 0
 }
 
 # The claim that went with the move is dropped, and made again before others.
