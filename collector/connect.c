@@ -88,8 +88,10 @@ bool connect_step_stand_by(struct collector *c, struct err *e)
 // session still to be confirmed? (With a cursor, the first read shows that.)
 static bool settle_in(struct collector *c, enum queue_lock lock, struct err *e)
 {
-    if (lock == LOCK_UNUSED)
-        return queue_send_switch(&c->queue, &c->session, state_deadline_ns(c), e);
+    if (lock == LOCK_UNUSED) {
+        log_line("QUEUE", "nobody has used the queue yet; carrying what waits over to our mode");
+        return queue_send_switch(&c->queue, &c->session, e);
+    }
     if (lock == LOCK_MOVED) {
         log_line("QUEUE", "the tokens come from another cluster or database; renumbering them");
         return queue_send_restamp(&c->queue, &c->session, e);

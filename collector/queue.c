@@ -142,22 +142,33 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
     return true;
 }
 
-bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e)
+// A statement that may take as long as it takes.
+static bool send_patiently(
+    struct session *s, int tag, const char *sql, struct session_params params, struct err *e)
 {
     static const char patient[] = "SELECT set_config('statement_timeout', '0', false)";
     static const char usual[] = "SELECT set_config('statement_timeout', '4s', false)";
     const struct session_params none = {0};
 
     return session_query(s, QUEUE_SETTINGS, patient, none, CLOCK_NEVER, e) &&
-           session_query(
-               s, QUEUE_RESTAMP, queue_sql_restamp, SESSION_PARAMS(q->name), CLOCK_NEVER, e) &&
+           session_query(s, tag, sql, params, CLOCK_NEVER, e) &&
            session_query(s, QUEUE_SETTINGS, usual, none, CLOCK_NEVER, e);
 }
 
-bool queue_send_switch(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e)
 {
-    return session_query(s, QUEUE_SWITCH, queue_sql_switch_mode,
-        SESSION_PARAMS(q->name, q->shared ? "skip-locked" : "cursor"), deadline_ns, e);
+    return send_patiently(s, QUEUE_RESTAMP, queue_sql_restamp, SESSION_PARAMS(q->name), e);
+}
+
+bool queue_send_switch(const struct queue *q, struct session *s, struct err *e)
+{
+    // Whoever inserts waits behind us while we wait for an exclusive lock.
+    static const char briefly[] = "SELECT set_config('lock_timeout', '1s', false)";
+    const struct session_params none = {0};
+
+    return session_query(s, QUEUE_SETTINGS, briefly, none, CLOCK_NEVER, e) &&
+           send_patiently(s, QUEUE_SWITCH, queue_sql_switch_mode,
+               SESSION_PARAMS(q->name, q->shared ? "skip-locked" : "cursor"), e);
 }
 
 bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)

@@ -103,9 +103,8 @@ bool queue_decode_advance(
 
 // Gives new numbers to what waits in a restored dump, without a deadline.
 bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e) MUST_USE;
-// Carries the queue over to our mode.
-bool queue_send_switch(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+// Carries the queue over to our mode, without a deadline once it has its locks.
+bool queue_send_switch(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 
 // Gives the queue up in good order; nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);

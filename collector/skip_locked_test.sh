@@ -13,6 +13,7 @@ main()
     start_server
     migrate
     export MAILROOM_DEQUEUE=skip-locked MAILROOM_GRACE=200
+    the_first_switch_takes_its_time
     two_share_the_work
     what_the_dead_claimed_is_freed
     what_cannot_be_sent_is_passed
@@ -27,7 +28,34 @@ main()
     echo "all promises of skip-locked hold"
 }
 
-# An unused queue takes the mode of its first collector.
+# An unused queue takes the mode of its first collector, which updates all that
+# waits. A trigger stands for a large backlog.
+the_first_switch_takes_its_time()
+{
+    add_accounts 7001 7005
+    sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_sleep(600); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE UPDATE ON tokens FOR EACH ROW EXECUTE FUNCTION slow()"
+    run q
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE usename = 'collector' AND wait_event = 'PgSleep'"
+    ends q TERM 0
+    end_sessions
+    sql "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN
+                  IF current_setting(''statement_timeout'') <> ''0'' THEN
+                      RAISE query_canceled;
+                  END IF;
+                  RETURN NEW;
+              END'"
+    run r
+    has_logged r "with others"
+    sql "DROP TRIGGER slow ON tokens; DROP FUNCTION slow()"
+    drained
+    same "what waited" "5 5" "$(tokens r)"
+    ends r TERM 0
+}
+
 two_share_the_work()
 {
     run a
