@@ -10,22 +10,24 @@
 bool batch_init(struct batch *b, int limit, int rows_max, struct err *e)
 {
     *b = (struct batch){.rows = calloc((size_t)rows_max, sizeof *b->rows), .limit = limit};
-    return b->rows || err_sys(e, ERR_SYSTEM, "no memory for a batch limit of %d", limit);
+    b->by_id = calloc((size_t)rows_max, sizeof *b->by_id);
+    return (b->rows && b->by_id) ||
+           err_sys(e, ERR_SYSTEM, "no memory for a batch limit of %d", limit);
 }
 
 void batch_clear(struct batch *b)
 {
-    struct row *rows = b->rows;
-    int limit = b->limit;
+    struct batch empty = {.rows = b->rows, .by_id = b->by_id, .limit = b->limit};
 
     PQclear(b->result);
-    *b = (struct batch){.rows = rows, .limit = limit};
+    *b = empty;
 }
 
 void batch_fini(struct batch *b)
 {
     batch_clear(b);
     free(b->rows);
+    free(b->by_id);
     *b = (struct batch){0};
 }
 
@@ -148,31 +150,41 @@ struct position batch_end(const struct batch *b, int n, struct passed *passed)
     return n == b->n ? b->end : b->rows[n - 1].at;
 }
 
-static bool same_token(const struct row *a, const struct row *b)
+static int compare_ids(const void *x, const void *y)
+{
+    const struct row *a = *(const struct row *const *)x, *b = *(const struct row *const *)y;
+
+    return (a->token.id > b->token.id) - (a->token.id < b->token.id);
+}
+
+static bool same_secret(const struct row *a, const struct row *b)
 {
     const struct field *x = &a->token.secret, *y = &b->token.secret;
 
-    return a->token.id == b->token.id && x->len == y->len && memcmp(x->data, y->data, x->len) == 0;
+    return x->len == y->len && memcmp(x->data, y->data, x->len) == 0;
 }
 
+// The rows are in the order of their transactions, whose numbers may have changed
+// since (see mailroom_restamp), so they are looked up by id.
 int batch_find_written(const struct batch *b, const struct batch *written, int *matched)
 {
+    size_t n = 0;
     int end = 0;
-    int hint = 0; // both have the same order, so the next match is the next row
 
+    for (int i = 0; i < written->n; i++)
+        if (!written->rows[i].unsendable)
+            written->by_id[n++] = &written->rows[i];
+    if (n > 0)
+        qsort(written->by_id, n, sizeof *written->by_id, compare_ids);
     *matched = 0;
-    for (int i = 0; i < b->n; i++) {
-        if (b->rows[i].unsendable)
+    for (int i = 0; i < b->n && n > 0; i++) {
+        const struct row *row = &b->rows[i];
+        const struct row **same =
+            bsearch(&row, written->by_id, n, sizeof *written->by_id, compare_ids);
+        if (row->unsendable || !same || !same_secret(row, *same))
             continue;
-        for (int k = 0; k < written->n; k++) {
-            int j = (hint + k) % written->n;
-            if (written->rows[j].unsendable || !same_token(&b->rows[i], &written->rows[j]))
-                continue;
-            hint = j + 1;
-            end = i + 1;
-            ++*matched;
-            break;
-        }
+        end = i + 1;
+        ++*matched;
     }
     return end;
 }

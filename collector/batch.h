@@ -42,6 +42,7 @@ struct batch {
     int64_t examined;    // rows between the cursor and `end`
     struct position end; // passing the batch moves the cursor here
     struct passed passed;
+    const struct row **by_id; // scratch of batch_find_written
 };
 
 bool batch_init(struct batch *b, int limit, int rows_max, struct err *e) MUST_USE;

@@ -70,7 +70,7 @@ static bool secret_key(uint8_t *key, struct err *e)
     const char *hex = text("MAILROOM_SECRET_KEY", "");
 
     // Never the value itself: this ends up in a log.
-    if (strlen(hex) != 2 * SETTINGS_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
+    if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
         return err_set(
             e, ERR_USAGE, "MAILROOM_SECRET_KEY is not %d hex digits", 2 * SETTINGS_KEY_LEN);
     for (size_t i = 0; i < SETTINGS_KEY_LEN; i++) {
