@@ -46,6 +46,7 @@ bool connect_step_listen(struct collector *c, struct err *e)
         return true;
     if (!c->greeted)
         return greet(c, e);
+    c->queue.set_up = true;
     log_line("PG", "connected");
     c->lock_at_ns = c->now_ns;
     c->state = STAND_BY;

@@ -32,12 +32,13 @@ void queue_init(struct queue *q, const char *name, const char *channel, bool sha
 
 void queue_new_session(struct queue *q)
 {
-    // A session that did not get as far as to know its backend leaves the
-    // predecessor what it was.
-    if (!q->pid[0])
-        return;
-    memcpy(q->predecessor_pid, q->pid, sizeof q->pid);
-    memcpy(q->predecessor_since, q->since, sizeof q->since);
+    // A session that was not set up may not have ended its predecessor, and had
+    // no lock of its own.
+    if (q->set_up) {
+        memcpy(q->predecessor_pid, q->pid, sizeof q->pid);
+        memcpy(q->predecessor_since, q->since, sizeof q->since);
+    }
+    q->set_up = false;
     q->pid[0] = q->since[0] = '\0';
 }
 

@@ -51,13 +51,15 @@ struct queue {
     struct position cursor; // as the database last told
     char pid[16];           // our backend, to end it if it outlives its session
     char since[40];
-    char predecessor_pid[16]; // the same of the session before; "" when none
+    bool set_up;              // all of the set-up was answered
+    char predecessor_pid[16]; // the backend of the last session that was; "" when none
     char predecessor_since[40];
 };
 
 void queue_init(struct queue *q, const char *name, const char *channel, bool shared, int limit);
 
-// A new session: our backend of the last one becomes the predecessor.
+// A new session: our backend of the last one becomes the predecessor, if that
+// one was set up.
 void queue_new_session(struct queue *q);
 
 // Everything a session needs before it can try for the lock, in one trip.

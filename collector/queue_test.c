@@ -1,0 +1,49 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "queue.h"
+
+#include <stdio.h>
+
+// A session that learns its backend, and perhaps gets its set-up answered.
+static void session(struct queue *q, const char *pid, bool set_up)
+{
+    queue_new_session(q);
+    snprintf(q->pid, sizeof q->pid, "%s", pid);
+    snprintf(q->since, sizeof q->since, "since %s", pid);
+    q->set_up = set_up;
+}
+
+static void a_predecessor_stays_until_it_was_ended(void **state)
+{
+    (void)state;
+    struct queue q;
+
+    queue_init(&q, "mailroom", "token_insert", false, 10);
+    session(&q, "1", false);
+    assert_string_equal(q.predecessor_pid, "");
+    session(&q, "2", true);
+    assert_string_equal(q.predecessor_pid, "");
+    // 3 is to end 2, and is lost before that was answered.
+    session(&q, "3", false);
+    assert_string_equal(q.predecessor_pid, "2");
+    session(&q, "", false);
+    session(&q, "4", true);
+    assert_string_equal(q.predecessor_pid, "2");
+    assert_string_equal(q.predecessor_since, "since 2");
+    queue_new_session(&q);
+    assert_string_equal(q.predecessor_pid, "4");
+    assert_string_equal(q.predecessor_since, "since 4");
+    assert_string_equal(q.pid, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_predecessor_stays_until_it_was_ended),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
