@@ -221,6 +221,18 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
     return check_url(c, e) && check_together(c, e) && load_key(c, e) && check_previous_key(c, e);
 }
 
+void config_wipe_keys(char *const environ[])
+{
+    static const char *const names[] = {PREFIX "SECRET_KEY=", PREFIX "SECRET_KEY_PREVIOUS="};
+
+    for (size_t i = 0; environ[i]; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            size_t len = strlen(names[k]);
+            if (strncmp(environ[i], names[k], len) == 0)
+                OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
+        }
+}
+
 bool config_shared(const struct config *c)
 {
     return strcmp(c->dequeue, "skip-locked") == 0;

@@ -31,6 +31,10 @@ struct config {
 // still the caller's duty.
 bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
 
+// Wipes the keys where the environment holds them: they would stay in memory,
+// and in /proc/PID/environ, for as long as the process lives.
+void config_wipe_keys(char *const environ[]);
+
 bool config_shared(const struct config *c); // MAILROOM_DEQUEUE is skip-locked
 
 // Wipes the key and frees the strings; accepts a zeroed struct.

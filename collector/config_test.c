@@ -43,6 +43,22 @@ static void defaults(void **state)
     config_fini(&c);
 }
 
+static void keys_are_wiped_from_the_environment(void **state)
+{
+    (void)state;
+    char key[] = KEY, before[] = "MAILROOM_SECRET_KEY_PREVIOUS=" HEX_BEFORE,
+         file[] = "MAILROOM_SECRET_KEY_FILE=/k", again[] = KEY;
+    char *env[] = {key, file, before, again, NULL};
+
+    config_wipe_keys(env);
+    assert_string_equal(key, "MAILROOM_SECRET_KEY=");
+    assert_string_equal(again, "MAILROOM_SECRET_KEY=");
+    assert_string_equal(before, "MAILROOM_SECRET_KEY_PREVIOUS=");
+    assert_string_equal(file, "MAILROOM_SECRET_KEY_FILE=/k");
+    for (size_t i = sizeof "MAILROOM_SECRET_KEY="; i < sizeof key; i++)
+        assert_int_equal(key[i], '\0');
+}
+
 static void bad_values(void **state)
 {
     (void)state;
@@ -221,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(keys_are_wiped_from_the_environment),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(secrets_are_not_repeated),
         cmocka_unit_test(required),

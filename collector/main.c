@@ -105,6 +105,7 @@ static int run(bool switching)
     stay_private();
     warn_of_unknown();
     bool ok = hold_standard_files(&e) && config_load(&config, environ, &e);
+    config_wipe_keys(environ);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
         code = ok ? 0 : (int)COLLECTOR_UNCONFIRMED;

@@ -29,6 +29,7 @@ main()
     start closed "$server_dir/mailroom-collector"
     has_logged closed collecting
     same "arguments" "$server_dir/mailroom-collector " "$(tr '\0' ' ' <"/proc/$pid_closed/cmdline")"
+    nobody_finds_the_key_in_the_environment
     its_own_user_cannot_look
     no_core_is_dumped
     nothing_is_logged
@@ -68,6 +69,16 @@ start() # name, program, arguments
     done
     eval "pid_$start_name=$(cat "$server_dir/$start_name.pid") shell_$start_name=$start_shell"
     at_exit "kill -KILL $(cat "$server_dir/$start_name.pid") 2>/dev/null"
+}
+
+# Not even root, who may look at the start of everybody's.
+nobody_finds_the_key_in_the_environment()
+{
+    if ! grep -qs MAILROOM_SECRET_KEY "/proc/$pid_closed/environ"; then
+        echo "not shown: only root may look into the environment"
+        return
+    fi
+    ! grep -q "$key" "/proc/$pid_closed/environ" || failed "the key stays in the environment"
 }
 
 its_own_user_cannot_look()
