@@ -75,7 +75,7 @@ static int help(void)
         "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
         "Without arguments it collects until TERM or INT. With --switch-mode it carries the\n"
         "queue over to the mode that MAILROOM_DEQUEUE names, while no collector runs, and ends;\n"
-        "75 says that it could not. These environment variables are its settings:\n\n");
+        "75 says that it could not yet. These environment variables are its settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  70 internal error\n"
@@ -95,6 +95,14 @@ static void warn_of_unknown(void)
         log_line("MAIN", "%.*s is not a setting of mine", (int)len, name);
 }
 
+// Whatever was not for somebody to mend may succeed the next time.
+static enum collector_exit exit_of_switch(enum err_kind kind)
+{
+    enum collector_exit code = collector_exit_of(kind);
+
+    return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
+}
+
 static int run(bool switching)
 {
     struct config config = {0};
@@ -108,7 +116,7 @@ static int run(bool switching)
     config_wipe_keys(environ);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
-        code = ok ? 0 : (int)COLLECTOR_UNCONFIRMED;
+        code = (int)exit_of_switch(e.kind);
     } else if (ok && (ok = catch_signals(&e))) {
         code = (int)collector_run(&config, signal_pipe[0], STDOUT_FILENO);
     } else {

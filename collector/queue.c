@@ -114,14 +114,19 @@ bool queue_send_lock(
         SESSION_PARAMS(q->name, q->self, take ? "true" : "false", q->holder), deadline_ns, e);
 }
 
+bool queue_unknown(const char *name, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
+        name);
+}
+
 bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
 {
     if (!session_check(r, e))
         return false;
     if (PQntuples(r) != 1)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
-            q->name);
+        return queue_unknown(q->name, e);
     *lock = LOCK_HELD;
     if (PQgetvalue(r, 0, 0)[0] == 't')
         *lock = LOCK_TAKEN;

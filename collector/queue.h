@@ -80,6 +80,8 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_U
 enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_MOVED, LOCK_UNUSED };
 bool queue_send_lock(const struct queue *q, struct session *s, bool take, int64_t deadline_ns,
     struct err *e) MUST_USE;
+// ERR_USAGE that names the queue, which has no row in the table jobs; false.
+bool queue_unknown(const char *name, struct err *e);
 // LOCK_FREE: it was left to the holder, which may have changed.
 bool queue_decode_lock(
     struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;

@@ -270,6 +270,12 @@ the_mode_changes_only_when_told()
     MAILROOM_DEQUEUE=cursor run k --switch-mode
     ends k none 75
     has_logged k "a collector is running"
+    MAILROOM_QUEUE_NAME=other run k --switch-mode
+    ends k none 78
+    has_logged k "MAILROOM_QUEUE_NAME is 'other'"
+    MAILROOM_DATABASE_URL="host=$PGHOST user=collector dbname=template1" run k --switch-mode
+    ends k none 78
+    has_logged k "lacks what migrations/000001_init.up.sql brings"
     drained
     ends j TERM 0
     same "before the switch" "5 5" "$(tokens j)"

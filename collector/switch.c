@@ -5,8 +5,20 @@
 #include <libpq-fe.h>
 
 #include "base/log.h"
+#include "queue.h"
 #include "queue_sql.h"
 #include "session.h"
+
+#define NO_DATA_FOUND "P0002"
+
+static bool check_schema(PGconn *conn, struct err *e)
+{
+    PGresult *result = PQexec(conn, queue_sql_schema);
+    bool ok = queue_decode_schema(result, e);
+
+    PQclear(result);
+    return ok;
+}
 
 static bool ask(PGconn *conn, const struct config *config, struct err *e)
 {
@@ -20,6 +32,8 @@ static bool ask(PGconn *conn, const struct config *config, struct err *e)
     else if (ok)
         log_line("QUEUE", "'%s' is dequeued with '%s' from now on; %s tokens wait",
             config->queue_name, config->dequeue, PQgetvalue(result, 0, 0));
+    else if (strcmp(e->sqlstate, NO_DATA_FOUND) == 0)
+        queue_unknown(config->queue_name, e);
     PQclear(result);
     return ok;
 }
@@ -30,7 +44,7 @@ bool switch_mode(const struct config *config, struct err *e)
     bool ok = PQstatus(conn) == CONNECTION_OK;
 
     if (ok) {
-        ok = ask(conn, config, e);
+        ok = check_schema(conn, e) && ask(conn, config, e);
     } else {
         const char *why = conn ? PQerrorMessage(conn) : "out of memory";
         err_set(e, ERR_CONNECTION, "cannot connect: %.*s", (int)strcspn(why, "\n"), why);
