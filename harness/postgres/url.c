@@ -62,6 +62,26 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     return true;
 }
 
+// What hold-horizon of a killed run has left prepared keeps its database from
+// being dropped, and the horizon of every other where it is.
+static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
+{
+    PGresult *left = sql_query(conn,
+        "SELECT database, format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts"
+        " WHERE gid LIKE 'mailproof-%' AND database LIKE 'mailproof\\_%'",
+        0, NULL, e);
+    bool ok = left != NULL;
+
+    // Only from within its own database.
+    for (int i = 0; ok && i < PQntuples(left); i++) {
+        PGconn *there = connect_to(s, PQgetvalue(left, i, 0), e);
+        ok = there && sql_exec(there, PQgetvalue(left, i, 1), e);
+        PQfinish(there);
+    }
+    PQclear(left);
+    return ok;
+}
+
 // A database without a session is nobody's: its run was killed.
 static bool drop_left_databases(PGconn *conn, struct err *e)
 {
@@ -79,8 +99,9 @@ static bool drop_left_databases(PGconn *conn, struct err *e)
 }
 
 // The roles' names are known to the faults, so two runs cannot share a server.
-static bool claim_server(struct url *u, PGconn *conn, struct err *e)
+static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 {
+    struct url *u = s->state;
     char text[64];
 
     if (!sql_value(conn,
@@ -94,7 +115,7 @@ static bool claim_server(struct url *u, PGconn *conn, struct err *e)
         return err_set(e, ERR_SKIP, "the role of --postgres is no superuser of that server");
     if (strcmp(text, "busy") == 0)
         return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
-    if (!drop_left_databases(conn, e) ||
+    if (!roll_back_left(s, conn, e) || !drop_left_databases(conn, e) ||
         !sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'", text,
             sizeof text, e))
         return false;
@@ -114,7 +135,7 @@ static bool url_start(struct server *s, struct err *e)
     s->version = PQserverVersion(conn);
     // Behind a port may be another machine, or a container.
     s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';
-    s->running = u->open = claim_server(u, conn, e);
+    s->running = u->open = claim_server(s, conn, e);
     PQfinish(conn);
     return s->running;
 }

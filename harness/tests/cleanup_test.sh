@@ -78,6 +78,14 @@ remove=$(sed -n 's/^  remove it: //p' "$place/out")
 [ "$(psql "$reach" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the kept server has no tokens"
 expect_exit 0 run steady --set load.0.for=1s
 [ "$(psql "$reach" -Atc 'SELECT 1')" = 1 ] || fail "the next run took the kept server away"
+# Then as a server of others, with what a killed run of ours has left there.
+reach="${reach% dbname=*} dbname=postgres"
+psql "$reach" -qc 'DROP DATABASE mailroom' -c 'CREATE DATABASE mailproof_0123abcd'
+psql "$reach dbname=mailproof_0123abcd" -qc BEGIN -c 'SELECT pg_current_xact_id()' \
+    -c "PREPARE TRANSACTION 'mailproof-1'" >"$place/out"
+expect_exit 0 run steady --set load.0.for=1s --postgres "$reach"
+[ "$(psql "$reach" -Atc "SELECT (SELECT count(*) FROM pg_prepared_xacts), count(*) FROM pg_database
+    WHERE datname LIKE 'mailproof%'")" = '0|0' ] || fail "what a killed run left is still on the server"
 bash -c "$remove"
 wait_for 30 expect_gone
 expect_nothing_left
