@@ -33,3 +33,16 @@ struct fault_record *agenda_next_end(struct fault_record *faults, size_t begun, 
     }
     return next;
 }
+
+int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
+{
+    const struct fault_record *next = &faults[begun];
+    int64_t at_ns = next->planned_ns;
+
+    for (size_t i = 0; i < begun; i++) {
+        const struct fault_record *r = &faults[i];
+        if (!r->undone && plan_collide(r->spec, next->spec) && end_ns(r) > at_ns)
+            at_ns = end_ns(r);
+    }
+    return at_ns;
+}

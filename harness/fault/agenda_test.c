@@ -84,12 +84,28 @@ static void sessions_wait_for_the_server(void **state)
     }
 }
 
+static void the_next_waits_for_what_it_would_undo(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    struct fault_record *late = begin(&f, "stop-server", 1000, 4000, 1000);
+    begin(&f, "kill-server", 3000, 0, 0);
+    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
+    late->undone = true;
+    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
+    late->undone = false;
+    f.specs[1].verb = verb_find("kill-collector");
+    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_to_end_comes_first),
         cmocka_unit_test(a_late_one_lasts_as_long),
         cmocka_unit_test(sessions_wait_for_the_server),
+        cmocka_unit_test(the_next_waits_for_what_it_would_undo),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

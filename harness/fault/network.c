@@ -52,12 +52,16 @@ bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct e
 {
     if (r->spec->through == THROUGH_KERNEL)
         return end_in_kernel(c, r, e);
+    bool to_server = is_silent(r->spec, TO_SERVER);
+    bool to_collector = is_silent(r->spec, TO_COLLECTOR);
     struct proxy_counts counts = proxy_counts(c->proxy);
+    size_t withheld = (to_server ? counts.withheld[MESSAGE_CLIENT] : 0) +
+                      (to_collector ? counts.withheld[MESSAGE_SERVER] : 0);
 
-    proxy_heal(c->proxy, r->spec->reset);
-    if (counts.withheld == 0)
+    proxy_heal(c->proxy, to_server, to_collector, r->spec->reset);
+    if (withheld == 0)
         return err_set(e, ERR_SYSTEM, "nothing wanted to pass while the network was silent");
-    snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", counts.withheld,
+    snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", withheld,
         counts.links, counts.links == 1 ? "" : "s",
         r->spec->reset ? "withheld and dropped" : "withheld until the end");
     return true;
@@ -96,8 +100,11 @@ bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err 
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
-    proxy_delay(c->proxy, 0, 0);
-    proxy_throttle(c->proxy, 0);
+    // The other may go on.
+    if (r->spec->verb->id == VERB_DELAY)
+        proxy_delay(c->proxy, 0, 0);
+    else
+        proxy_throttle(c->proxy, 0);
     if (passed == 0)
         return err_set(e, ERR_SYSTEM, "nothing passed while the network was slow");
     snprintf(r->evidence, sizeof r->evidence, "%llu bytes passed in %.1f s",

@@ -150,7 +150,7 @@ struct proxy_counts proxy_counts(struct proxy *p)
     for (size_t i = 0; i < p->link_count; i++) {
         for (int s = 0; s < 2; s++) {
             size_t withheld = link_withheld(p->links[i], (enum message_sender)s);
-            counts.withheld += withheld;
+            counts.withheld[s] += withheld;
             counts.passed += p->links[i]->flows[s].in - withheld;
         }
     }
@@ -179,15 +179,16 @@ static size_t reset_all(struct proxy *p)
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
     lock(p);
-    p->weather.hold[MESSAGE_CLIENT] = client;
-    p->weather.hold[MESSAGE_SERVER] = server;
+    p->weather.hold[MESSAGE_CLIENT] |= client;
+    p->weather.hold[MESSAGE_SERVER] |= server;
     unlock_and_wake(p);
 }
 
-void proxy_heal(struct proxy *p, bool drop)
+void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 {
     lock(p);
-    p->weather.hold[MESSAGE_CLIENT] = p->weather.hold[MESSAGE_SERVER] = false;
+    p->weather.hold[MESSAGE_CLIENT] &= !client;
+    p->weather.hold[MESSAGE_SERVER] &= !server;
     if (drop)
         reset_all(p);
     unlock_and_wake(p);

@@ -19,10 +19,10 @@
 struct proxy;
 
 struct proxy_counts {
-    size_t links;     // connections at this moment
-    uint64_t passed;  // bytes, both ways, ever
-    size_t withheld;  // bytes that were read and are not passed on
-    uint64_t refused; // connections without the run's password, or whose server was away
+    size_t links;       // connections at this moment
+    uint64_t passed;    // bytes, both ways, ever
+    size_t withheld[2]; // by sender: bytes that were read and are not passed on
+    uint64_t refused;   // connections without the run's password, or whose server was away
 };
 
 // The server's address is asked for anew for every connection.
@@ -35,10 +35,11 @@ MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo);
 
 struct proxy_counts proxy_counts(struct proxy *p);
 
-// Silence, by the sender of the bytes. Healing passes on what was withheld, or
-// with `drop` resets the connections together with it.
+// Silence, by the sender of the bytes; the one that is not named stays as it is.
+// Healing passes on what was withheld, or with `drop` resets the connections
+// together with it.
 void proxy_hold(struct proxy *p, bool client, bool server);
-void proxy_heal(struct proxy *p, bool drop);
+void proxy_heal(struct proxy *p, bool client, bool server, bool drop);
 
 // Resets every connection; returns how many.
 size_t proxy_reset(struct proxy *p);

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,10 @@ enum stream {
 
 // Room for choices to come, so that they do not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
+
+// The server, a delay, a throttle, silence of each direction; each of 64
+// collectors and its reader.
+#define LASTING_MAX (5 + 2 * 64)
 
 struct maker {
     struct plan *plan;
@@ -243,21 +248,79 @@ static bool add_faults(struct plan *p, const struct scenario *s, struct err *e)
     return true;
 }
 
-// One server cannot be stopped while it is away already.
+static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec *b)
+{
+    return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
+}
+
+static bool is_one_of(const struct fault_spec *f, enum verb_id one, enum verb_id other)
+{
+    return f->verb->id == one || f->verb->id == other;
+}
+
+bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
+{
+    // One server cannot be stopped while it is away already.
+    if (a->verb->stops_server)
+        return b->verb->stops_server;
+    switch (a->verb->id) {
+    case VERB_DELAY:
+    case VERB_THROTTLE:
+        return a->verb->id == b->verb->id;
+    case VERB_PARTITION:
+    case VERB_HALF_OPEN:
+        return is_one_of(b, VERB_PARTITION, VERB_HALF_OPEN) &&
+               (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
+                   a->direction == b->direction);
+    case VERB_PAUSE_COLLECTOR:
+    case VERB_CLOSE_READER: // lets the collector go on
+        return is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) && meet_at_instance(a, b);
+    case VERB_PAUSE_READER:
+    case VERB_SLOW_READER:
+        return is_one_of(b, VERB_PAUSE_READER, VERB_SLOW_READER) && meet_at_instance(a, b);
+    default:
+        return false;
+    }
+}
+
+// An instant that stops the server takes its time, others are over at once.
+static bool is_remembered(const struct scenario *s, const struct plan_fault *f)
+{
+    const struct fault_spec *spec = &s->faults[f->spec];
+
+    return plan_collide(spec, spec) && (f->end_ns > f->at_ns || spec->verb->stops_server);
+}
+
+static bool refuse(const struct scenario *s, const struct plan_fault *f,
+    const struct plan_fault *before, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "faults.%u (%s) begins %g s into the load, before faults.%u (%s) is over", f->spec,
+        s->faults[f->spec].verb->name, (double)f->at_ns / 1e9, before->spec,
+        s->faults[before->spec].verb->name);
+}
+
 static bool check_overlap(const struct plan *p, const struct scenario *s, struct err *e)
 {
-    const struct plan_fault *away = NULL;
+    // What lasts and may collide: none of these do, so there are few.
+    const struct plan_fault *lasting[LASTING_MAX];
+    size_t count = 0;
 
     for (size_t i = 0; i < p->fault_count; i++) {
         const struct plan_fault *f = &p->faults[i];
-        if (!s->faults[f->spec].verb->stops_server)
-            continue;
-        if (away && f->at_ns <= away->end_ns)
-            return err_set(e, ERR_USAGE,
-                "faults.%u (%s) begins %g s into the load, before faults.%u (%s) is over", f->spec,
-                s->faults[f->spec].verb->name, (double)f->at_ns / 1e9, away->spec,
-                s->faults[away->spec].verb->name);
-        away = f;
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++) {
+            if (lasting[j]->end_ns < f->at_ns)
+                continue;
+            if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
+                return refuse(s, f, lasting[j], e);
+            lasting[kept++] = lasting[j];
+        }
+        count = kept;
+        if (is_remembered(s, f)) {
+            assert(count < LASTING_MAX);
+            lasting[count++] = f;
+        }
     }
     return true;
 }

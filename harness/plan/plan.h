@@ -73,9 +73,14 @@ struct plan {
 #define PLAN_TOKENS_MAX 20000000u
 #define PLAN_FAULTS_MAX 100000u
 
-// Fails with ERR_USAGE when the scenario asks for more than the limits above.
+// Fails with ERR_USAGE when the scenario asks for more than the limits above, or
+// for faults at one time that undo each other.
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
+
+// True when the two cannot last at one time, because they hurt the same thing: the
+// end of one would be the end of both. A plan with such an overlap is refused.
+bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
 
 // Appends the timeline, for people or as JSON; the same plan gives the same
 // bytes. Inserts and faults come merged in the order of their times.

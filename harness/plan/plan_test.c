@@ -312,6 +312,86 @@ static void too_much_is_refused(void **state)
                "is over");
 }
 
+// Of two that begin a second apart and last two: whether the plan takes them.
+static void faults_collide_over_the_same_thing(void **state)
+{
+    enum { DELAY, THROTTLE, PARTITION, OUT, IN, STOP, STOP_0, STOP_1, CLOSE_0, SLOW, SLOW_1, HOLD };
+    static const struct {
+        const char *verb;
+        int instance;
+        enum fault_direction direction;
+        bool instant;
+    } kinds[] = {
+        [DELAY] = {"delay", 0, 0, false},
+        [THROTTLE] = {"throttle", 0, 0, false},
+        [PARTITION] = {"partition", 0, 0, false},
+        [OUT] = {"half-open", 0, TO_SERVER, false},
+        [IN] = {"half-open", 0, TO_COLLECTOR, false},
+        [STOP] = {"pause-collector", -1, 0, false},
+        [STOP_0] = {"pause-collector", 0, 0, false},
+        [STOP_1] = {"pause-collector", 1, 0, false},
+        [CLOSE_0] = {"close-reader", 0, 0, true},
+        [SLOW] = {"slow-reader", -1, 0, false},
+        [SLOW_1] = {"pause-reader", 1, 0, false},
+        [HOLD] = {"hold-horizon", 0, 0, false},
+    };
+    static const struct {
+        int first, second;
+        bool collide;
+    } pairs[] = {
+        {DELAY, DELAY, true},
+        {DELAY, THROTTLE, false},
+        {THROTTLE, THROTTLE, true},
+        {PARTITION, OUT, true},
+        {PARTITION, IN, true},
+        {IN, PARTITION, true},
+        {IN, OUT, false},
+        {IN, IN, true},
+        {PARTITION, DELAY, false},
+        {STOP_0, STOP_0, true},
+        {STOP_0, STOP_1, false},
+        {STOP, STOP_1, true},
+        {STOP_0, CLOSE_0, true},
+        {STOP_1, CLOSE_0, false},
+        {CLOSE_0, STOP_0, false},
+        {SLOW, SLOW_1, true},
+        {SLOW, STOP, false},
+        {SLOW, CLOSE_0, false},
+        {HOLD, HOLD, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+        const int both[2] = {pairs[i].first, pairs[i].second};
+        for (int n = 0; n < 2; n++)
+            f->faults[n] = (struct fault_spec){.verb = verb_find(kinds[both[n]].verb),
+                .at_ns = (n + 1) * NS_PER_S,
+                .for_ns = kinds[both[n]].instant ? 0 : 2 * NS_PER_S,
+                .instance = kinds[both[n]].instance,
+                .direction = kinds[both[n]].direction};
+        f->s.fault_count = 2;
+        struct err e;
+        if (plan_make(&f->p, &f->s, &e) == pairs[i].collide)
+            fail_msg("%s and %s (pair %zu)", f->faults[0].verb->name, f->faults[1].verb->name, i);
+        drop(f);
+    }
+}
+
+static void a_fault_may_not_overlap_itself(void **state)
+{
+    struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+
+    (void)state;
+    f->faults[0] = (struct fault_spec){.verb = verb_find("delay"),
+        .at_ns = NS_PER_S,
+        .every_ns = NS_PER_S,
+        .until_ns = 5 * NS_PER_S,
+        .for_ns = 1500 * NS_PER_MS};
+    f->s.fault_count = 1;
+    refused(f, "faults.0 (delay) begins 2 s into the load, before faults.0 (delay) is over");
+}
+
 static void prints_text(void **state)
 {
     struct fixture *f = new_fixture(2, NS_PER_S, ARRIVALS_CONSTANT);
@@ -477,6 +557,8 @@ int main(void)
         cmocka_unit_test(one_share_leaves_the_rest_alone),
         cmocka_unit_test(faults_are_merged_in_order),
         cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(faults_collide_over_the_same_thing),
+        cmocka_unit_test(a_fault_may_not_overlap_itself),
         cmocka_unit_test(prints_text),
         cmocka_unit_test(a_full_buffer_is_noticed),
         cmocka_unit_test(the_generator_is_the_published_one),

@@ -55,7 +55,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     size_t begun = 0;
 
     for (;;) {
-        int64_t begin_ns = begun < r->plan.fault_count ? r->faults[begun].planned_ns : CLOCK_NEVER;
+        int64_t begin_ns =
+            begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
         // A server that was started again is another process.
         atomic_store(&r->outer_pid, r->server.outer_pid);
