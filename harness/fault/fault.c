@@ -1,6 +1,7 @@
 #include "fault/fault.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "postgres/migrate.h"
@@ -105,13 +106,19 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
 void fault_end(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = find(r->spec->verb->id);
+    char why[sizeof r->evidence];
     struct err e = {0};
 
     r->undone = true;
     if (!verb->end)
         return;
-    // Also what did not take effect is undone: half of it may have.
-    if (!verb->end(c, r, &e) && r->ok)
+    memcpy(why, r->evidence, sizeof why);
+    // Also what did not take effect is undone: half of it may have. What its end
+    // saw is no evidence then; the reason is.
+    bool ended = verb->end(c, r, &e);
+    if (!r->ok)
+        memcpy(r->evidence, why, sizeof why);
+    else if (!ended)
         failed(r, &e);
     r->ended_ns = clock_now_ns();
 }

@@ -58,8 +58,12 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
 bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    snprintf(r->evidence, sizeof r->evidence, "postmaster and backends seen stopped");
-    return c->server->provider->pause(c->server, true, e);
+    if (!c->server->provider->pause(c->server, true, e))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "%s",
+        c->server->provider == &provider_local ? "postmaster and backends seen stopped"
+                                               : "paused, says the container's engine");
+    return true;
 }
 
 bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e)

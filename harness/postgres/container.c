@@ -271,7 +271,13 @@ static bool container_pause(struct server *s, bool paused, struct err *e)
     char text[512];
 
     s->paused = paused;
-    return ENGINE(c->engine, text, e, paused ? "pause" : "unpause", c->name);
+    if (!ENGINE(c->engine, text, e, paused ? "pause" : "unpause", c->name))
+        return false;
+    if (!paused)
+        return true;
+    return ENGINE(c->engine, text, e, "inspect", "-f", "{{.State.Status}}", c->name) &&
+           (strcmp(text, "paused") == 0 ||
+               err_set(e, ERR_SYSTEM, "the container is %s, not paused", text));
 }
 
 static bool container_keep(struct server *s, struct buf *out, struct err *e)

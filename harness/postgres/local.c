@@ -299,8 +299,11 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);
     // A child that ended meanwhile is no reason to doubt the others.
-    for (size_t i = 0; paused && i < count; i++)
-        process_wait_stopped(children[i], deadline);
+    for (size_t i = 0; paused && i < count; i++) {
+        if (!process_wait_stopped(children[i], deadline) && clock_now_ns() >= deadline)
+            return err_set(
+                e, ERR_SYSTEM, "the server's pid %d did not stop at SIGSTOP", (int)children[i]);
+    }
     return true;
 }
 

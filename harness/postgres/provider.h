@@ -32,6 +32,7 @@ struct provider {
     // Returns when the server has answered a full startup handshake.
     MUST_USE bool (*start)(struct server *s, struct err *e);
     MUST_USE bool (*stop)(struct server *s, enum server_stop how, struct err *e);
+    // Pausing returns when every process has been seen to stand still.
     MUST_USE bool (*pause)(struct server *s, bool paused, struct err *e);
     // For a role and a database: appends a conninfo string.
     MUST_USE bool (*conninfo)(
