@@ -182,14 +182,63 @@ static void fill_queue(struct strain *s)
 
 // --- exhaust-connections ------------------------------------------------------------------
 
+static PGconn *begin_connecting(const struct server *server)
+{
+    struct buf conninfo;
+    PGconn *conn = NULL;
+
+    buf_init(&conninfo, 4096);
+    if (server->provider->conninfo(server, MIGRATE_STRANGER, server->database, &conninfo) &&
+        buf_str(&conninfo))
+        conn = PQconnectStart(conninfo.data);
+    buf_fini(&conninfo);
+    // Of a connection that was never made libpq tells the SQLSTATE only so.
+    PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
+    return conn;
+}
+
+// False when the server refused it, or nobody wants it any more.
+static bool finish_connecting(const struct strain *s, PGconn *conn)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+    while (PQstatus(conn) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
+        struct pollfd p = {
+            .fd = PQsocket(conn), .events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+        if (stopped(s))
+            return false;
+        if (poll(&p, 1, (int)(step_ns / NS_PER_MS)) > 0)
+            status = PQconnectPoll(conn);
+    }
+    return status == PGRES_POLLING_OK;
+}
+
+// too_many_connections: any other failure, as of a server that is away, is no
+// proof. The words before it are translated, the code is not.
+static bool was_refused(const PGconn *conn)
+{
+    return strstr(PQerrorMessage(conn), ":  53300\n") != NULL;
+}
+
 // As an ordinary role: the slots that are kept for the superuser stay free, the
 // harness needs them.
 static void take_connections(struct strain *s)
 {
     while (!stopped(s)) {
-        if (s->session_count == SESSIONS_MAX || !session(s, MIGRATE_STRANGER, NULL))
-            s->rounds++;
-        s->failed = false; // being refused is the purpose
+        PGconn *conn = begin_connecting(s->context->server);
+        bool taken = finish_connecting(s, conn);
+        if (taken && s->session_count == SESSIONS_MAX) {
+            s->failed = true;
+            err_set(&s->why, ERR_SYSTEM, "the server has more than %d connections", SESSIONS_MAX);
+        }
+        if (taken && !s->failed) {
+            s->sessions[s->session_count++] = conn;
+        } else {
+            s->rounds += was_refused(conn);
+            PQfinish(conn);
+        }
+        if (s->failed)
+            return;
         interrupt_sleep_until(clock_now_ns() + step_ns);
     }
 }

@@ -74,7 +74,7 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 
     // Only from within its own database.
     for (int i = 0; ok && i < PQntuples(left); i++) {
-        PGconn *there = connect_to(s, PQgetvalue(left, i, 0), e);
+        PGconn *there = provider_connect(s, s->superuser, PQgetvalue(left, i, 0), e);
         ok = there && sql_exec(there, PQgetvalue(left, i, 1), e);
         PQfinish(there);
     }

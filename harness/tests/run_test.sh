@@ -28,6 +28,15 @@ expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
     {at: 2s, do: hold-horizon, prepared: true, for: 800ms}, {at: 2400ms, do: restart-server}]'
 expect_nothing_left
 
+# A fault that failed says why, whatever its end saw; a server that is away
+# refuses nobody.
+expect_exit 2 run steady --set load.0.for=2s --set postgres.settings.max_prepared_transactions=0 \
+    --set 'faults=[{at: 100ms, do: hold-horizon, prepared: true, for: 100ms},
+    {at: 300ms, do: exhaust-connections, for: 100ms}, {at: 320ms, do: stop-server, for: 500ms}]'
+result=$place/results/steady/latest/result.json
+grep -q 'prepared transactions are disabled' "$result" || fail "no reason for hold-horizon"
+grep -q 'the server never refused a connection' "$result" || fail "a server that was away counted as full"
+
 # Several kinds of tokens: passed over, dead letters, rolled back, recovery. The
 # collector is run by a script, and ends with it.
 cp "$BUILD_DIR/bin/mailroom-collector" "$place/collector"
