@@ -35,7 +35,6 @@ struct fault_context {
     struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
     const struct netns *net; // between collector and server; NULL unless the scenario needs it
     PGconn *admin;           // re-opened by the verbs when the server was away
-    int instances;
 };
 
 // Begins the fault of r->spec. A fault in an instant is over when this returns.

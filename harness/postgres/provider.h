@@ -2,9 +2,11 @@
 // scenarios and faults read the same on each.
 //
 // A server is opened (prepared, not running), started, hurt, started again,
-// and closed, which removes everything it left on the machine. One thread uses
-// a server. Functions a provider cannot offer are NULL; the verbs that need
-// them are then refused before the run.
+// and closed, which removes everything it left on the machine. One thread does
+// that; others may ask it for a conninfo and for its address at any time between,
+// and read what does not change once it is started: its database, its roles.
+// Functions a provider cannot offer are NULL; the verbs that need them are then
+// refused before the run.
 #pragma once
 
 #include <stdint.h>

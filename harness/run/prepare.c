@@ -58,7 +58,6 @@ bool run_prepare_server(struct run *r, struct err *e)
         !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
         return false;
     r->hands.server = &r->server;
-    r->hands.instances = s->collector.instances;
     r->hands.admin = migrate_admin(&r->server, e);
     return r->hands.admin &&
            durability_prove(&r->server, r->hands.admin, s->postgres.durability,
