@@ -125,7 +125,7 @@ static void a_pid_used_again_is_another_process(void **state)
     assert_false(process_is(pid, started));
 }
 
-// --- workdir --------------------------------------------------------------------
+// --- with a folder of our own -----------------------------------------------------
 
 static char place[] = "/var/tmp/mp-os-test.XXXXXX";
 
@@ -139,6 +139,34 @@ static int remove_place(void **state)
 {
     (void)state;
     return workdir_remove_tree(place) ? 0 : -1;
+}
+
+// Its program's name looks like the fields behind it.
+static void a_stopped_process_is_seen(void **state)
+{
+    (void)state;
+    char name[PATH_MAX];
+    const char *const argv[] = {name, "60", NULL};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct process_stat stat;
+    struct err e;
+
+    assert_true(path_join(name, place, "sl) R 1 (1", &e));
+    assert_int_equal(symlink("/bin/sleep", name), 0);
+    spec.argv = argv;
+    pid_t pid = process_start(&spec, &e);
+    assert_true(pid > 0);
+    kill(pid, SIGSTOP);
+    bool stopped = process_wait_stopped(pid, clock_now_ns() + 60 * NS_PER_S);
+    bool seen = process_stat(pid, &stat);
+    process_end(pid, SIGKILL, CLOCK_NEVER / 2);
+    assert_true(stopped && seen);
+    assert_int_equal(stat.state, 'T');
+    assert_int_equal(stat.parent, getpid());
+    assert_false(process_stat(pid, &stat));
+    assert_true(process_stat(getpid(), &stat));
+    assert_int_equal(stat.state, 'R');
+    assert_in_range(stat.rss_kb, 100, 10000000);
 }
 
 static void a_locked_folder_stays_and_a_left_one_goes(void **state)
@@ -214,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_stubborn_process_is_killed),
         cmocka_unit_test(children_are_listed),
         cmocka_unit_test(a_pid_used_again_is_another_process),
+        cmocka_unit_test(a_stopped_process_is_seen),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
         cmocka_unit_test(removing_does_not_follow_links),

@@ -1,6 +1,5 @@
 #include "os/process.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -209,56 +208,42 @@ void process_end(pid_t pid, int signal, int64_t grace_ns)
     process_wait(pid, CLOCK_NEVER, NULL);
 }
 
-// /proc/PID/stat from its third field on; the second, in parentheses, may itself
-// hold spaces and parentheses. NULL: there is no such process.
-static const char *read_stat_line(const char *pid, char line[512])
+// A program's name, in parentheses, may itself hold blanks and parentheses: the
+// fields begin behind the last one.
+bool process_stat(pid_t pid, struct process_stat *out)
 {
-    char path[64];
+    unsigned long long user, system, started;
+    char path[64], line[1024];
+    long long pages;
+    int parent, group;
 
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return NULL;
-    ssize_t got = read(fd, line, 511);
-    close(fd);
-    if (got <= 0)
-        return NULL;
-    line[got] = '\0';
-    const char *end = strrchr(line, ')');
-    return end && strlen(end) >= 5 ? end + 2 : NULL;
-}
-
-struct stat_fields {
-    char state;
-    pid_t parent, group;
-};
-
-static bool read_stat(const char *pid, struct stat_fields *f)
-{
-    char line[512];
-    const char *fields = read_stat_line(pid, line);
-
-    if (!fields)
         return false;
-    char *rest;
-    f->state = fields[0];
-    f->parent = (pid_t)strtol(fields + 2, &rest, 10);
-    f->group = (pid_t)strtol(rest, NULL, 10);
+    ssize_t got = read(fd, line, sizeof line - 1);
+    close(fd);
+    line[got > 0 ? got : 0] = '\0';
+    const char *fields = strrchr(line, ')');
+    // proc(5): from the third, the state, to the 24th, the resident pages.
+    if (!fields || sscanf(fields,
+                       ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
+                       "%*d %*d %llu %*u %lld",
+                       &out->state, &parent, &group, &user, &system, &started, &pages) != 7)
+        return false;
+    out->parent = (pid_t)parent;
+    out->group = (pid_t)group;
+    out->cpu_ms = (user + system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
+    out->rss_kb = pages * (sysconf(_SC_PAGESIZE) / 1024);
+    out->started = started;
     return true;
 }
 
 uint64_t process_started(pid_t pid)
 {
-    char line[512], text[24];
-    const int field = 22, first = 3; // proc(5)
+    struct process_stat stat;
 
-    snprintf(text, sizeof text, "%d", (int)pid);
-    const char *at = read_stat_line(text, line);
-    for (int i = first; at && i < field; i++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    return at ? strtoull(at, NULL, 10) : 0;
+    return process_stat(pid, &stat) ? stat.started : 0;
 }
 
 bool process_is(pid_t pid, uint64_t started)
@@ -271,12 +256,10 @@ bool process_is(pid_t pid, uint64_t started)
 
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
 {
-    struct stat_fields f;
-    char text[24];
+    struct process_stat stat;
 
-    snprintf(text, sizeof text, "%d", (int)pid);
-    while (read_stat(text, &f) && f.state != 'Z') {
-        if (f.state == 'T')
+    while (process_stat(pid, &stat) && stat.state != 'Z') {
+        if (stat.state == 'T')
             return true;
         if (clock_now_ns() >= deadline_ns)
             return false;
@@ -295,10 +278,11 @@ static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
     if (!proc)
         return 0;
     while (count < max && (entry = readdir(proc)) != NULL) {
-        struct stat_fields f;
-        if (isdigit((unsigned char)entry->d_name[0]) && read_stat(entry->d_name, &f) &&
-            (parent < 0 || f.parent == parent) && (group < 0 || f.group == group))
-            pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct process_stat stat;
+        if (pid > 0 && process_stat(pid, &stat) && (parent < 0 || stat.parent == parent) &&
+            (group < 0 || stat.group == group))
+            pids[count++] = pid;
     }
     closedir(proc);
     return count;

@@ -61,8 +61,19 @@ pid_t process_inner_pid(pid_t pid);
 
 bool process_alive(pid_t pid);
 
-// When it started, in clock ticks since the boot; 0: it is gone, or not to be
-// seen. With the pid it names a process: pids are used again.
+// What /proc says of any process; false when it is gone, or not to be seen.
+struct process_stat {
+    char state; // R, S, D, T for stopped, Z for not yet reaped …
+    pid_t parent, group;
+    uint64_t cpu_ms; // of all its threads since its start, user and system
+    int64_t rss_kb;
+    uint64_t started; // in clock ticks since the boot
+};
+
+bool process_stat(pid_t pid, struct process_stat *out);
+
+// When it started, 0 when that is not to be seen. With the pid it names a process:
+// pids are used again.
 uint64_t process_started(pid_t pid);
 
 // Whether the pid still names the process that started then.

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/process.h"
+
 const char *usage_group_name(enum usage_group group)
 {
     static const char *const names[USAGE_GROUPS] = {
@@ -42,32 +44,6 @@ static bool read_machine(double *busy_s, double *total_s)
     return ok;
 }
 
-// A process's name may hold blanks and brackets: the fields begin behind the
-// last one.
-static bool read_process(pid_t pid, double *cpu_s, int64_t *rss_kb)
-{
-    char path[64], text[1024];
-    unsigned long long user, system;
-    long long pages;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    size_t len = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[len] = '\0';
-    const char *fields = strrchr(text, ')');
-    if (!fields || sscanf(fields,
-                       ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
-                       "%*d %*d %*u %*u %lld",
-                       &user, &system, &pages) != 3)
-        return false;
-    *cpu_s = seconds(user + system);
-    *rss_kb = pages * (sysconf(_SC_PAGESIZE) / 1024);
-    return true;
-}
-
 void usage_begin(struct usage *u)
 {
     double busy_s = 0, total_s = 0;
@@ -99,18 +75,18 @@ static struct usage_process *find(struct usage *u, pid_t pid)
 void usage_process(struct usage *u, pid_t pid, enum usage_group group)
 {
     struct usage_process *p = find(u, pid);
-    int64_t rss_kb;
-    double cpu_s;
+    struct process_stat stat;
 
-    if (!p || !read_process(pid, &cpu_s, &rss_kb))
+    if (!p || !process_stat(pid, &stat))
         return;
+    double cpu_s = (double)stat.cpu_ms / 1000;
     // What a process of the first round used before it is not the run's.
     if (u->round > 1)
         u->cpu_s[group] += cpu_s - p->cpu_s;
     p->cpu_s = cpu_s;
     p->round = u->round;
     if (group == USAGE_COLLECTOR)
-        u->collector_rss_kb += rss_kb;
+        u->collector_rss_kb += stat.rss_kb;
 }
 
 // Forgets who was not there: the number may come back as another process.

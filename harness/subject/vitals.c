@@ -3,7 +3,8 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "os/process.h"
 
 // The text of a small file under /proc/PID; false when it cannot be read.
 static bool slurp(pid_t pid, const char *name, char *out, size_t size)
@@ -27,22 +28,6 @@ static uint64_t status_value(const char *status, const char *key)
     unsigned long long value = 0;
 
     return line && sscanf(line + strlen(key), " %llu", &value) == 1 ? value : 0;
-}
-
-static bool read_cpu(pid_t pid, struct process_sample *sample)
-{
-    char text[1024];
-    unsigned long long user, system;
-
-    if (!slurp(pid, "stat", text, sizeof text))
-        return false;
-    // The program's name may hold anything; what follows begins at the last ')'.
-    const char *rest = strrchr(text, ')');
-    if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-                     &system) != 2)
-        return false;
-    sample->cpu_ms = (user + system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
-    return true;
 }
 
 // Nanoseconds on a processor, then nanoseconds of waiting for one; a kernel
@@ -82,10 +67,12 @@ static void read_threads(pid_t pid, struct process_sample *sample)
 
 bool vitals_read(pid_t pid, struct process_sample *sample)
 {
+    struct process_stat stat;
     char status[4096];
 
-    if (!slurp(pid, "status", status, sizeof status) || !read_cpu(pid, sample))
+    if (!slurp(pid, "status", status, sizeof status) || !process_stat(pid, &stat))
         return false;
+    sample->cpu_ms = stat.cpu_ms;
     sample->rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
     read_threads(pid, sample);
     return sample->rss_kb > 0;
