@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -107,13 +106,6 @@ bool fault_terminate_backend(struct fault_context *c, struct fault_record *r, st
     return true;
 }
 
-static long log_length(const char *path)
-{
-    struct stat st;
-
-    return path && stat(path, &st) == 0 ? (long)st.st_size : 0;
-}
-
 // A query that was over when the signal came is not cancelled. Where the server
 // writes its log before our eyes it must say so; elsewhere the signal has to do.
 static bool log_tells(const char *path, long from)
@@ -141,7 +133,7 @@ bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct 
     int count;
 
     for (;;) {
-        long from = log_length(log);
+        long from = provider_log_length(c->server);
         if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e) ||
             !until_positive(c, cancel_sql, roles_of(r->spec->target), victim_wait_ns, victims,
                 sizeof victims, &count, e))

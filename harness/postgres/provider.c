@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 PGconn *provider_connect(
@@ -51,6 +52,13 @@ void provider_log_tail(const struct server *s, char *text, size_t size)
         if (*c == '\n')
             *c = ' ';
     }
+}
+
+long provider_log_length(const struct server *s)
+{
+    struct stat st;
+
+    return s->log_path && stat(s->log_path, &st) == 0 ? (long)st.st_size : 0;
 }
 
 const struct provider *provider_find(const char *name)

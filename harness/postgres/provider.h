@@ -86,6 +86,9 @@ void provider_fetch_log(struct server *s);
 // The last words of the log as it was fetched, on one line: why a server ended.
 void provider_log_tail(const struct server *s, char *text, size_t size);
 
+// How long its log is by now; 0 without one.
+long provider_log_length(const struct server *s);
+
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);
 

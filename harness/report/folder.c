@@ -171,13 +171,6 @@ void folder_fini(struct folder *f)
     *f = (struct folder){0};
 }
 
-long folder_log_length(const char *server_log)
-{
-    struct stat st;
-
-    return server_log && stat(server_log, &st) == 0 ? (long)st.st_size : 0;
-}
-
 static FILE *open_log(const char *server_log, long from)
 {
     FILE *file = server_log ? fopen(server_log, "re") : NULL;

@@ -46,6 +46,3 @@ MUST_USE bool folder_copy_log(
 // in the server's log from byte `from` on; UINT64_MAX without a log.
 uint64_t folder_count_sessions(
     const char *server_log, long from, const char *role, size_t processes);
-
-// How long the log is by now; 0 without one.
-long folder_log_length(const char *server_log);

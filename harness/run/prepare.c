@@ -41,7 +41,7 @@ static bool get_server(struct run *r, struct err *e)
             return false;
         r->server = *shared;
         provider_fetch_log(&r->server);
-        r->log_from = folder_log_length(r->server.log_path);
+        r->log_from = provider_log_length(&r->server);
         return true;
     }
     return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
