@@ -283,14 +283,18 @@ static bool container_pause(struct server *s, bool paused, struct err *e)
 static bool container_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct container *c = s->state;
+    char kept[ENGINE_NAME_MAX], text[512];
 
-    (void)e;
+    // A name without a process is not swept, nor is a volume that is in use.
+    snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
+    if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
+        return false;
     c->kept = true;
     return buf_printf(out,
         "The server is still running.\n"
         "  reach it:  %s exec -it %s psql -U postgres mailroom\n"
         "  remove it: %s rm -f -v %s && %s volume rm %s\n",
-        c->engine, c->name, c->engine, c->name, c->engine, c->name);
+        c->engine, kept, c->engine, kept, c->engine, c->name);
 }
 
 static void container_close(struct server *s)

@@ -147,6 +147,16 @@ until_running() { # pid
 
 interrupted INT 130
 [ -z "$(left_by "$harness")" ] || fail "left behind: $(left_by "$harness")"
+
+# --keep leaves a server that can be reached and removed as it says.
+expect_exit 0 run steady "${in_container[@]}" --set load.0.for=1s --keep
+kept=$(sed -n 's/^  reach it:  .* exec -it \([^ ]*\) .*/\1/p' "$place/out")
+remove=$(sed -n 's/^  remove it: //p' "$place/out")
+kept_tokens() {
+    "$engine" exec "$kept" psql -U postgres -Atc 'SELECT count(*) > 0 FROM tokens' mailroom
+}
+[ "$(kept_tokens)" = t ] || fail "the kept server has no tokens"
+
 interrupted KILL 137
 until_running "$harness"
 
@@ -194,6 +204,8 @@ grep -q 'connection authorized: user=mailproof_collector' "$place/results/verbs/
     fail "the server's log was not kept"
 [ "$(grep -c '"ok": true' "$result")" = 9 ] || fail "not all nine faults took effect"
 [ -z "$(left_by "$harness")" ] || fail "what a killed run left was not swept: $(left_by "$harness")"
+[ "$(kept_tokens)" = t ] || fail "the next run took the kept server away"
+bash -c "$remove" >/dev/null
 ! has_volume "left$$" || fail "a left volume was not swept"
 for name in "boot$$" "space$$"; do
     has_volume "$name" || fail "the volume of a process elsewhere was taken away"
