@@ -24,6 +24,7 @@
 
 #define DATA "/var/lib/postgresql/data"
 #define SETTINGS_MAX 64
+#define EXEC_MAX 10
 
 static const int64_t start_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 50 * NS_PER_MS; // each try is a whole handshake
@@ -170,6 +171,17 @@ static bool create(struct container *c, struct err *e)
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run(argv, text, sizeof text, e)) ||
            err_prefix(e, "the image %s cannot be run", c->want->image);
+}
+
+static bool container_exec(
+    const struct server *s, const char *const *argv, char *text, size_t size, struct err *e)
+{
+    const struct container *c = s->state;
+    const char *arguments[EXEC_MAX + 3] = {"exec", c->name};
+
+    for (size_t i = 0; argv[i] && i < EXEC_MAX; i++)
+        arguments[i + 2] = argv[i];
+    return engine_call(c->engine, text, size, e, arguments);
 }
 
 static void container_fetch_log(struct server *s)
@@ -319,6 +331,7 @@ const struct provider provider_container = {
     .pause = container_pause,
     .conninfo = container_conninfo,
     .address = container_address,
+    .exec = container_exec,
     .fetch_log = container_fetch_log,
     .keep = container_keep,
     .close = container_close,

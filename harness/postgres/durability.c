@@ -15,6 +15,7 @@
 
 #define PROBES 64
 #define BLOCK 8192
+#define MOUNTS_MAX (1u << 20)
 
 static int by_value(const void *a, const void *b)
 {
@@ -40,47 +41,44 @@ static bool time_flushes(int fd, int64_t *median_ns)
     return true;
 }
 
-// From /proc/self/mountinfo, by device number: the file system's type and its
-// mount options ("volatile" is what makes an overlay forget).
-static void find_mount(const char *dir, char *type, size_t size, bool *is_volatile)
+void durability_find_mount(
+    FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile)
 {
-    struct stat st;
-    char line[4096], device[32];
-    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL, device[32], place[PATH_MAX];
+    size_t capacity = 0;
 
-    snprintf(type, size, "unknown");
+    snprintf(filesystem, size, "unknown");
     *is_volatile = false;
-    if (!mounts)
-        return;
-    if (stat(dir, &st) == 0) {
-        snprintf(device, sizeof device, " %u:%u ", major(st.st_dev), minor(st.st_dev));
-        while (fgets(line, sizeof line, mounts)) {
-            const char *rest = strstr(line, " - ");
-            if (!strstr(line, device) || !rest)
-                continue;
-            snprintf(type, size, "%.*s", (int)strcspn(rest + 3, " "), rest + 3);
-            *is_volatile = strstr(rest, "volatile") != NULL;
-        }
+    // The last one lies over those before it.
+    while (getline(&line, &capacity, mounts) > 0) {
+        const char *rest = strstr(line, " - ");
+        if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
+            (strcmp(key, device) != 0 && strcmp(key, place) != 0))
+            continue;
+        snprintf(filesystem, size, "%.*s", (int)strcspn(rest + 3, " "), rest + 3);
+        *is_volatile = strstr(rest, "volatile") != NULL;
     }
-    fclose(mounts);
+    free(line);
 }
 
-bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
+static void find_mount_of(const char *dir, struct durability_proof *proof, bool *is_volatile)
 {
-    char path[PATH_MAX];
-    bool is_volatile;
+    char device[32] = "none";
+    struct stat st;
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
 
-    find_mount(dir, proof->filesystem, sizeof proof->filesystem, &is_volatile);
-    if (!path_join(path, dir, "fsync-probe", e))
-        return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
-    bool ok = time_flushes(fd, &proof->fsync_ns) || err_sys(e, ERR_SYSTEM, "cannot flush %s", path);
-    close(fd);
-    unlink(path);
-    if (!ok)
-        return false;
+    if (stat(dir, &st) == 0)
+        snprintf(device, sizeof device, "%u:%u", major(st.st_dev), minor(st.st_dev));
+    if (mounts) {
+        durability_find_mount(
+            mounts, device, proof->filesystem, sizeof proof->filesystem, is_volatile);
+        fclose(mounts);
+    }
+}
+
+static bool reaches_device(
+    const char *dir, const struct durability_proof *proof, bool is_volatile, struct err *e)
+{
     if (strcmp(proof->filesystem, "tmpfs") == 0 || strcmp(proof->filesystem, "ramfs") == 0)
         return err_set(e, ERR_SKIP, "%s lies on %s, in memory", dir, proof->filesystem);
     if (is_volatile)
@@ -90,6 +88,93 @@ bool durability_probe(const char *dir, struct durability_proof *proof, struct er
         return err_set(e, ERR_SKIP, "a flush in %s takes %.1f µs, so it reaches no device", dir,
             (double)proof->fsync_ns / 1e3);
     return true;
+}
+
+bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e)
+{
+    char path[PATH_MAX];
+    bool is_volatile = false;
+
+    snprintf(proof->filesystem, sizeof proof->filesystem, "unknown");
+    find_mount_of(dir, proof, &is_volatile);
+    if (!path_join(path, dir, "fsync-probe", e))
+        return false;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    bool ok = time_flushes(fd, &proof->fsync_ns) || err_sys(e, ERR_SYSTEM, "cannot flush %s", path);
+    close(fd);
+    unlink(path);
+    return ok && reaches_device(dir, proof, is_volatile, e);
+}
+
+// --- from outside the machine that the server sees ------------------------------------
+
+bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
+{
+    const char *copied = strstr(text, "copied, ");
+    double seconds;
+
+    if (!copied || sscanf(copied, "copied, %lf s", &seconds) != 1)
+        return false;
+    *flush_ns = (int64_t)(seconds * 1e9 / blocks);
+    return true;
+}
+
+static bool mount_inside(const struct server *s, const char *dir, struct durability_proof *proof,
+    bool *is_volatile, struct err *e)
+{
+    static const char *const argv[] = {"cat", "/proc/self/mountinfo", NULL};
+    char *text = malloc(MOUNTS_MAX);
+    FILE *mounts = NULL;
+
+    bool ok = (text || err_set(e, ERR_INTERNAL, "out of memory")) &&
+              s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
+              ((mounts = fmemopen(text, strlen(text), "r")) ||
+                  err_sys(e, ERR_SYSTEM, "cannot read /proc/self/mountinfo there"));
+    if (ok)
+        durability_find_mount(
+            mounts, dir, proof->filesystem, sizeof proof->filesystem, is_volatile);
+    if (mounts)
+        fclose(mounts);
+    free(text);
+    return ok;
+}
+
+static bool flush_inside(
+    const struct server *s, const char *dir, struct durability_proof *proof, struct err *e)
+{
+    char of[PATH_MAX + 20], count[24], text[600], ignored_text[200];
+    struct err ignored;
+
+    snprintf(of, sizeof of, "of=%s/fsync-probe", dir);
+    snprintf(count, sizeof count, "count=%d", PROBES);
+    const char *const dd[] = {
+        "env", "LC_ALL=C", "dd", "if=/dev/zero", of, "bs=8k", count, "oflag=dsync", NULL};
+    const char *const rm[] = {"rm", "-f", of + strlen("of="), NULL};
+    bool ok = s->provider->exec(s, dd, text, sizeof text, e) &&
+              (durability_read_dd(text, PROBES, &proof->fsync_ns) ||
+                  err_set(e, ERR_SYSTEM, "dd did not say how long it took: %s", text));
+    if (!s->provider->exec(s, rm, ignored_text, sizeof ignored_text, &ignored)) {
+        // It is small, and the server does not look at it.
+    }
+    return ok;
+}
+
+// Where the server runs in a container whose volume is not to be seen from here.
+static bool probe_inside(
+    const struct server *s, PGconn *admin, struct durability_proof *proof, struct err *e)
+{
+    char dir[PATH_MAX];
+    bool is_volatile;
+
+    if (!sql_value(admin, "SHOW data_directory", dir, sizeof dir, e))
+        return false;
+    if (mount_inside(s, dir, proof, &is_volatile, e) && flush_inside(s, dir, proof, e))
+        return reaches_device(dir, proof, is_volatile, e);
+    // What cannot be proved is refused; the scenario may waive it.
+    e->kind = ERR_SKIP;
+    return err_prefix(e, "the disk of its data cannot be probed");
 }
 
 // What the scenario set itself, or `otherwise`.
@@ -136,11 +221,14 @@ static bool declared(
 bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
+    const bool elsewhere = !s->data_dir && !s->provider->exec;
+
     *proof = (struct durability_proof){0};
-    if (!s->data_dir && declared(admin, settings, proof, e))
+    if (elsewhere && declared(admin, settings, proof, e))
         return true;
-    proof->durable = s->data_dir && check_settings(admin, settings, proof, e) &&
-                     durability_probe(s->data_dir, proof, e);
+    proof->durable =
+        !elsewhere && check_settings(admin, settings, proof, e) &&
+        (s->data_dir ? durability_probe(s->data_dir, proof, e) : probe_inside(s, admin, proof, e));
     if (proof->durable) {
         snprintf(proof->verdict, sizeof proof->verdict, "proved: %s, one flush takes %.0f µs, %s",
             proof->filesystem, (double)proof->fsync_ns / 1e3, proof->settings);
@@ -154,6 +242,6 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
         return true;
     }
     return err_prefix(e,
-        "the server would lose acknowledged commits when the power fails (set postgres.durability: "
+        "the server may lose acknowledged commits when the power fails (set postgres.durability: "
         "waive to run all the same)");
 }

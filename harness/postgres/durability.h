@@ -6,13 +6,14 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "postgres/provider.h"
 
 struct durability_proof {
     char filesystem[32]; // "ext4"; "" when the data lies elsewhere
-    int64_t fsync_ns;    // median of one 8 KiB write + fdatasync
+    int64_t fsync_ns;    // median of one 8 KiB write + fdatasync; seen from outside the mean
     char settings[160];  // "fsync=on full_page_writes=on synchronous_commit=on"
     bool durable;        // false: waived or not proved
     char verdict[320];   // a sentence for people
@@ -23,9 +24,19 @@ struct durability_proof {
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
 // Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged
-// commits on a power cut, unless the scenario waives the proof.
+// commits on a power cut, or may and cannot be looked into, unless the scenario
+// waives the proof.
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
+
+// Of what the probe finds, the file system: from lines as in /proc/self/mountinfo,
+// the last one whose device number or mount point is `key`. A volatile
+// overlay is one that never flushes.
+void durability_find_mount(
+    FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile);
+
+// What dd says of `blocks` written and flushed one by one: the mean of one.
+MUST_USE bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns);
 
 // The probe alone: the file system's name and the cost of one flush in `dir`.
 MUST_USE bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e);

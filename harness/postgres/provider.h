@@ -44,6 +44,10 @@ struct provider {
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
+    // Runs a program where the server runs, and collects its output. NULL: no
+    // way in, or this machine is where it runs.
+    MUST_USE bool (*exec)(
+        const struct server *s, const char *const *argv, char *text, size_t size, struct err *e);
     // Brings the file at log_path up to date; where that fails there is none any
     // more. NULL: the server writes it itself, or has none.
     void (*fetch_log)(struct server *s);
