@@ -327,17 +327,19 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
 
     // The running postmaster would die with us; a new one does not.
     l->detached = true;
-    if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e))
+    if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e) || !standby_dismiss(s, e))
         return false;
     // tail waits for the server's end: it writes until then, and what it writes
     // would keep rm from emptying its folders.
     buf_printf(out,
-        "The server is still running.\n  reach it:  psql 'host=%s port=" LOCAL_PORT
+        "The server is still running.\n  reach it:  psql 'host=%s port=%s"
         " user=mailproof dbname=mailroom'\n"
         "  remove it: kill -INT %d && tail -s 0.1 --pid=%d -f /dev/null && rm -rf %s\n",
-        l->dir.path, (int)l->postmaster, (int)l->postmaster, l->dir.path);
+        l->dir.path, l->port, (int)l->postmaster, (int)l->postmaster, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
+    // It goes with the last process of its namespace, which is the server.
+    l->disk.mounted = false;
     return true;
 }
 

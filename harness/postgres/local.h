@@ -42,5 +42,8 @@ MUST_USE bool local_kill(pid_t postmaster, struct err *e);
 // a synchronous one takes part in every commit from then on.
 MUST_USE bool standby_make(struct server *s, struct err *e);
 
+// Ends the standby; no commit of the running cluster waits for one any more.
+MUST_USE bool standby_dismiss(struct server *s, struct err *e);
+
 // Kills the primary; the standby takes its place in `l`.
 MUST_USE bool standby_promote(struct server *s, struct err *e);

@@ -85,6 +85,22 @@ bool standby_make(struct server *s, struct err *e)
            (l->standby_mode != STANDBY_SYNC || make_synchronous(s, e));
 }
 
+bool standby_dismiss(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+
+    if (!l->standby)
+        return true;
+    PGconn *conn = connect_to(s, l->port, "", e);
+    bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
+              sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l->standby, e);
+
+    PQfinish(conn);
+    if (ok)
+        l->standby = 0;
+    return ok;
+}
+
 bool standby_promote(struct server *s, struct err *e)
 {
     struct local *l = s->state;

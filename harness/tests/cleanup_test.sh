@@ -71,13 +71,21 @@ expect_exit 70 run steady --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 expect_nothing_left
 
-# --keep leaves a server that can be reached and removed as it says.
-expect_exit 0 run steady --set load.0.for=1s --keep
-reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")
-remove=$(sed -n 's/^  remove it: //p' "$place/out")
+# --keep leaves a server that can be reached and removed as it says; alone, so
+# that its commits wait for no standby.
+reach_it() {
+    sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out"
+}
+keep steady --set postgres.standby=sync
+reach=$(reach_it)
+remove_first=$remove
 [ "$(psql "$reach" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the kept server has no tokens"
-expect_exit 0 run steady --set load.0.for=1s
-[ "$(psql "$reach" -Atc 'SELECT 1')" = 1 ] || fail "the next run took the kept server away"
+timeout 60 psql "$reach" -qc 'CREATE TABLE mine ()' || fail "the kept server's commits wait"
+
+# The next run leaves it alone, and keeps one that took the primary's place.
+keep failover-sync --set faults.0.at=500ms
+[ "$(psql "$(reach_it)" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the promoted server was not kept"
+[ "$(psql "$reach" -Atc 'SELECT count(*) FROM mine')" = 0 ] || fail "the next run took the kept server away"
 # Then as a server of others, with what a killed run of ours has left there.
 reach="${reach% dbname=*} dbname=postgres"
 psql "$reach" -qc 'DROP DATABASE mailroom' -c 'CREATE DATABASE mailproof_0123abcd'
@@ -86,6 +94,7 @@ psql "$reach dbname=mailproof_0123abcd" -qc BEGIN -c 'SELECT pg_current_xact_id(
 expect_exit 0 run steady --set load.0.for=1s --postgres "$reach"
 [ "$(psql "$reach" -Atc "SELECT (SELECT count(*) FROM pg_prepared_xacts), count(*) FROM pg_database
     WHERE datname LIKE 'mailproof%'")" = '0|0' ] || fail "what a killed run left is still on the server"
+bash -c "$remove_first"
 bash -c "$remove"
 wait_for 30 expect_gone
 expect_nothing_left
