@@ -96,19 +96,46 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Roles belong to the whole server: one that a killed run left is used again.
+// Roles belong to the whole server: one that a killed run left is made anew, and
+// one that a kept database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
-    char sql[300];
+    char sql[500];
 
-    snprintf(sql, sizeof sql, "DROP ROLE IF EXISTS %s; CREATE ROLE %s LOGIN%s%s%s", role, role,
-        password ? " PASSWORD '" : "", password ? password : "", password ? "'" : "");
+    snprintf(sql, sizeof sql,
+        "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
+        " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"
+        "ALTER ROLE %s LOGIN%s%s%s",
+        role, role, role, password ? " PASSWORD '" : "", password ? password : "",
+        password ? "'" : "");
     return sql_exec(conn, sql, e);
+}
+
+static bool group_exists(PGconn *conn, bool *exists, struct err *e)
+{
+    char count[8];
+
+    if (!sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'", count,
+            sizeof count, e))
+        return false;
+    *exists = strcmp(count, "1") == 0;
+    return true;
+}
+
+// Marks the group that this run's migrations made.
+static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
+{
+    bool before, after;
+
+    return group_exists(conn, &before, e) && apply_migrations(conn, last, e) &&
+           group_exists(conn, &after, e) &&
+           (before || !after ||
+               sql_exec(conn, "COMMENT ON ROLE " MIGRATE_GROUP " IS '" MIGRATE_MARK "'", e));
 }
 
 static bool create_roles(const struct server *s, PGconn *conn, enum layout layout, struct err *e)
 {
-    char known[8];
+    char granted[8];
 
     if (!create_role(conn, MIGRATE_COLLECTOR, s->password, e) ||
         !create_role(conn, MIGRATE_LOAD, s->password, e) ||
@@ -117,11 +144,14 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
             "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_LOAD ";"
             "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO " MIGRATE_LOAD,
             e) ||
-        !sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'",
-            known, sizeof known, e))
+        !sql_value(conn,
+            "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
+            " AND has_table_privilege(oid, 'tokens', 'SELECT')",
+            granted, sizeof granted, e))
         return false;
-    if (layout == LAYOUT_REFERENCE && strcmp(known, "1") == 0)
-        return sql_exec(conn, "GRANT mailroom_collector TO " MIGRATE_COLLECTOR, e);
+    // Another database's migrations may have made it, and granted it nothing here.
+    if (layout == LAYOUT_REFERENCE && strcmp(granted, "1") == 0)
+        return sql_exec(conn, "GRANT " MIGRATE_GROUP " TO " MIGRATE_COLLECTOR, e);
     return sql_exec(conn,
         "GRANT ALL ON SCHEMA public TO " MIGRATE_COLLECTOR ";"
         "GRANT ALL ON ALL TABLES IN SCHEMA public TO " MIGRATE_COLLECTOR ";"
@@ -134,7 +164,7 @@ bool migrate_database(const struct server *s, int last, enum layout layout, stru
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
-    bool ok = conn && apply_migrations(conn, last, e) && create_roles(s, conn, layout, e);
+    bool ok = conn && migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
     PQfinish(conn);
     return ok;
 }

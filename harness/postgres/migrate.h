@@ -10,6 +10,11 @@
 #define MIGRATE_LOAD "mailproof_load"
 #define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else
 
+// The role that a migration makes, unless another database's has made it; what a
+// run made is marked by its comment, so that a later run can tell.
+#define MIGRATE_GROUP "mailroom_collector"
+#define MIGRATE_MARK "made by mailproof"
+
 // ERR_USAGE when migration `last` does not exist.
 MUST_USE bool migrate_exists(int last, struct err *e);
 

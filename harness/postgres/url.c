@@ -11,11 +11,13 @@
 #include "postgres/sql.h"
 #include "postgres/target.h"
 
+#define KEPT_MARK "kept by mailproof"
+
 struct url {
     struct target target;
     char dbname[64];
-    bool had_migration_role; // it was there before us, and stays
-    bool open;               // what is ours on the server is to be removed
+    bool had_group; // it was there before any run, and stays
+    bool open;      // what is ours on the server is to be removed
     bool kept;
 };
 
@@ -82,12 +84,13 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// A database without a session is nobody's: its run was killed.
+// A database without a session is nobody's: its run was killed; unless it is kept.
 static bool drop_left_databases(PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
         "SELECT format('DROP DATABASE %I', datname) FROM pg_database AS d"
         " WHERE datname ~ '^mailproof_([0-9a-f]{8}|cut_[0-9]+|other)$'"
+        " AND shobj_description(d.oid, 'pg_database') IS DISTINCT FROM '" KEPT_MARK "'"
         " AND NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.datid = d.oid)",
         0, NULL, e);
     bool ok = left != NULL;
@@ -116,10 +119,12 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     if (strcmp(text, "busy") == 0)
         return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
     if (!roll_back_left(s, conn, e) || !drop_left_databases(conn, e) ||
-        !sql_value(conn, "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'", text,
-            sizeof text, e))
+        !sql_value(conn,
+            "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
+            " AND shobj_description(oid, 'pg_authid') IS DISTINCT FROM '" MIGRATE_MARK "'",
+            text, sizeof text, e))
         return false;
-    u->had_migration_role = strcmp(text, "0") != 0;
+    u->had_group = strcmp(text, "0") != 0;
     return true;
 }
 
@@ -143,14 +148,17 @@ static bool url_start(struct server *s, struct err *e)
 static bool url_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct url *u = s->state;
+    char sql[160];
 
-    (void)e;
-    u->kept = true;
-    return buf_printf(out,
-        "The database %s is left on the server.\n"
-        "  remove it: DROP DATABASE %s; DROP ROLE mailproof_collector, mailproof_load,"
-        " mailproof_stranger%s\n",
-        u->dbname, u->dbname, u->had_migration_role ? "" : ", mailroom_collector");
+    snprintf(sql, sizeof sql, "COMMENT ON DATABASE %s IS '" KEPT_MARK "'", u->dbname);
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    u->kept = conn && sql_exec(conn, sql, e);
+    PQfinish(conn);
+    return u->kept && buf_printf(out,
+                          "The database %s is left on the server.\n"
+                          "  remove it: DROP DATABASE %s; DROP ROLE IF EXISTS " MIGRATE_COLLECTOR
+                          ", " MIGRATE_LOAD ", " MIGRATE_STRANGER "%s\n",
+                          u->dbname, u->dbname, u->had_group ? "" : ", " MIGRATE_GROUP);
 }
 
 static void remove_ours(struct server *s)
@@ -162,15 +170,16 @@ static void remove_ours(struct server *s)
 
     if (!conn)
         return;
-    // One after another: what is not there must not keep the rest.
+    // One after another: what is not there, or what a kept database needs, must
+    // not keep the rest.
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
     PQclear(PQexec(conn, sql));
     PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_COLLECTOR));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_LOAD));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_STRANGER));
-    if (!u->had_migration_role)
-        PQclear(PQexec(conn, "DROP ROLE IF EXISTS mailroom_collector"));
+    if (!u->had_group)
+        PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_GROUP));
     PQfinish(conn);
 }
 

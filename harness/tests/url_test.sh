@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# A server that is there already, here one of the test's own: a run takes away
+# what it made, and what a killed run left, and nothing that is kept.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck disable=SC2016 # for the end of the test
+at_exit 'rm -rf "$place"'
+
+start_server -c fsync=on
+there=(--postgres "host=$PGHOST user=$PGUSER" --set load.0.for=1s)
+
+ours() {
+    psql -qAtc "SELECT datname FROM pg_database WHERE datname LIKE 'mailproof%' UNION ALL
+        SELECT rolname FROM pg_roles WHERE rolname LIKE 'mailproof%' OR rolname = 'mailroom_collector'"
+}
+
+# sessions TEST: how many of the run's roles are there.
+sessions() {
+    local left=600
+    until test "$(psql -qAtc "SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'mailproof%'")" "$@"; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "no session count $*: $(cat "$place/killed")"
+        sleep 0.05
+    done
+}
+
+# A killed run leaves its database and roles.
+"$mailproof" run --quiet --out "$place/results" "${there[@]}" --set load.0.for=60s steady \
+    >"$place/killed" 2>&1 &
+harness=$!
+sessions -gt 3
+kill -KILL "$harness"
+wait "$harness" 2>/dev/null || true
+sessions -eq 0
+left=$(ours | grep '^mailproof_[0-9a-f]*$')
+
+# The next one removes that, and keeps its own.
+keep steady "${there[@]}"
+grep -q 'declared, not proved' "$place/out" || fail "durability is not said to be declared"
+kept=$(sed -n 's/^The database \(.*\) is left on the server\.$/\1/p' "$place/out")
+! ours | grep -qx "$left" || fail "the killed run's $left is still there"
+tokens=$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')
+[ "$tokens" -gt 0 ] || fail "the kept database has no tokens"
+
+# The one after that leaves what is kept alone, and nothing of its own.
+expect_exit 0 run steady "${there[@]}"
+[ "$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')" = "$tokens" ] || fail "the kept database is gone"
+[ "$(ours | grep -cE '^mailproof_[0-9a-f]{8}$')" = 1 ] || fail "left behind: $(ours)"
+
+# Whoever removes what is kept as the run has said, has removed it all: also the
+# role that the killed run's migration made.
+IFS=';' read -ra statements <<<"$remove"
+for statement in "${statements[@]}"; do psql -qc "$statement" 2>/dev/null; done
+[ -z "$(ours)" ] || fail "left behind: $(ours)"
+
+# What needs a server of the harness's own is refused before anything starts.
+expect_exit 77 run server-crash --postgres "host=$PGHOST user=$PGUSER"
+grep -q 'needs a server that the harness controls; provider url does not' "$place/out" || fail "no reason"
+[ -z "$(ours)" ] || fail "left behind: $(ours)"
