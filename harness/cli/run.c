@@ -220,6 +220,9 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;
 
+    if (o->every_cut && (o->keep || o->junit))
+        return err_set(
+            e, ERR_USAGE, "%s does not go with --every-cut", o->keep ? "--keep" : "--junit");
     if (!o->cut_at)
         return true;
     if (!o->every_cut)
@@ -228,6 +231,20 @@ static bool cut_is_possible(const struct options *o, struct err *e)
         return err_prefix(e, "--cut-at");
     return !*kind.tag ||
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
+}
+
+// One collector and one server: what stands beside them is not there in a trial.
+static bool cuts_fit(const struct scenario *scenarios, size_t count, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct scenario *s = &scenarios[i];
+        const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
+                           : s->collector.instances > 1 ? "more than one of collector.instances"
+                                                        : NULL;
+        if (what)
+            return err_set(e, ERR_USAGE, "%s: %s does not go with --every-cut", s->name, what);
+    }
+    return true;
 }
 
 int cli_run(const struct options *o)
@@ -253,7 +270,8 @@ int cli_run(const struct options *o)
         err_set(&e, ERR_INTERNAL, "out of memory");
         goto out;
     }
-    if (load_all(scenarios, &count, &paths, o, &e))
+    if (load_all(scenarios, &count, &paths, o, &e) &&
+        (!o->every_cut || cuts_fit(scenarios, count, &e)))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)
