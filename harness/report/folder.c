@@ -124,11 +124,12 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
     return path_join(f->logs, f->path, "logs", e);
 }
 
-bool folder_link_latest(const struct folder *f, struct err *e)
+bool folder_link_latest(struct folder *f, struct err *e)
 {
     char link[PATH_MAX], fresh[PATH_MAX];
     const char *slash = strrchr(f->path, '/');
 
+    f->judged = true;
     if (snprintf(link, sizeof link, "%.*s/latest", (int)(slash - f->path), f->path) >=
             (int)sizeof link ||
         snprintf(fresh, sizeof fresh, "%s.new", f->path) >= (int)sizeof fresh)
@@ -159,7 +160,7 @@ void folder_fini(struct folder *f)
     char verdict[PATH_MAX], scenario[PATH_MAX];
     struct err ignored;
 
-    if (f->path[0] && path_join(verdict, f->path, "result.json", &ignored) &&
+    if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
         path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
         remove_empty_logs(f);
         // rmdir removes nothing that still holds something.

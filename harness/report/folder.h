@@ -12,6 +12,7 @@
 struct folder {
     char path[PATH_MAX];
     char logs[PATH_MAX]; // path/logs
+    bool judged;         // a verdict was written
 };
 
 #define FOLDER_STAMP_LEN 40
@@ -28,7 +29,7 @@ MUST_USE bool folder_make(
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
 // Moves `latest` to it: when a verdict is written.
-MUST_USE bool folder_link_latest(const struct folder *f, struct err *e);
+MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
 // A folder without a verdict holds nothing worth keeping but its logs: removed
 // when they are empty too. Call at the end, always.

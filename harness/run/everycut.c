@@ -31,7 +31,8 @@ struct cuts {
     const struct message_kind *only;
     struct server server;
     struct folder folder;
-    struct trial_bench first; // learns, and goes on as the first worker's
+    struct trial_bench first;  // learns, and goes on as the first worker's
+    struct trial_result uncut; // of the trial without any cut
     struct cut_point *points;
     struct trial_result *results;
     size_t count;
@@ -51,6 +52,7 @@ struct worker {
 
 static bool prepare(struct cuts *c, const struct scenario *s, struct err *e);
 static bool learn(struct cuts *c, struct err *e);
+static bool is_bad(const struct trial_result *r);
 static bool try_all(struct cuts *c, struct err *e);
 static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_down(struct cuts *c);
@@ -64,7 +66,7 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     bool ok = folder_make(&c.folder, s, o->out, e) && //
               prepare(&c, s, e) &&                    // server and template database
               learn(&c, e) &&                         // which messages there are
-              try_all(&c, e) &&                       // one trial for each
+              (is_bad(&c.uncut) || try_all(&c, e)) && // one trial for each
               report(&c, outcome, e);
     close_down(&c);
     return ok;
@@ -145,22 +147,16 @@ static bool add_points(struct cuts *c, unsigned counts[2][256], struct err *e)
     return c->count > 0 || err_set(e, ERR_SYSTEM, "the collector exchanged no such message");
 }
 
-// Without a cut nothing may be lost or doubled; else the trials prove nothing.
+// A collector that fails without any cut is judged by that: what it does when it
+// is cut would prove nothing.
 static bool learn(struct cuts *c, struct err *e)
 {
     const struct cut_point none = {0};
-    struct trial_result result;
     unsigned counts[2][256];
 
-    bool ok = bench_open(c, &c->first, 0, e) &&
-              trial_run(&c->setting, &c->first, &none, &result, counts, e) &&
-              add_points(c, counts, e);
-    if (ok && (result.lost || result.exits))
-        return err_set(e, ERR_SKIP,
-            "without any cut %u of %d tokens were lost and the collector ended %u times: there is "
-            "nothing to compare with",
-            result.lost, TRIAL_STEPS, result.exits);
-    return ok;
+    return bench_open(c, &c->first, 0, e) &&
+           trial_run(&c->setting, &c->first, &none, &c->uncut, counts, e) &&
+           (is_bad(&c->uncut) || add_points(c, counts, e));
 }
 
 // --- the trials --------------------------------------------------------------------------
@@ -372,6 +368,38 @@ static void print_point(const struct cuts *c, size_t i)
         r->reached ? "" : "not reached, ", r->lost, r->duplicated, r->exits);
 }
 
+static enum verdict judge(const struct cuts *c, size_t reached, size_t bad)
+{
+    // Who says nothing at all, and does not end, may not know where the server is.
+    if (!c->uncut.lines && !c->uncut.exits)
+        return VERDICT_INCONCLUSIVE;
+    if (bad || is_bad(&c->uncut))
+        return VERDICT_VIOLATED;
+    return (double)(c->count - reached) <= unreached_limit * (double)c->count
+               ? VERDICT_PASS
+               : VERDICT_INCONCLUSIVE;
+}
+
+static void print_uncut(const struct cuts *c)
+{
+    printf("  without any cut %u of %d tokens lost, %u duplicated, %u exits: there is nothing to "
+           "compare with\n",
+        c->uncut.lost, TRIAL_STEPS, c->uncut.duplicated, c->uncut.exits);
+}
+
+static void print_cuts(const struct cuts *c, size_t reached, size_t bad)
+{
+    print_kinds(c);
+    printf("  %zu cut points tried in %.0f s, %zu reached, %zu with loss, duplicates or exits\n",
+        c->count, (double)c->took_ns / 1e9, reached, bad);
+    for (size_t i = 0, shown = 0; i < c->count && shown < WORST_SHOWN; i++) {
+        if (!is_bad(&c->results[i]) && c->results[i].reached)
+            continue;
+        print_point(c, i);
+        shown++;
+    }
+}
+
 static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
 {
     size_t reached = 0, bad = 0;
@@ -384,19 +412,13 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
         reached += c->results[i].reached;
         bad += is_bad(&c->results[i]);
     }
-    bool enough = (double)(c->count - reached) <= unreached_limit * (double)c->count;
-    outcome->verdict = bad ? VERDICT_VIOLATED : enough ? VERDICT_PASS : VERDICT_INCONCLUSIVE;
+    outcome->verdict = judge(c, reached, bad);
     snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder.path);
     printf("%s, every cut: %s\n", c->setting.scenario->name, verdict_name(outcome->verdict));
-    print_kinds(c);
-    printf("  %zu cut points tried in %.0f s, %zu reached, %zu with loss, duplicates or exits\n",
-        c->count, (double)c->took_ns / 1e9, reached, bad);
-    for (size_t i = 0, shown = 0; i < c->count && shown < WORST_SHOWN; i++) {
-        if (!is_bad(&c->results[i]) && c->results[i].reached)
-            continue;
-        print_point(c, i);
-        shown++;
-    }
+    if (is_bad(&c->uncut))
+        print_uncut(c);
+    else
+        print_cuts(c, reached, bad);
     printf("  result      %s\n", c->folder.path);
     if (outcome->verdict != VERDICT_PASS)
         print_repeat(c);

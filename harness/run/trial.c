@@ -95,6 +95,7 @@ static void judge(const struct subject_log *log, uint32_t committed, struct tria
 {
     unsigned deliveries[TOKENS] = {0};
 
+    result->lines = log->line_count;
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         for (uint32_t d = 0; line->state == LINE_WHOLE && d < line->tokens; d++) {

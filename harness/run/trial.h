@@ -18,6 +18,7 @@ struct cut_point {
 
 struct trial_result {
     bool reached;        // the message came, and the connection was cut there
+    size_t lines;        // that were read, whatever they said
     unsigned lost;       // tokens that were never read
     unsigned duplicated; // tokens that were read again, each extra time
     unsigned exits;      // ends of the collector that nobody had asked for

@@ -72,4 +72,10 @@ same "duplicated by one that drops" 0 "$(sum duplicated)"
 [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
 grep -q '^  before server CommandComplete number [0-9]*: 1 lost, 0 duplicated' "$place/out" || fail "no cut is named"
 echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
+
+# Who fails without any cut is convicted of that, and not cut.
+every_cut 1 --collector "$zoo --defect sends-twice"
+grep -q '^  without any cut 0 of 5 tokens lost, 5 duplicated, 0 exits' "$place/out" || fail "no reason"
+every_cut 1 --collector false --set recovery_limit=100ms
+grep -qE '^  without any cut 5 of 5 tokens lost, 0 duplicated, [1-9]' "$place/out" || fail "no reason"
 expect_nothing_left

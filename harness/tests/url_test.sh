@@ -49,6 +49,15 @@ expect_exit 0 run steady "${there[@]}"
 [ "$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')" = "$tokens" ] || fail "the kept database is gone"
 [ "$(ours | grep -cE '^mailproof_[0-9a-f]{8}$')" = 1 ] || fail "left behind: $(ours)"
 
+# A collector that says nothing proves nothing, cut or not. The folder stays
+# whole, though nobody has logged a word.
+expect_exit 2 run every-cut --every-cut --postgres "host=$PGHOST user=$PGUSER" \
+    --collector 'sleep 600' --set recovery_limit=100ms
+grep -q '^  without any cut 5 of 5 tokens lost, 0 duplicated, 0 exits' "$place/out" || fail "no reason"
+for file in scenario.yaml cuts.csv logs; do
+    [ -e "$place/results/every-cut/latest/$file" ] || fail "every-cut's $file is gone"
+done
+
 # Whoever removes what is kept as the run has said, has removed it all: also the
 # role that the killed run's migration made.
 IFS=';' read -ra statements <<<"$remove"
