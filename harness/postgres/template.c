@@ -1,5 +1,6 @@
 #include "postgres/template.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/paths.h"
@@ -16,6 +18,8 @@
 
 // To be raised when the arguments of initdb change.
 #define TEMPLATE_FORMAT 1
+
+#define UNFINISHED_S 3600
 
 bool template_user(struct server_user *user, struct err *e)
 {
@@ -117,11 +121,23 @@ static bool run_initdb(
     return process_run(argv, user->uid, user->gid, text, sizeof text, e);
 }
 
-// The folder of this version's template; false when there is no place for one.
-static bool cache_path(char out[PATH_MAX], const char *bindir, const struct server_user *user)
+// The folder of all templates; false when there is no place for one.
+static bool cache_dir(char dir[PATH_MAX])
 {
-    char program[PATH_MAX], version[128], dir[PATH_MAX], name[300];
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct err ignored;
+
+    if (cache && *cache == '/')
+        return path_join(dir, cache, "mailproof", &ignored) && path_make(dir, &ignored);
+    return home && *home == '/' && path_join(dir, home, ".cache/mailproof", &ignored) &&
+           path_make(dir, &ignored);
+}
+
+// The folder of this version's template in it.
+static bool cache_path(
+    char out[PATH_MAX], const char *dir, const char *bindir, const struct server_user *user)
+{
+    char program[PATH_MAX], version[128], name[300];
     struct err ignored;
 
     if (!path_join(program, bindir, "postgres", &ignored))
@@ -134,11 +150,7 @@ static bool cache_path(char out[PATH_MAX], const char *bindir, const struct serv
             *c = '-';
     }
     snprintf(name, sizeof name, "%s-%d-%u", version, TEMPLATE_FORMAT, (unsigned)user->uid);
-    if (cache && *cache == '/')
-        return path_join(dir, cache, "mailproof", &ignored) && path_make(dir, &ignored) &&
-               path_join(out, dir, name, &ignored);
-    return home && *home == '/' && path_join(dir, home, ".cache/mailproof", &ignored) &&
-           path_make(dir, &ignored) && path_join(out, dir, name, &ignored);
+    return path_join(out, dir, name, &ignored);
 }
 
 static bool copy_tree(const char *from, const char *to, struct err *e)
@@ -162,12 +174,41 @@ static void store(const char *data, const char *cached)
         workdir_remove_tree(fresh);
 }
 
+// The name of a finished one ends with a user's number behind a hyphen.
+static bool is_unfinished(const char *name)
+{
+    const char *point = strrchr(name, '.');
+
+    return point && point[1] && point[1 + strspn(point + 1, "0123456789")] == '\0';
+}
+
+// To store one takes a second: what is an hour old, nobody is at work on. Its pid
+// may be another's by now, or one of another container's.
+void template_sweep(const char *cache)
+{
+    DIR *dir = opendir(cache);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL) {
+        char path[PATH_MAX];
+        struct stat st;
+        struct err ignored;
+        if (is_unfinished(entry->d_name) && path_join(path, cache, entry->d_name, &ignored) &&
+            lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && time(NULL) - st.st_mtime > UNFINISHED_S)
+            workdir_remove_tree(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e)
 {
-    char cached[PATH_MAX];
-    bool cacheable = cache_path(cached, bindir, user);
+    char cache[PATH_MAX], cached[PATH_MAX];
+    bool cacheable = cache_dir(cache) && cache_path(cached, cache, bindir, user);
 
+    if (cacheable)
+        template_sweep(cache);
     if (cacheable && path_exists(cached))
         return copy_tree(cached, data, e);
     if (!run_initdb(bindir, data, user, e))

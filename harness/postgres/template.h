@@ -24,3 +24,7 @@ MUST_USE bool template_bindir(char *out, size_t size, struct err *e);
 // initdb each time.
 MUST_USE bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
+
+// Removes from the cache what runs left that were killed while they stored a
+// template: <name>.<pid>, an hour old.
+void template_sweep(const char *cache);
