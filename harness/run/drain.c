@@ -96,6 +96,8 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
         if (now >= deadline || subject_gave_up(r->subject, &r->gave_up) ||
             (complete && are_buried(r, undeliverable)))
             break;
+        if (subject_failed(r->subject, e))
+            return false;
         run_show(r, r->plan.fault_count, "drain");
         if (!interrupt_sleep_until(now + RUN_TICK_NS))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -130,5 +132,5 @@ bool run_drain(struct run *r, struct err *e)
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
     if (!r->options->quiet)
         progress_end(&r->progress);
-    return true;
+    return !subject_failed(r->subject, e);
 }

@@ -86,6 +86,8 @@ static bool wait_for_collector(struct run *r, struct err *e)
     while (none && clock_now_ns() < deadline && !subject_gave_up(r->subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (subject_failed(r->subject, e))
+            return false;
         if (!run_count_is(r,
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_COLLECTOR "'"
                 " AND state IS NOT NULL",

@@ -63,6 +63,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
         if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
             break;
+        if (subject_failed(r->subject, e))
+            return false;
         if (end_ns <= now && end_ns <= begin_ns) {
             fault_end(&r->hands, to_end);
             continue;

@@ -71,6 +71,8 @@ static bool step(struct trial *t, uint32_t token, struct err *e)
            !subject_gave_up(t->subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (subject_failed(t->subject, e))
+            return false;
     }
     return true;
 }
@@ -137,6 +139,9 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
               go_through_steps(&t, &committed, e);
     if (ok) {
         subject_stop(t.subject, collector_end_ns);
+        ok = !subject_failed(t.subject, e);
+    }
+    if (ok) {
         result->reached = proxy_was_cut(bench->proxy);
         judge(subject_log(t.subject), committed, result);
         proxy_tally(bench->proxy, counts);

@@ -21,12 +21,23 @@ static const int exit_output_failed = 74;
 static const int64_t group_grace_ns = 2 * NS_PER_S;  // to end after a wrapper that was told to
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
+// The collector's doing, for which it is judged.
 static void give_up(struct subject *s, const struct err *why)
 {
     pthread_mutex_lock(&s->lock);
     if (!s->gave_up)
         s->why = *why;
     s->gave_up = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+// Not the collector's doing.
+static void fail(struct subject *s, const struct err *failure)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->failed)
+        s->failure = *failure;
+    s->failed = true;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -113,7 +124,7 @@ static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
         atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!reader_lines(&s->reader, &in->pending, in->process, now)) {
             err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
-            give_up(s, &e);
+            fail(s, &e);
             return false;
         }
         atomic_store(&s->tokens, s->reader.tokens);
@@ -242,7 +253,7 @@ static void reap(struct subject *s, struct instance *in)
     if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
         struct err e;
         err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
-        give_up(s, &e);
+        fail(s, &e);
     }
     if (out >= 0)
         close(out);
@@ -250,6 +261,30 @@ static void reap(struct subject *s, struct instance *in)
     in->pidfd = -1;
     if (!stopping)
         decide_restart(s, in, &ended);
+}
+
+// Whether it is the command itself that cannot be executed.
+static bool is_no_program(const struct err *e)
+{
+    static const int reasons[] = {ENOENT, ENOTDIR, EACCES, ENOEXEC, ELOOP, ENAMETOOLONG};
+
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (e->sys_errno == reasons[i])
+            return true;
+    }
+    return false;
+}
+
+// A command that never worked is for the user to mend.
+static void fail_to_launch(struct subject *s, const struct err *e)
+{
+    struct err failure = *e;
+
+    if (s->reader.log.process_count == 0 && is_no_program(e))
+        err_set(&failure, ERR_USAGE,
+            "%.800s; name the collector's program with --collector or in collector.command",
+            e->text);
+    fail(s, &failure);
 }
 
 // Starts what is due; returns when the next start is due.
@@ -261,7 +296,7 @@ static int64_t start_due(struct subject *s, int64_t now)
         struct instance *in = &s->instances[i];
         struct err e;
         if (in->restart_at_ns <= now && !launch(s, i, &e))
-            give_up(s, &e);
+            fail_to_launch(s, &e);
         next = clock_min(next, in->restart_at_ns);
     }
     return next;
@@ -332,7 +367,7 @@ void *serve_run(void *arg)
 
     if (!fds) {
         err_set(&e, ERR_INTERNAL, "out of memory");
-        give_up(s, &e);
+        fail(s, &e);
         return NULL;
     }
     while (!all_done(s)) {

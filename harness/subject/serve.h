@@ -44,10 +44,10 @@ struct subject {
     pthread_t thread;
     bool started;
     int wake[2];
-    pthread_mutex_t lock; // instances' pids, the records of processes, and gave_up
+    pthread_mutex_t lock; // over instances' pids and the records of processes
     bool stopping;        // under the lock
-    bool gave_up;         // under the lock
-    struct err why;
+    bool gave_up, failed; // under the lock
+    struct err why, failure;
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // the thread's until it is joined
 };

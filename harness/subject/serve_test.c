@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,63 @@ static void what_a_script_leaves_is_killed(void **state)
     alarm(0);
 }
 
+// --- what is not the collector's fault --------------------------------------------
+
+static struct err await_failure(struct subject *s)
+{
+    struct err e;
+
+    while (!subject_failed(s, &e))
+        usleep(1000);
+    assert_false(subject_gave_up(s, NULL));
+    return e;
+}
+
+static void a_command_that_is_no_program_is_the_users(void **state)
+{
+    static char *const commands[][2] = {{"/no/such", NULL}, {"/dev", NULL}};
+
+    (void)state;
+    alarm(100);
+    for (size_t i = 0; i < 2; i++) {
+        struct subject *s = start(commands[i], 2);
+        struct err e = await_failure(s);
+        assert_int_equal(e.kind, ERR_USAGE);
+        assert_non_null(strstr(e.text, commands[i][0]));
+        assert_non_null(strstr(e.text, "--collector"));
+        subject_free(s);
+    }
+    alarm(0);
+}
+
+static void too_few_descriptors_are_ours(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "echo ready", NULL};
+    struct subject_config config = {.command = command,
+        .env = no_env,
+        .key = key,
+        .instances = 1,
+        .restart = true,
+        .token_count = 1};
+    struct rlimit usual, few;
+    struct err e;
+
+    (void)state;
+    alarm(100);
+    struct subject *s = subject_start(&config, &e);
+    assert_non_null(s);
+    while (subject_read_bytes(s) == 0)
+        usleep(1000);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = (struct rlimit){.rlim_cur = 3, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    e = await_failure(s);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    subject_free(s);
+    alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +210,8 @@ int main(void)
         cmocka_unit_test(what_a_script_runs_stands_still_with_it),
         cmocka_unit_test(what_a_script_runs_may_finish),
         cmocka_unit_test(what_a_script_leaves_is_killed),
+        cmocka_unit_test(a_command_that_is_no_program_is_the_users),
+        cmocka_unit_test(too_few_descriptors_are_ours),
     };
 
     process_adopt_orphans();

@@ -111,6 +111,16 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     return closed;
 }
 
+bool subject_failed(struct subject *s, struct err *e)
+{
+    pthread_mutex_lock(&s->lock);
+    bool failed = s->failed;
+    if (failed)
+        *e = s->failure;
+    pthread_mutex_unlock(&s->lock);
+    return failed;
+}
+
 bool subject_gave_up(struct subject *s, struct err *e)
 {
     pthread_mutex_lock(&s->lock);

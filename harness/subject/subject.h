@@ -122,6 +122,10 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 // saw it.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
+// The harness itself could not start a collector, or not keep what it wrote: the
+// run shows nothing. ERR_USAGE when the command names no program.
+bool subject_failed(struct subject *s, struct err *e);
+
 // Nothing more will come: three exits in a row without a line, or a collector
 // that ended and is not to be restarted. The reason is in e.
 bool subject_gave_up(struct subject *s, struct err *e);

@@ -45,6 +45,10 @@ refused '--junit does not go with --every-cut' run every-cut --every-cut --junit
 refused 'failover-sync: postgres.standby does not go with --every-cut' run failover-sync --every-cut
 refused 'does not go with --every-cut' run every-cut --every-cut --set collector.instances=2
 refused 'name one scenario' plan
+refused 'cannot start /no/such: No such file or directory; name' \
+    run steady --out "$place/results" --collector '/no/such --option'
+refused 'cannot start /no/such: ' run every-cut --every-cut --quiet --out "$place/results" \
+    --collector /no/such
 # All are validated before the first runs.
 refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"
 refused 'mine.yaml: postgres.schema: there is no migration 99' run steady \
