@@ -73,7 +73,28 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     return full_lines && r->findings[METRIC_LOST].count > 0;
 }
 
-static bool judge_invariants(struct result *r, const struct ledger *l, bool draining)
+// With collector.restart off the plan may end the last collector, and with it the
+// run. What was left undone then is nobody's fault.
+static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
+{
+    const struct process_record *last = NULL;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->ended_ns >= l->drain_end_ns)
+            return false;
+        last = last && last->ended_ns > p->ended_ns ? last : p;
+    }
+    return in->gave_up && !l->scenario->collector.restart && last && last->asked;
+}
+
+static bool needs_collector(enum metric_id id)
+{
+    return id == METRIC_LOST || id == METRIC_UNRECOVERED || id == METRIC_END_STATE;
+}
+
+static bool judge_invariants(
+    struct result *r, const struct ledger *l, bool draining, bool nobody_left)
 {
     bool any = false;
 
@@ -84,6 +105,10 @@ static bool judge_invariants(struct result *r, const struct ledger *l, bool drai
         r->broken[id] = r->findings[id].count > tolerated(r, l, id);
         if (id == METRIC_LOST && draining)
             r->broken[id] = false;
+        if (nobody_left && needs_collector(id)) {
+            r->values[id] = NAN;
+            r->broken[id] = false;
+        }
         any = any || r->broken[id];
     }
     return any;
@@ -168,6 +193,9 @@ static void find_reasons(
     if (in->load->refused > 0)
         result_reason(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
+    if (ended_by_plan(l, in))
+        result_reason(r, "the plan ended the last collector, so that lost, unrecovered and "
+                         "end_state cannot be judged");
     if (draining)
         result_reason(r,
             "still draining: full lines were coming in when the drain ended; %llu tokens were "
@@ -179,12 +207,12 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
 {
     bool missed = false;
     bool draining = still_draining(r, l);
-    bool violated = judge_invariants(r, l, draining);
+    bool violated = judge_invariants(r, l, draining, ended_by_plan(l, in));
 
     find_reasons(r, l, in, draining);
     judge_expectations(r, l->scenario, draining, &violated, &missed);
     // A collector that nobody could keep running is not an accident of ours.
-    violated = violated || in->gave_up;
+    violated = violated || (in->gave_up && !ended_by_plan(l, in));
     r->verdict = violated          ? VERDICT_VIOLATED
                  : r->reason_count ? VERDICT_INCONCLUSIVE
                  : missed          ? VERDICT_MISSED

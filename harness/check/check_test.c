@@ -837,6 +837,32 @@ static void tell_gave_up(struct story *s)
     s->input.gave_up = "three exits";
 }
 
+static void tell_last_one_ended(struct story *s, bool planned)
+{
+    tell_lost(s);
+    s->scenario.collector.restart = false;
+    story_death(s, 1000, planned);
+    s->log.process_count--;
+    s->input.gave_up = "the collector ended";
+}
+
+static void tell_ended_by_plan(struct story *s)
+{
+    tell_last_one_ended(s, true);
+    s->token_flags[0] = TOKEN_WAITING; // killed before it could confirm its line
+}
+
+static void tell_ended_by_plan_with_losses_expected(struct story *s)
+{
+    tell_ended_by_plan(s);
+    expect_metric(s, "lost", "=", 0);
+}
+
+static void tell_ended_by_itself(struct story *s)
+{
+    tell_last_one_ended(s, false);
+}
+
 static void allow(struct story *s, int64_t most)
 {
     s->allow[0] = (struct allowance){.invariant = (char *)"lost", .most = most};
@@ -969,6 +995,11 @@ static const struct story_case cases[] = {
     {"never measured", tell_unmeasured_expectation, "", VERDICT_INCONCLUSIVE},
     {"inconclusive > missed", tell_missed_and_inconclusive, "", VERDICT_INCONCLUSIVE},
     {"a collector that cannot be kept running", tell_gave_up, "", VERDICT_VIOLATED},
+    {"the plan ended the last one", tell_ended_by_plan, "", VERDICT_INCONCLUSIVE},
+    {"the same, with losses to be judged", tell_ended_by_plan_with_losses_expected, "",
+        VERDICT_INCONCLUSIVE},
+    {"the last one ended by itself", tell_ended_by_itself, "lost=2 unplanned_exit=1 ",
+        VERDICT_VIOLATED},
     {"allowed", tell_allowed, "", VERDICT_PASS},
     {"more than allowed", tell_more_than_allowed, "lost=2 ", VERDICT_VIOLATED},
 };

@@ -136,7 +136,7 @@ static const struct field collector_fields[] = {
     {"env", FIELD_SETTINGS, AT(collector.env), .fallback = "{}",
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",
-        .help = "start it again 100 ms after it exits"},
+        .help = "start it again 100 ms after it exits; off: the end of the last one ends the run"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);

@@ -181,6 +181,17 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
     return (size_t)p->budget;
 }
 
+// Nobody lives, and nobody is to be started.
+static bool nobody_left(const struct subject *s)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        const struct instance *in = &s->instances[i];
+        if (in->pid != 0 || in->restart_at_ns != CLOCK_NEVER)
+            return false;
+    }
+    return true;
+}
+
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
     struct err e;
@@ -193,11 +204,11 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
             exits_without_line_max);
         give_up(s, &e);
-    } else if (!s->config.restart) {
+    } else if (s->config.restart) {
+        in->restart_at_ns = p->ended_ns + restart_pause_ns;
+    } else if (nobody_left(s)) {
         err_set(&e, ERR_OUTPUT, "the collector ended, and collector.restart is off");
         give_up(s, &e);
-    } else {
-        in->restart_at_ns = p->ended_ns + restart_pause_ns;
     }
 }
 

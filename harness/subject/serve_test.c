@@ -145,6 +145,31 @@ static void what_a_script_leaves_is_killed(void **state)
     alarm(0);
 }
 
+// --- no restart ------------------------------------------------------------------------
+
+static void the_last_one_ends_the_run(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
+    pid_t pids[2];
+    struct err e;
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start(command, 2);
+    while (subject_read_bytes(s) < strlen("ready\n") * 2)
+        usleep(1000);
+    for (int i = 0; i < 2; i++) {
+        assert_false(subject_gave_up(s, NULL));
+        assert_int_equal(subject_signal(s, i, SIGKILL, pids), 1);
+        await_end(s, pids[0]);
+    }
+    while (!subject_gave_up(s, &e))
+        usleep(1000);
+    assert_int_equal(e.kind, ERR_OUTPUT);
+    subject_free(s);
+    alarm(0);
+}
+
 // --- what is not the collector's fault --------------------------------------------
 
 static struct err await_failure(struct subject *s)
@@ -210,6 +235,7 @@ int main(void)
         cmocka_unit_test(what_a_script_runs_stands_still_with_it),
         cmocka_unit_test(what_a_script_runs_may_finish),
         cmocka_unit_test(what_a_script_leaves_is_killed),
+        cmocka_unit_test(the_last_one_ends_the_run),
         cmocka_unit_test(a_command_that_is_no_program_is_the_users),
         cmocka_unit_test(too_few_descriptors_are_ours),
     };

@@ -126,8 +126,9 @@ bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 // run shows nothing. ERR_USAGE when the command names no program.
 bool subject_failed(struct subject *s, struct err *e);
 
-// Nothing more will come: three exits in a row without a line, or a collector
-// that ended and is not to be restarted. The reason is in e.
+// Nothing more will come: three exits in a row without a line, or the last
+// collector ended, by the plan or not, and is not to be restarted. The reason is
+// in e.
 bool subject_gave_up(struct subject *s, struct err *e);
 
 // Tokens read so far, whole lines only; for the progress line.
