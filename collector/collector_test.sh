@@ -177,6 +177,33 @@ done
 drained "backends killed during a backlog"
 nothing_lost "backends killed during a backlog" 0
 
+# A line whose tokens stand further apart than a read examines, and whose move
+# is lost with its session.
+sql -c "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END'" \
+    -c "CREATE TRIGGER held BEFORE UPDATE OF last_seq ON jobs FOR EACH ROW EXECUTE FUNCTION hold()"
+mkfifo "$work/hold"
+sql <"$work/hold" >/dev/null &
+exec 8>"$work/hold"
+echo "SELECT pg_advisory_lock(4711);" >&8
+holds="FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND"
+until [ "$(sql -c "SELECT count(*) $holds granted")" = 1 ]; do :; done
+sql -c "INSERT INTO accounts (email, login) SELECT 'w' || n || '@x', 'w' || n FROM generate_series(1, 10) n;
+    INSERT INTO tokens (action, account, expires_at)
+        SELECT 'activation', (SELECT min(id) FROM accounts), 1 FROM generate_series(1, 2500);
+    UPDATE tokens SET id = nextval('tokens_id_seq') FROM accounts a
+        WHERE a.id = account AND a.login IN ('w4', 'w5', 'w6', 'w7', 'w8', 'w9', 'w10')"
+deadline=$((SECONDS + 60))
+until [ "$(sql -c "SELECT count(*) $holds NOT granted")" = 1 ]; do
+    [ $SECONDS -lt $deadline ] || fail "no move of the cursor is held"
+done
+sql -c "SELECT pg_terminate_backend(pid) $holds NOT granted" >/dev/null
+echo "SELECT pg_advisory_unlock(4711);" >&8
+exec 8>&-
+drained "tokens far apart"
+nothing_lost "tokens far apart" 0
+sql -c "DROP TRIGGER held ON jobs" -c "DROP FUNCTION hold()"
+
 for how in fast immediate immediate; do
     insert "restart-$how-$RANDOM" 100
     server restart -m "$how"

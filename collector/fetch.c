@@ -353,6 +353,9 @@ static bool recover(struct collector *c)
         deliver_start_advance(c, ADVANCE_RECOVERED, rows);
         return true;
     }
+    // What it examined may end in front of them; it is passed, and looked behind.
+    if (c->next.sendable == 0 && !c->next.all)
+        return false;
     c->unconfirmed = false;
     batch_clear(&c->written);
     return false;
