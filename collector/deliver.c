@@ -21,11 +21,26 @@ bool deliver_prepare(struct collector *c, struct err *e)
     return c->built;
 }
 
+// Receiving, decoding and signing took a while, and the process may have been
+// stopped meanwhile: so the line is judged by the time that it is now. Work
+// that always takes too long is put up with.
+static void look_at_the_clock(struct collector *c)
+{
+    c->now_ns = clock_now_ns();
+    if (c->now_ns - c->ready_ns <= state_stale_ns(c))
+        c->held_up = 0;
+    else if (c->held_up < STATE_SLOW_MAX)
+        c->held_up++;
+    else
+        c->ready_ns = c->now_ns;
+}
+
 bool deliver_begin_line(struct collector *c, struct err *e)
 {
     if (!c->built && !deliver_prepare(c, e))
         return false;
     c->built = false;
+    look_at_the_clock(c);
     output_begin(&c->output, c->line.data, c->line.len);
     c->state = WRITE;
     return true;

@@ -1,6 +1,8 @@
 // A collector whose n-th call to the C library's memory, to libpq or to
 // libcrypto fails: the linker puts these functions before the real ones
-// (--wrap). FAIL_AT says which call; without it none does.
+// (--wrap). FAIL_AT says which call; without it none does. With STOP_SIGNING the
+// process is stopped when it is about to sign its first token.
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -13,6 +15,26 @@ static bool fails(void)
     const char *at = getenv("FAIL_AT");
 
     return at && ++calls == atol(at);
+}
+
+static void stop_once(void)
+{
+    if (getenv("STOP_SIGNING")) {
+        unsetenv("STOP_SIGNING");
+        raise(SIGSTOP);
+    }
+}
+
+int __real_EVP_MAC_init(
+    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[]);
+int __wrap_EVP_MAC_init(
+    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[]);
+int __wrap_EVP_MAC_init(
+    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[])
+{
+    if (!key)
+        stop_once();
+    return fails() ? 0 : __real_EVP_MAC_init(c, key, n, params);
 }
 
 // FAKE(type, name, (parameters), (arguments), what a failure returns)
@@ -28,8 +50,6 @@ FAKE(void *, malloc, (size_t n), (n), NULL)
 FAKE(void *, calloc, (size_t n, size_t size), (n, size), NULL)
 FAKE(void *, realloc, (void *p, size_t n), (p, n), NULL)
 FAKE(char *, strdup, (const char *s), (s), NULL)
-FAKE(int, EVP_MAC_init, (EVP_MAC_CTX * c, const unsigned char *key, size_t n, const OSSL_PARAM *p),
-    (c, key, n, p), 0)
 FAKE(PGconn *, PQconnectStartParams, (const char *const *k, const char *const *v, int expand),
     (k, v, expand), NULL)
 FAKE(PGnotify *, PQnotifies, (PGconn * c), (c), NULL)

@@ -18,7 +18,6 @@
 #define ORPHANS_NS (100 * NS_PER_MS)   // between two looks at the claims of others
 #define OTHERS_NS (5 * NS_PER_MS)      // until another's claim that was in the way is committed
 #define LARGE_ROWS 500
-#define SLOW_MAX 3        // answers in a row; a network that is always slow is put up with
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
 // Skip-locked. Nothing announces that a collector died, so whoever reads or
@@ -151,7 +150,7 @@ static bool fresh(struct collector *c)
     bool looked = c->queue.shared && !c->claiming;
 
     c->ready_ns = c->asked_ns;
-    if (looked || (c->now_ns - c->asked_ns > state_stale_ns(c) && c->slow >= SLOW_MAX)) {
+    if (looked || (c->now_ns - c->asked_ns > state_stale_ns(c) && c->slow >= STATE_SLOW_MAX)) {
         c->ready_ns = c->now_ns;
         return true;
     }

@@ -15,6 +15,7 @@ main()
     who_died_is_not_waited_for
     who_may_come_back_is_waited_for
     who_comes_back_stands_by
+    who_was_stopped_begins_no_line
     the_log_names_the_holder_of_the_horizon
     echo "all promises of standing by hold"
 }
@@ -71,6 +72,34 @@ who_comes_back_stands_by()
     until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
     same "lines of the holder" 1 "$(wc -l <"$server_dir/f.out")"
     ends f TERM 0
+}
+
+# h is stopped while it signs its first line; meanwhile its session ends and the
+# tokens become another's.
+who_was_stopped_begins_no_line()
+{
+    failing=$BUILD_DIR/tests/mailroom-collector-failing
+    [ -x "$failing" ] || return 0 # a build without it
+    STOP_SIGNING=1 MAILROOM_GRACE=200 "$failing" >"$server_dir/h.out" 2>"$server_dir/h.log" &
+    pid_h=$!
+    at_exit "kill -KILL $pid_h 2>/dev/null"
+    has_logged h collecting
+    add_accounts 6 8
+    stop_deadline=$(($(date +%s) + 60))
+    until grep -q '^State:.T' "/proc/$pid_h/status"; do
+        [ "$(date +%s)" -le "$stop_deadline" ] || failed "h was never stopped"
+        sleep 0.02
+    done
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    MAILROOM_GRACE=200 run i
+    has_logged i collecting
+    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    kill -CONT "$pid_h"
+    has_logged h 'standing by'
+    same "lines of the one that was stopped" 0 "$(wc -l <"$server_dir/h.out")"
+    same "lines of the other" 1 "$(wc -l <"$server_dir/i.out")"
+    ends h TERM 0
+    ends i TERM 0
 }
 
 the_log_names_the_holder_of_the_horizon()

@@ -76,6 +76,7 @@ struct collector {
     int64_t ready_ns; // when `next` was true; a line begun long after it might be another's
     int64_t asked_ns; // when the last read was sent
     int slow;         // answers in a row that took too long to be relied upon
+    int held_up;      // lines in a row that were late before they were begun
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
     bool ready;       // an answer is in `next`
@@ -125,6 +126,9 @@ static inline int64_t state_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
 }
+
+// So many in a row are too late by chance; more, and it is always so.
+#define STATE_SLOW_MAX 3
 
 static inline void state_wake_at(struct collector *c, int64_t at_ns)
 {
