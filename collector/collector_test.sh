@@ -204,6 +204,18 @@ drained "tokens far apart"
 nothing_lost "tokens far apart" 0
 sql -c "DROP TRIGGER held ON jobs" -c "DROP FUNCTION hold()"
 
+# The move itself succeeds, and its commit does not.
+sql -c "CREATE SEQUENCE refusals" \
+    -c "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN
+            IF nextval(''refusals'') = 1 THEN RAISE serialization_failure; END IF; RETURN NULL; END'" \
+    -c "CREATE CONSTRAINT TRIGGER refused AFTER UPDATE OF last_seq ON jobs
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()"
+sql -c "INSERT INTO accounts (email, login) SELECT 'c' || n || '@x', 'c' || n FROM generate_series(1, 15) n"
+drained "a commit failed"
+[ "$(sql -c "SELECT last_value > 1 FROM refusals")" = t ] || fail "no commit failed"
+nothing_lost "a commit failed" 0
+sql -c "DROP TRIGGER refused ON jobs" -c "DROP FUNCTION refuse()" -c "DROP SEQUENCE refusals"
+
 for how in fast immediate immediate; do
     insert "restart-$how-$RANDOM" 100
     server restart -m "$how"

@@ -129,8 +129,15 @@ bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, 
     return true;
 }
 
+static void hold(struct session *s, PGresult *result)
+{
+    PQclear(s->held);
+    s->held = result;
+}
+
 void session_close(struct session *s)
 {
+    hold(s, NULL);
     PQfinish(s->conn);
     *s = (struct session){0};
 }
@@ -257,8 +264,10 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
     return queued(s, sent, tag, deadline_ns, e);
 }
 
-// The answer to a request is its result, then nothing, then its sync. What is
-// left of the last one is skipped here, so that PQisBusy speaks of the next.
+// The answer to a request is its result, then nothing, then its sync. The
+// commit comes with the sync, and may still fail: so a result is held until
+// then, and an error takes its place. An error itself is given out at once, for
+// one that ends the session has no sync.
 bool session_take(struct session *s, struct session_reply *out)
 {
     int nothing = 0;
@@ -272,14 +281,25 @@ bool session_take(struct session *s, struct session_reply *out)
         }
         nothing = 0;
         struct session_request *r = &s->requests[s->first];
-        if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+        *out = (struct session_reply){.tag = r->tag, .result = result};
+        switch (PQresultStatus(result)) {
+        case PGRES_PIPELINE_SYNC:
             PQclear(result);
+            out->result = s->held;
+            s->held = NULL;
             s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
             s->count--;
+            if (!out->result)
+                continue;
+            return true;
+        case PGRES_TUPLES_OK:
+        case PGRES_COMMAND_OK:
+            hold(s, result);
             continue;
+        default:
+            hold(s, NULL);
+            return true;
         }
-        *out = (struct session_reply){.tag = r->tag, .result = result};
-        return true;
     }
     return false;
 }

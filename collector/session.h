@@ -35,6 +35,7 @@ struct session {
     struct session_request requests[SESSION_REQUESTS_MAX];
     int first;
     int count;
+    PGresult *held;     // an answer whose commit is not confirmed yet
     bool flushing;      // libpq holds bytes that the socket did not take yet
     int64_t silence_ns; // since when nothing was heard
 };
@@ -95,8 +96,8 @@ bool session_prepare(struct session *s, int tag, const char *name, const char *s
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
     bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Takes the next complete answer; false when there is none yet. An answer may
-// be an error: see session_check.
+// Takes the next answer that is complete and, unless it is an error (see
+// session_check), committed; false when there is none yet.
 bool session_take(struct session *s, struct session_reply *out);
 
 // Takes the next notification; the receiver calls PQfreemem. NULL: none.
