@@ -58,7 +58,8 @@ expect_nothing_left
 mkdir "$place/mine"
 # scenario NAME TAG KEY…: a short one of our own.
 scenario() {
-    printf 'name: %s\nsummary: One of our own.\ntags: [%s]\nload: [{for: 500ms, rate: 100/s}]\n' "$1" "$2"
+    printf 'name: %s\nsummary: One of our own.\ntags: [%s]\ncollector: {batch_timeout: 100ms}\n' "$1" "$2"
+    printf 'load: [{for: 500ms, rate: 100/s}]\n'
     printf '%s\n' "${@:3}"
 } >"$place/mine/$1.yaml"
 scenario a-elsewhere mine 'postgres: {provider: url}'
