@@ -318,6 +318,7 @@ static void print_repeat(const struct cuts *c)
     buf_fini(&command);
 }
 
+// A kind that no cut was tried at is what comes without any.
 static void add_case(const struct cuts *c, const struct kind *k, struct buf *out)
 {
     char name[64], message[100];
@@ -326,7 +327,7 @@ static void add_case(const struct cuts *c, const struct kind *k, struct buf *out
 
     buf_init(&text, 1 << 16);
     buf_append_str(&text, "repeat: ");
-    append_repeat(c, k, &text);
+    append_repeat(c, k->tried ? k : NULL, &text);
     it.text = buf_str(&text);
     snprintf(name, sizeof name, "%s %s", k->sender, k->message);
     snprintf(message, sizeof message, "%u lost, %u duplicated, %u exits", k->sum.lost,
@@ -336,12 +337,16 @@ static void add_case(const struct cuts *c, const struct kind *k, struct buf *out
     buf_fini(&text);
 }
 
-// One case per kind of message, and one for what was not reached.
-static bool add_suite(const struct cuts *c, size_t reached, bool enough, struct err *e)
+// One case per kind of message, one for what comes without any cut, and one for
+// what was not reached.
+static bool add_suite(const struct cuts *c, size_t reached, enum verdict verdict, struct err *e)
 {
     const char *name = c->setting.scenario->name;
     struct buf *out = c->options->suites;
-    struct junit_counts counts = {.tests = 1, .errors = !enough};
+    const struct kind uncut = {.sender = "without", .message = "any cut", .sum = c->uncut};
+    const bool enough = verdict != VERDICT_INCONCLUSIVE;
+    struct junit_counts counts = {
+        .tests = 2, .errors = !enough, .failures = is_bad(&c->uncut) ? 1 : 0};
     struct junit_case conclusive = {.kind = "verdict", .name = "conclusive"};
     struct kind k;
     char message[100];
@@ -353,6 +358,7 @@ static bool add_suite(const struct cuts *c, size_t reached, bool enough, struct 
     conclusive.trouble = enough ? NULL : "error";
     conclusive.message = message;
     junit_case(name, &conclusive, out);
+    add_case(c, &uncut, out);
     for (size_t i = 0; next_kind(c, &i, &k);)
         add_case(c, &k, out);
     return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
@@ -422,7 +428,7 @@ static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e)
     printf("  result      %s\n", c->folder.path);
     if (outcome->verdict != VERDICT_PASS)
         print_repeat(c);
-    return !c->options->suites || add_suite(c, reached, enough, e);
+    return !c->options->suites || add_suite(c, reached, outcome->verdict, e);
 }
 
 static void close_down(struct cuts *c)
