@@ -220,9 +220,8 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;
 
-    if (o->every_cut && (o->keep || o->junit))
-        return err_set(
-            e, ERR_USAGE, "%s does not go with --every-cut", o->keep ? "--keep" : "--junit");
+    if (o->every_cut && o->keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with --every-cut");
     if (!o->cut_at)
         return true;
     if (!o->every_cut)

@@ -41,7 +41,6 @@ refused "--cut-at: 'Bnd' is no message that a client sends; did you mean 'Bind'?
 refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
 refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'
 refused '--keep does not go with --every-cut' run every-cut --every-cut --keep
-refused '--junit does not go with --every-cut' run every-cut --every-cut --junit "$place/junit.xml"
 refused 'failover-sync: postgres.standby does not go with --every-cut' run failover-sync --every-cut
 refused 'does not go with --every-cut' run every-cut --every-cut --set collector.instances=2
 refused 'name one scenario' plan
