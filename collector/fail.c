@@ -1,20 +1,25 @@
 // A collector whose n-th call to the C library's memory, to libpq or to
 // libcrypto fails: the linker puts these functions before the real ones
-// (--wrap). FAIL_AT says which call; without it none does. With STOP_SIGNING the
-// process is stopped when it is about to sign its first token.
+// (--wrap). FAIL_AT says which call; without it none does. The log tells that it
+// came to that. With STOP_SIGNING the process is stopped when it is about to sign
+// its first token.
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <libpq-fe.h>
 #include <openssl/evp.h>
 
 static bool fails(void)
 {
+    static const char mark[] = "the call fails\n";
     static long calls;
     const char *at = getenv("FAIL_AT");
 
-    return at && ++calls == atol(at);
+    if (!at || ++calls != atol(at))
+        return false;
+    return write(STDERR_FILENO, mark, sizeof mark - 1) > 0;
 }
 
 static void stop_once(void)
