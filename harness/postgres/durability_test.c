@@ -26,12 +26,15 @@ struct found {
 static struct found find(const char *text, const char *key)
 {
     struct found found;
-    FILE *mounts = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    char *copy = strdup(text);
 
+    assert_non_null(copy);
+    FILE *mounts = fmemopen(copy, strlen(copy), "r");
     assert_non_null(mounts);
     durability_find_mount(
         mounts, key, found.filesystem, sizeof found.filesystem, &found.is_volatile);
     fclose(mounts);
+    free(copy);
     return found;
 }
 

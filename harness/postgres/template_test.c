@@ -32,19 +32,19 @@ static void only_what_is_unfinished_and_old_goes(void **state)
     (void)state;
     static const struct {
         const char *name;
-        int hours;
+        time_t age_s;
         bool stays;
     } rows[] = {
-        {"postgres--PostgreSQL--15.14-1-105.4711", 2, false},
+        {"postgres--PostgreSQL--15.14-1-105.4711", 7200, false},
         {"postgres--PostgreSQL--15.14-1-105.4712", 0, true},
-        {"postgres--PostgreSQL--15.14-1-105", 2, true},
-        {"postgres--PostgreSQL--15.14-Debian-15.14-0+deb12u1--1-105", 2, true},
+        {"postgres--PostgreSQL--15.14-1-105", 7200, true},
+        {"postgres--PostgreSQL--15.14-Debian-15.14-0+deb12u1--1-105", 7200, true},
     };
     char path[PATH_MAX], inner[PATH_MAX];
     struct err e;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct timespec old[2] = {{.tv_sec = time(NULL) - rows[i].hours * 3600}};
+        struct timespec old[2] = {{.tv_sec = time(NULL) - rows[i].age_s}};
         old[1] = old[0];
         assert_true(path_join(path, cache, rows[i].name, &e));
         assert_true(path_join(inner, path, "base/1", &e) && path_make(inner, &e));
