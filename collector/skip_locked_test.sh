@@ -32,7 +32,7 @@ main()
 # waits. A trigger stands for a large backlog.
 the_first_switch_takes_its_time()
 {
-    add_accounts 7001 7005
+    add_accounts 9001 9005
     sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(600); RETURN NEW; END';
          CREATE TRIGGER slow BEFORE UPDATE ON tokens FOR EACH ROW EXECUTE FUNCTION slow()"
