@@ -42,7 +42,8 @@ static void set_up(struct fixture *f)
     f->scenario.collector.batch_limit = 3;
     f->scenario.collector.batch_timeout_ns = 100 * MS;
     for (uint32_t t = 0; t < TOKENS; t++) {
-        f->plan_txns[t] = (struct plan_txn){.at_ns = (int64_t)t * 10 * MS, .first_token = t, .rows = 1};
+        f->plan_txns[t] =
+            (struct plan_txn){.at_ns = (int64_t)t * 10 * MS, .first_token = t, .rows = 1};
         int64_t sent_ns = NS_PER_S + (int64_t)t * 10 * MS + MS;
         f->txns[t] = (struct txn_record){sent_ns, sent_ns, sent_ns + 4 * MS, TXN_COMMITTED};
         f->txn_of[t] = t;

@@ -161,3 +161,28 @@ void story_judge(struct story *s)
     if (!check_ledger(&s->result, &s->ledger, &s->input, &e))
         abort();
 }
+
+void story_good_token(struct story *s)
+{
+    story_line(s, 150, story_txn(s, 50, 1), 1);
+}
+
+void story_share(struct story *s)
+{
+    static struct setting shared[] = {{"MAILROOM_DEQUEUE", "skip-locked"}};
+
+    s->scenario.collector.env = (struct settings){shared, 1};
+    story_good_token(s);
+}
+
+void story_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups)
+{
+    int64_t first_ns = s->processes[0].started_ns + NS_PER_S;
+
+    for (uint32_t i = 0; i < 8; i++)
+        s->samples[s->log.sample_count++] =
+            (struct process_sample){.at_ns = first_ns + (int64_t)i * 500 * NS_PER_MS,
+                .rss_kb = 5000 + i * rss_kb,
+                .cpu_ms = i * cpu_ms,
+                .wakeups = i * wakeups};
+}

@@ -53,6 +53,16 @@ void story_death(struct story *s, int64_t at_ms, bool planned);
 struct fault_record *story_fault(
     struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms);
 
+// A committed token that is delivered in time: a history that passes.
+void story_good_token(struct story *s);
+
+// The same from a skip-locked collector.
+void story_share(struct story *s);
+
+// Eight samples of the first process, from 0 ms on every 500 ms; how much each
+// has more than the one before it.
+void story_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups);
+
 // Brings the history to its end: what is committed is in the database, dead
 // letters are where they belong.
 void story_settle(struct story *s);

@@ -1,0 +1,69 @@
+// Stories of what a line says, and in which order.
+#include "check/stories.h"
+
+#include "base/clock.h"
+
+static void tell_over_limit(struct story *s)
+{
+    story_line(s, 50, story_txn(s, 50, 4), 4);
+}
+
+static void tell_torn(struct story *s)
+{
+    story_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 0);
+    line->state = LINE_TORN;
+}
+
+static void tell_tail(struct story *s)
+{
+    story_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 0);
+    line->state = LINE_TAIL;
+    story_death(s, 150, true);
+}
+
+static void tell_forged(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    s->deliveries[1].flags = DELIVERY_FORGED;
+}
+
+static void tell_fields_of_another(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    s->deliveries[1].fingerprint = 1000;
+}
+
+static void tell_out_of_order(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 2);
+    uint32_t later = story_txn(s, 60, 1);
+    story_line(s, 60, first + 1, 1);
+    story_line(s, 150, later, 1);
+    story_line(s, 150, first, 1);
+}
+
+static void tell_overtaken_while_open(struct story *s)
+{
+    uint32_t a = story_txn(s, 50, 1);
+    story_last(s)->commit_ns += 20 * NS_PER_MS;
+    story_last(s)->ended_ns += 20 * NS_PER_MS;
+    uint32_t b = story_txn(s, 60, 1);
+    story_line(s, 160, b, 1);
+    story_line(s, 170, a, 1);
+}
+
+static const struct story_case cases[] = {
+    {"over the limit", tell_over_limit, "over_limit=1 ", VERDICT_VIOLATED},
+    {"torn", tell_torn, "torn=1 ", VERDICT_VIOLATED},
+    {"the tail of a killed process", tell_tail, "", VERDICT_PASS},
+    {"bad signature", tell_forged, "forged=1 ", VERDICT_VIOLATED},
+    {"fields of another", tell_fields_of_another, "forged=1 ", VERDICT_VIOLATED},
+    {"out of order", tell_out_of_order, "out_of_order=1 ", VERDICT_VIOLATED},
+    {"overtaken while open", tell_overtaken_while_open, "", VERDICT_PASS},
+};
+
+const struct story_cases stories_lines = {cases, sizeof cases / sizeof *cases};

@@ -1,0 +1,106 @@
+// Stories of exits, and recovery.
+#include "check/stories.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+
+static void tell_unplanned_exit(struct story *s)
+{
+    story_good_token(s);
+    story_death(s, 1000, false);
+}
+
+static void tell_killed_at_the_end(struct story *s)
+{
+    story_good_token(s);
+    s->processes[0].status = 9;
+    s->processes[0].asked = false;
+}
+
+// TERM at 900 ms: the story's process goes at 1000, or when the test says.
+static void tell_stopped(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "stop-collector", 900, 1000);
+    story_death(s, 1000, true);
+    s->processes[0].status = 0;
+}
+
+static void tell_crashes_at_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = SIGSEGV;
+}
+
+static void tell_does_not_catch_term(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].status = SIGTERM;
+}
+
+static void tell_lingers(struct story *s)
+{
+    tell_stopped(s);
+    s->processes[0].ended_ns += NS_PER_S;
+    s->processes[1].started_ns += NS_PER_S;
+    s->faults[0].ended_ns += NS_PER_S;
+}
+
+static void tell_lingers_while_paused(struct story *s)
+{
+    tell_lingers(s);
+    story_fault(s, "pause-collector", 950, 1900);
+}
+
+static void tell_lingers_while_nobody_looks(struct story *s)
+{
+    tell_lingers(s);
+    s->probes[0] = (struct probe_sample){.due_ns = s->faults[0].began_ns, .stall_ns = NS_PER_S};
+    s->ledger.probe_count = 1;
+}
+
+static void tell_lingers_at_the_end(struct story *s)
+{
+    story_good_token(s);
+    s->processes[0].ended_ns += 1100 * NS_PER_MS;
+}
+
+// A shell dies of TERM; the collector that it runs takes its time.
+static void tell_lingers_behind_its_shell(struct story *s)
+{
+    tell_lingers_at_the_end(s);
+    s->processes[0].status = 15;
+}
+
+static void tell_unrecovered(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "terminate-backend", 200, 210);
+    story_line(s, 1400, story_txn(s, 300, 1), 1);
+}
+
+static void tell_recovered(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "terminate-backend", 200, 210);
+    story_line(s, 900, story_txn(s, 300, 1), 1);
+}
+
+static const struct story_case cases[] = {
+    {"unplanned exit", tell_unplanned_exit, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"does not end at TERM", tell_killed_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"ends at TERM", tell_stopped, "", VERDICT_PASS},
+    {"crashes at TERM", tell_crashes_at_term, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"does not catch TERM", tell_does_not_catch_term, "", VERDICT_PASS},
+    {"lingers at TERM", tell_lingers, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"lingers while it is paused", tell_lingers_while_paused, "", VERDICT_PASS},
+    {"lingers while nobody looks", tell_lingers_while_nobody_looks, "", VERDICT_INCONCLUSIVE},
+    {"lingers at the end", tell_lingers_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
+    {"lingers behind its shell", tell_lingers_behind_its_shell, "unplanned_exit=1 ",
+        VERDICT_VIOLATED},
+    {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
+    {"recovered", tell_recovered, "", VERDICT_PASS},
+};
+
+const struct story_cases stories_processes = {cases, sizeof cases / sizeof *cases};

@@ -1,0 +1,188 @@
+// Stories of early and late.
+#include "check/stories.h"
+
+#include "base/clock.h"
+
+static void tell_early(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 250, story_txn(s, 200, 1), 1);
+}
+
+static void tell_barely_early(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 500, story_txn(s, 402, 1), 1);
+}
+
+// Written twice is duplicated, and says nothing about the timeout.
+static void tell_line_again(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 300, story_txn(s, 200, 1), 1);
+    story_line(s, 302, 1, 1);
+    story_death(s, 400, true);
+}
+
+// 4 tokens at once: the fourth waits from its own announcement, which lies
+// before the full line.
+static void tell_remainder(struct story *s)
+{
+    story_good_token(s);
+    uint32_t first = story_txn(s, 300, 4);
+    story_line(s, 301, first, 3);
+    story_line(s, 401, first + 3, 1);
+}
+
+// The window was opened by a token that is not eligible.
+static void tell_opened_by_another(struct story *s)
+{
+    story_good_token(s);
+    s->kinds[story_txn(s, 300, 1)] = TOKEN_EXPIRED;
+    story_line(s, 400, story_txn(s, 380, 1), 1);
+}
+
+static void tell_early_in_fault(struct story *s)
+{
+    story_fault(s, "terminate-backend", 180, 181);
+    story_good_token(s);
+    story_line(s, 250, story_txn(s, 200, 1), 1);
+}
+
+static void tell_first_line(struct story *s)
+{
+    story_line(s, 60, story_txn(s, 50, 1), 1);
+}
+
+static void tell_late(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 360, story_txn(s, 200, 1), 1);
+}
+
+static void tell_barely_late(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 351, story_txn(s, 200, 1), 1);
+}
+
+static void tell_behind_horizon(struct story *s)
+{
+    story_good_token(s);
+    uint32_t held = story_txn(s, 190, 1);
+    story_last(s)->commit_ns += 200 * NS_PER_MS;
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+    uint32_t waits = story_txn(s, 200, 1);
+    story_line(s, 490, held, 1);
+    story_line(s, 495, waits, 1);
+}
+
+// Full lines one after the other: the collector does what it can.
+static void tell_busy(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 30);
+    for (int i = 0; i < 10; i++)
+        story_line(s, 80 + 40 * i, first + 3 * (uint32_t)i, 3);
+}
+
+static void tell_slow(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 9);
+    for (int i = 0; i < 3; i++)
+        story_line(s, 120 + 60 * i, first + 3 * (uint32_t)i, 3);
+}
+
+static void tell_late_in_fault(struct story *s)
+{
+    story_fault(s, "terminate-backend", 190, 191);
+    story_good_token(s);
+    story_line(s, 600, story_txn(s, 200, 1), 1);
+}
+
+static void tell_stalled(struct story *s)
+{
+    tell_late(s);
+    s->probes[0] = (struct probe_sample){
+        .due_ns = story_last(s)->ended_ns, .stall_ns = 60 * NS_PER_MS, .took_ns = NS_PER_MS};
+    s->ledger.probe_count = 1;
+}
+
+// Due at 350 ms, with timeout and slack, and read 60 ms after that; samples at 0 ms,
+// 500 ms, …
+static void tell_starved(struct story *s, uint64_t starved_us)
+{
+    story_good_token(s);
+    story_line(s, 410, story_txn(s, 199, 1), 1);
+    story_samples(s, 0, 0, 0);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = starved_us;
+}
+
+static void tell_starved_enough(struct story *s)
+{
+    tell_starved(s, 60000);
+}
+
+static void tell_starved_too_little(struct story *s)
+{
+    tell_starved(s, 59000);
+}
+
+// More than what is missing, but within half the slack nobody looks.
+static void tell_starved_within_slack(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 360, story_txn(s, 199, 1), 1);
+    story_samples(s, 0, 0, 0);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = 20000;
+}
+
+static void tell_starved_before(struct story *s)
+{
+    tell_starved(s, 60000);
+    s->samples[0].starved_us = 60000;
+}
+
+// The processor was denied to another process.
+static void tell_other_starved(struct story *s)
+{
+    tell_starved_enough(s);
+    for (size_t i = 0; i < s->log.sample_count; i++)
+        s->samples[i].process = 1;
+    s->processes[1] = s->processes[0];
+    s->log.process_count = 2;
+}
+
+// What one transaction holds, the others pass by.
+static void tell_horizon_while_sharing(struct story *s)
+{
+    story_share(s);
+    tell_behind_horizon(s);
+}
+
+static const struct story_case cases[] = {
+    {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
+    {"barely early", tell_barely_early, "", VERDICT_PASS},
+    {"the rest of a large transaction", tell_remainder, "", VERDICT_PASS},
+    {"a line again", tell_line_again, "", VERDICT_PASS},
+    {"a window opened by an ineligible token", tell_opened_by_another, "", VERDICT_PASS},
+    {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
+    {"the first line of a process", tell_first_line, "", VERDICT_PASS},
+    {"late", tell_late, "late=1 ", VERDICT_VIOLATED},
+    {"barely late", tell_barely_late, "", VERDICT_PASS},
+    {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
+    {"full lines all the time", tell_busy, "", VERDICT_PASS},
+    {"full lines, but slowly", tell_slow, "late=3 ", VERDICT_VIOLATED},
+    {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
+    {"late while the harness stood still", tell_stalled, "", VERDICT_INCONCLUSIVE},
+    {"late, but starved", tell_starved_enough, "", VERDICT_INCONCLUSIVE},
+    {"late, starved for less", tell_starved_too_little, "late=1 ", VERDICT_VIOLATED},
+    {"late, starved within the slack", tell_starved_within_slack, "late=1 ", VERDICT_VIOLATED},
+    {"late, starved before", tell_starved_before, "late=1 ", VERDICT_VIOLATED},
+    {"late, and another starved", tell_other_starved, "late=1 ", VERDICT_VIOLATED},
+    {"behind an open transaction, sharing", tell_horizon_while_sharing, "late=1 ",
+        VERDICT_VIOLATED},
+};
+
+const struct story_cases stories_timing = {cases, sizeof cases / sizeof *cases};

@@ -1,0 +1,259 @@
+// Stories of what becomes of a token.
+#include "check/stories.h"
+
+#include "base/clock.h"
+
+static void tell_good(struct story *s)
+{
+    story_good_token(s);
+}
+
+void tell_lost(struct story *s)
+{
+    story_good_token(s);
+    story_txn(s, 200, 2);
+}
+
+static void tell_lost_unknown(struct story *s)
+{
+    story_good_token(s);
+    s->token_flags[story_txn(s, 200, 1)] = TOKEN_SETTLED;
+    story_last(s)->outcome = TXN_UNKNOWN;
+}
+
+static void tell_unknown_not_there(struct story *s)
+{
+    story_good_token(s);
+    story_txn(s, 200, 1);
+    story_last(s)->outcome = TXN_UNKNOWN;
+}
+
+static void tell_named_when_torn(struct story *s)
+{
+    story_good_token(s);
+    struct line_record *line = story_line(s, 350, story_txn(s, 250, 1), 1);
+    line->state = LINE_TORN;
+    line->tokens = 0;
+    s->deliveries[1].flags = DELIVERY_NAMED;
+}
+
+void tell_dead_letter(struct story *s)
+{
+    story_good_token(s);
+    s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
+}
+
+static void tell_no_dead_letter(struct story *s)
+{
+    story_good_token(s);
+    uint32_t t = story_txn(s, 200, 1);
+    s->kinds[t] = TOKEN_SHORT_SECRET;
+    s->token_flags[t] = TOKEN_DEAD_LETTER; // the story then leaves it out
+}
+
+static void tell_phantom(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->outcome = TXN_ROLLED_BACK;
+}
+
+static void tell_never_attempted(struct story *s)
+{
+    story_good_token(s);
+    struct line_record *line = story_line(s, 150, 0, 1);
+    s->deliveries[line->first_delivery].token = TOKEN_UNKNOWN;
+}
+
+static void tell_premature(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->commit_ns += 200 * NS_PER_MS;
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+    // Nothing is announced before the line either: but a fault window covers it.
+    story_fault(s, "terminate-backend", 340, 341);
+}
+
+static void tell_before_acknowledgement(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 350, story_txn(s, 250, 1), 1);
+    story_last(s)->ended_ns += 200 * NS_PER_MS;
+}
+
+static void tell_ineligible(struct story *s)
+{
+    story_good_token(s);
+    uint32_t t = story_txn(s, 250, 1);
+    s->kinds[t] = TOKEN_SUSPENDED;
+    story_line(s, 350, t, 1);
+}
+
+static void tell_passed(struct story *s)
+{
+    story_good_token(s);
+    s->kinds[story_txn(s, 250, 1)] = TOKEN_EXPIRED;
+}
+
+static void tell_duplicated(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 151, 0, 1);
+    story_line(s, 152, 0, 1);
+}
+
+static void tell_duplicated_after_death(struct story *s)
+{
+    story_good_token(s);
+    story_death(s, 160, true);
+    story_line(s, 270, 0, 1);
+}
+
+static void tell_too_many_after_death(struct story *s)
+{
+    story_line(s, 150, story_txn(s, 150, 3), 3);
+    story_line(s, 151, story_txn(s, 150, 3), 3);
+    story_death(s, 160, true);
+    story_line(s, 270, 0, 3);
+    story_line(s, 271, 3, 1);
+}
+
+// One of two collectors stands still from 300 to 1300 ms; its session ends at 400.
+static void tell_session_lost(struct story *s)
+{
+    story_good_token(s);
+    s->scenario.collector.instances = 2;
+    story_fault(s, "pause-collector", 300, 1300);
+    story_fault(s, "terminate-backend", 400, 401);
+    story_line(s, 1000, 0, 1);
+}
+
+static void tell_session_soon_back(struct story *s)
+{
+    tell_session_lost(s);
+    s->faults[0].ended_ns -= 400 * NS_PER_MS;
+}
+
+static void tell_session_of_the_load(struct story *s)
+{
+    tell_session_lost(s);
+    s->specs[1].target = TARGET_LOAD;
+}
+
+static void tell_session_of_the_only_one(struct story *s)
+{
+    tell_session_lost(s);
+    s->scenario.collector.instances = 1;
+}
+
+static void tell_session_with_grace(struct story *s)
+{
+    static struct setting grace[] = {{"MAILROOM_GRACE", "900"}};
+
+    tell_session_lost(s);
+    s->scenario.collector.env = (struct settings){grace, 1};
+}
+
+static void tell_sessions_lost_with_server(struct story *s)
+{
+    s->scenario.collector.instances = 2;
+    story_line(s, 50, story_txn(s, 50, 3), 3);
+    story_line(s, 80, story_txn(s, 80, 3), 3);
+    story_fault(s, "crash-server", 100, 700);
+    story_line(s, 1000, 0, 3);
+    story_line(s, 1001, 3, 3);
+}
+
+static void tell_too_many_with_server(struct story *s)
+{
+    tell_sessions_lost_with_server(s);
+    story_line(s, 1002, 0, 1);
+}
+
+// Read at 150 ms, and again once the power is back.
+static void tell_forgotten(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "cut-power", 300, 800);
+    s->scenario.postgres.durability = DURABILITY_WAIVE;
+    story_line(s, 900, 0, 1);
+}
+
+static void tell_forgotten_by_standby(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "promote-standby", 300, 800);
+    s->scenario.postgres.standby = STANDBY_ASYNC;
+    story_line(s, 900, 0, 1);
+}
+
+static void tell_forgotten_by_nobody(struct story *s)
+{
+    tell_forgotten(s);
+    s->scenario.postgres.durability = DURABILITY_PROVE;
+}
+
+// Nothing was lost between the second and the third.
+static void tell_forgotten_and_twice(struct story *s)
+{
+    tell_forgotten(s);
+    story_line(s, 901, 0, 1);
+}
+
+static void tell_unknown_and_forgotten(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 290, story_txn(s, 190, 1), 1);
+    story_last(s)->outcome = TXN_UNKNOWN;
+    story_fault(s, "cut-power", 295, 800);
+    s->scenario.postgres.durability = DURABILITY_WAIVE;
+}
+
+static void tell_unknown_after_loss(struct story *s)
+{
+    tell_unknown_and_forgotten(s);
+    s->faults[0].began_ns -= 200 * NS_PER_MS;
+    s->faults[0].ended_ns -= 600 * NS_PER_MS;
+}
+
+static void tell_vanished(struct story *s)
+{
+    story_good_token(s);
+    s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // the story then leaves it out
+}
+
+static const struct story_case cases[] = {
+    {"good", tell_good, "", VERDICT_PASS},
+    {"lost", tell_lost, "lost=2 ", VERDICT_VIOLATED},
+    {"an unknown one that is there is expected", tell_lost_unknown, "lost=1 ", VERDICT_VIOLATED},
+    {"an unknown one that is not there", tell_unknown_not_there, "", VERDICT_PASS},
+    {"torn, not also lost", tell_named_when_torn, "torn=1 ", VERDICT_VIOLATED},
+    {"dead letter", tell_dead_letter, "", VERDICT_PASS},
+    {"no dead letter", tell_no_dead_letter, "lost=1 ", VERDICT_VIOLATED},
+    {"phantom", tell_phantom, "phantom=1 ", VERDICT_VIOLATED},
+    {"never attempted", tell_never_attempted, "phantom=1 ", VERDICT_VIOLATED},
+    {"premature", tell_premature, "premature=1 ", VERDICT_VIOLATED},
+    {"before the acknowledgement", tell_before_acknowledgement, "", VERDICT_PASS},
+    {"ineligible", tell_ineligible, "ineligible=1 ", VERDICT_VIOLATED},
+    {"passed over", tell_passed, "", VERDICT_PASS},
+    {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
+    {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
+    {"more than a batch again", tell_too_many_after_death, "duplicated=4 ", VERDICT_VIOLATED},
+    {"again after a lost session", tell_session_lost, "", VERDICT_PASS},
+    {"again, though soon back", tell_session_soon_back, "duplicated=1 ", VERDICT_VIOLATED},
+    {"again, within a longer grace", tell_session_with_grace, "duplicated=1 ", VERDICT_VIOLATED},
+    {"the load's session", tell_session_of_the_load, "duplicated=1 ", VERDICT_VIOLATED},
+    {"a session of the only one", tell_session_of_the_only_one, "duplicated=1 ", VERDICT_VIOLATED},
+    {"all sessions lost", tell_sessions_lost_with_server, "", VERDICT_PASS},
+    {"more than all sessions", tell_too_many_with_server, "duplicated=7 ", VERDICT_VIOLATED},
+    {"again after a loss of power", tell_forgotten, "", VERDICT_PASS},
+    {"again after a failover", tell_forgotten_by_standby, "", VERDICT_PASS},
+    {"again, though nothing is lost", tell_forgotten_by_nobody, "duplicated=1 ", VERDICT_VIOLATED},
+    {"twice after a loss of power", tell_forgotten_and_twice, "duplicated=1 ", VERDICT_VIOLATED},
+    {"unknown, read, and lost by the server", tell_unknown_and_forgotten, "", VERDICT_PASS},
+    {"unknown, and never there", tell_unknown_after_loss, "phantom=1 ", VERDICT_VIOLATED},
+    {"vanished", tell_vanished, "vanished=1 ", VERDICT_VIOLATED},
+};
+
+const struct story_cases stories_tokens = {cases, sizeof cases / sizeof *cases};

@@ -1,0 +1,196 @@
+// Stories of what the verdict is made of.
+#include "check/stories.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+
+static void tell_nothing(struct story *s)
+{
+    (void)s;
+}
+
+static void tell_only_rolled_back(struct story *s)
+{
+    story_txn(s, 50, 1);
+    story_last(s)->outcome = TXN_ROLLED_BACK;
+}
+
+static void tell_fault_without_effect(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "terminate-backend", 2000, 2001)->ok = false;
+}
+
+static void tell_violated_and_inconclusive(struct story *s)
+{
+    tell_lost(s);
+    s->load.refused = 1;
+}
+
+static void tell_still_draining(struct story *s)
+{
+    tell_lost(s);
+    story_line(s, 9990, story_txn(s, 9989, 3), 3);
+}
+
+static void expect_metric(struct story *s, const char *metric, const char *how, double value)
+{
+    s->expect[0] = (struct expectation){.metric = (char *)metric, .value = value, .want = ""};
+    snprintf(s->expect[0].comparison, sizeof s->expect[0].comparison, "%s", how);
+    s->scenario.expect_count = 1;
+}
+
+static void tell_lost_expected_while_draining(struct story *s)
+{
+    tell_still_draining(s);
+    expect_metric(s, "lost", "=", 0);
+}
+
+// Nothing that the drain waits for was missing any more.
+static void tell_drain_ended_early(struct story *s)
+{
+    tell_still_draining(s);
+    s->scenario.drain_ns += NS_PER_S;
+}
+
+// The last 2T + 1 s of the drain are longer than the drain.
+static void tell_full_line_before_drain(struct story *s)
+{
+    tell_lost(s);
+    s->scenario.collector.batch_timeout_ns = 5 * NS_PER_S;
+    story_line(s, 3999, story_txn(s, 3998, 3), 3);
+}
+
+static void tell_full_line_in_short_drain(struct story *s)
+{
+    tell_full_line_before_drain(s);
+    s->lines[s->log.line_count - 1].read_ns += 2 * NS_PER_MS;
+}
+
+static void tell_missed(struct story *s)
+{
+    story_good_token(s);
+    expect_metric(s, "latency.p99", "<", 1);
+}
+
+static void tell_objective_held(struct story *s)
+{
+    story_good_token(s);
+    expect_metric(s, "latency.p99", "<", 500);
+}
+
+static void tell_count_expectation_broken(struct story *s)
+{
+    story_good_token(s);
+    expect_metric(s, "delivered", "=", 2);
+}
+
+static void tell_unmeasured_expectation(struct story *s)
+{
+    story_good_token(s);
+    expect_metric(s, "recovery.max", "<", 1);
+}
+
+static void tell_missed_and_inconclusive(struct story *s)
+{
+    tell_missed(s);
+    s->load.refused = 1;
+}
+
+static void tell_gave_up(struct story *s)
+{
+    story_good_token(s);
+    s->input.gave_up = "three exits";
+}
+
+static void tell_last_one_ended(struct story *s, bool planned)
+{
+    tell_lost(s);
+    s->scenario.collector.restart = false;
+    story_death(s, 1000, planned);
+    s->log.process_count--;
+    s->input.gave_up = "the collector ended";
+}
+
+static void tell_ended_by_plan(struct story *s)
+{
+    tell_last_one_ended(s, true);
+    s->token_flags[0] = TOKEN_WAITING; // killed before it could confirm its line
+}
+
+static void tell_ended_by_plan_with_losses_expected(struct story *s)
+{
+    tell_ended_by_plan(s);
+    expect_metric(s, "lost", "=", 0);
+}
+
+static void tell_ended_by_itself(struct story *s)
+{
+    tell_last_one_ended(s, false);
+}
+
+static void allow(struct story *s, int64_t most)
+{
+    s->allow[0] = (struct allowance){.invariant = (char *)"lost", .most = most};
+    s->scenario.allow_count = 1;
+}
+
+static void tell_allowed(struct story *s)
+{
+    tell_lost(s);
+    allow(s, 2);
+}
+
+static void tell_more_than_allowed(struct story *s)
+{
+    tell_lost(s);
+    allow(s, 1);
+}
+
+// Two times of one fault, the first of which found nobody.
+static void tell_left_out(struct story *s)
+{
+    story_good_token(s);
+    story_fault(s, "terminate-backend", 200, 201)->spec = &s->specs[1];
+    story_fault(s, "terminate-backend", 300, 301);
+    s->faults[0].began_ns = s->faults[0].ended_ns = 0;
+    s->faults[0].left_out = true;
+    story_line(s, 500, story_txn(s, 400, 1), 1);
+}
+
+static void tell_always_left_out(struct story *s)
+{
+    tell_left_out(s);
+    s->faults[1].began_ns = s->faults[1].ended_ns = 0;
+    s->faults[1].left_out = true;
+}
+
+static const struct story_case cases[] = {
+    {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
+    {"a fault that never found anybody", tell_always_left_out, "", VERDICT_INCONCLUSIVE},
+    {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},
+    {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},
+    {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
+    {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
+    {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
+    {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
+    {"a drain that ended early", tell_drain_ended_early, "lost=2 ", VERDICT_VIOLATED},
+    {"full lines before the drain", tell_full_line_before_drain, "lost=2 ", VERDICT_VIOLATED},
+    {"full lines in a short drain", tell_full_line_in_short_drain, "", VERDICT_INCONCLUSIVE},
+    {"missed", tell_missed, "", VERDICT_MISSED},
+    {"objective held", tell_objective_held, "", VERDICT_PASS},
+    {"a count that is not as expected", tell_count_expectation_broken, "", VERDICT_VIOLATED},
+    {"never measured", tell_unmeasured_expectation, "", VERDICT_INCONCLUSIVE},
+    {"inconclusive > missed", tell_missed_and_inconclusive, "", VERDICT_INCONCLUSIVE},
+    {"a collector that cannot be kept running", tell_gave_up, "", VERDICT_VIOLATED},
+    {"the plan ended the last one", tell_ended_by_plan, "", VERDICT_INCONCLUSIVE},
+    {"the same, with losses to be judged", tell_ended_by_plan_with_losses_expected, "",
+        VERDICT_INCONCLUSIVE},
+    {"the last one ended by itself", tell_ended_by_itself, "lost=2 unplanned_exit=1 ",
+        VERDICT_VIOLATED},
+    {"allowed", tell_allowed, "", VERDICT_PASS},
+    {"more than allowed", tell_more_than_allowed, "lost=2 ", VERDICT_VIOLATED},
+};
+
+const struct story_cases stories_verdicts = {cases, sizeof cases / sizeof *cases};

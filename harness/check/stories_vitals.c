@@ -1,0 +1,188 @@
+// Stories of what the samples and the end show.
+#include "check/stories.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+
+static void make_idle(struct story *s)
+{
+    story_good_token(s);
+    s->phases[0].for_ns = NS_PER_S;
+    s->phases[1].for_ns = 3 * NS_PER_S;
+    s->scenario.load_count = 2;
+}
+
+static void tell_idle(struct story *s)
+{
+    make_idle(s);
+    story_samples(s, 0, 10, 1);
+}
+
+static void tell_spinning(struct story *s)
+{
+    make_idle(s);
+    story_samples(s, 0, 500, 0);
+}
+
+static void tell_waking(struct story *s)
+{
+    make_idle(s);
+    story_samples(s, 0, 0, 25);
+}
+
+// The window of the fault ends at 2101 ms, in the rest.
+static void tell_spinning_after_fault(struct story *s)
+{
+    tell_spinning(s);
+    story_fault(s, "terminate-backend", 1100, 1101);
+}
+
+static void tell_busy_in_window(struct story *s)
+{
+    tell_spinning_after_fault(s);
+    for (size_t i = 4; i < s->log.sample_count; i++)
+        s->samples[i].cpu_ms = s->samples[4].cpu_ms;
+}
+
+static void tell_busy_under_load(struct story *s)
+{
+    story_good_token(s);
+    story_samples(s, 0, 500, 1000);
+}
+
+static void tell_leak(struct story *s)
+{
+    story_good_token(s);
+    story_samples(s, 200, 0, 0);
+}
+
+static void tell_buffer_that_grew(struct story *s)
+{
+    story_good_token(s);
+    story_samples(s, 0, 0, 0);
+    for (int i = 4; i < 8; i++)
+        s->samples[i].rss_kb += 4000;
+}
+
+static void tell_cursor_behind(struct story *s)
+{
+    story_good_token(s);
+    s->token_flags[0] = TOKEN_WAITING;
+}
+
+static void tell_cursor_behind_unconfirmed(struct story *s)
+{
+    story_good_token(s);
+    s->token_flags[0] = TOKEN_WAITING;
+    s->processes[0].status = 75 << 8;
+}
+
+// An end with another code, or by TERM itself, does not say so.
+static void tell_cursor_behind_at_error(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = 70 << 8;
+}
+
+static void tell_cursor_behind_at_term(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = SIGTERM;
+}
+
+static void tell_cursor_behind_after_crash(struct story *s)
+{
+    tell_cursor_behind(s);
+    s->processes[0].status = SIGABRT;
+}
+
+static void tell_buried_alive(struct story *s)
+{
+    story_good_token(s);
+    s->token_flags[0] = TOKEN_DEAD_LETTER;
+}
+
+static void tell_buried_twice(struct story *s)
+{
+    tell_dead_letter(s);
+    s->token_flags[s->plan.token_count - 1] = TOKEN_BURIED_AGAIN;
+}
+
+static void tell_buried_and_waiting(struct story *s)
+{
+    tell_dead_letter(s);
+    s->token_flags[s->plan.token_count - 1] = TOKEN_WAITING;
+}
+
+// The cursor of a queue that is shared stands still.
+static void tell_shared(struct story *s)
+{
+    story_share(s);
+    s->token_flags[0] = TOKEN_WAITING;
+}
+
+static void tell_no_mark(struct story *s)
+{
+    story_share(s);
+    s->token_flags[0] = TOKEN_UNMARKED;
+}
+
+static void tell_no_mark_unconfirmed(struct story *s)
+{
+    tell_no_mark(s);
+    s->processes[0].status = 75 << 8;
+}
+
+// Whoever wrote it was killed before it could set the mark.
+static void tell_killed_before_mark(struct story *s)
+{
+    tell_no_mark(s);
+    story_fault(s, "kill-collector", 151, 151);
+    story_death(s, 151, true);
+}
+
+static void tell_killed_long_after(struct story *s)
+{
+    tell_no_mark(s);
+    story_fault(s, "kill-collector", 600, 600);
+    story_death(s, 600, true);
+    story_line(s, 3000, story_txn(s, 2995, 3), 3);
+}
+
+static void tell_buried_without_mark(struct story *s)
+{
+    story_share(s);
+    s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
+    s->token_flags[s->plan.token_count - 1] = TOKEN_UNMARKED;
+}
+
+static const struct story_case cases[] = {
+    {"idle", tell_idle, "", VERDICT_PASS},
+    {"spinning while idle", tell_spinning, "busy_idle=1 ", VERDICT_VIOLATED},
+    {"waking up while idle", tell_waking, "busy_idle=1 ", VERDICT_VIOLATED},
+    {"spinning after a fault in the rest", tell_spinning_after_fault, "busy_idle=1 ",
+        VERDICT_VIOLATED},
+    {"busy in the window of a fault in the rest", tell_busy_in_window, "", VERDICT_PASS},
+    {"busy under load", tell_busy_under_load, "", VERDICT_PASS},
+    {"leak", tell_leak, "leak=1 ", VERDICT_VIOLATED},
+    {"a buffer that grew once", tell_buffer_that_grew, "", VERDICT_PASS},
+    {"cursor behind", tell_cursor_behind, "end_state=1 ", VERDICT_VIOLATED},
+    {"cursor behind, and says so", tell_cursor_behind_unconfirmed, "", VERDICT_PASS},
+    {"cursor behind, exit code 70", tell_cursor_behind_at_error, "end_state=1 ", VERDICT_VIOLATED},
+    {"cursor behind, TERM not caught", tell_cursor_behind_at_term, "end_state=1 ",
+        VERDICT_VIOLATED},
+    {"cursor behind, and crashed", tell_cursor_behind_after_crash, "unplanned_exit=1 ",
+        VERDICT_VIOLATED},
+    {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried twice", tell_buried_twice, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried, yet not passed", tell_buried_and_waiting, "end_state=1 ", VERDICT_VIOLATED},
+    {"a shared queue", tell_shared, "", VERDICT_PASS},
+    {"no mark", tell_no_mark, "end_state=1 ", VERDICT_VIOLATED},
+    {"no mark, and says so", tell_no_mark_unconfirmed, "", VERDICT_PASS},
+    {"killed between line and mark", tell_killed_before_mark, "", VERDICT_PASS},
+    {"killed long after the mark", tell_killed_long_after, "end_state=1 ", VERDICT_VIOLATED},
+    {"buried without a mark", tell_buried_without_mark, "end_state=1 ", VERDICT_VIOLATED},
+};
+
+const struct story_cases stories_vitals = {cases, sizeof cases / sizeof *cases};
