@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A server in a container: an image built here without any registry, the faults
 # that can be done to it, what cannot is refused, and nothing is left: no
-# container, no volume, no image, whatever ended the run.
+# container, no volume, no image, whatever ended the run. With scenarios as
+# arguments only these run, in containers, and nothing else is tested.
 
 # podman's bridge and its rules go with a network of the test's own, and collide
 # with nobody's. A docker that answers has its network elsewhere.
@@ -10,7 +11,7 @@ docker=
 if [ -z "$docker" ] && [ -z "${OWN_NETWORK-}" ] && command -v podman >/dev/null && [ "$(id -u)" -eq 0 ]; then
     unshare --net --mount true ||
         { echo "skipped: this machine allows no namespaces, so no containers"; exit 77; }
-    OWN_NETWORK=1 exec unshare --net --mount --propagation private "$0"
+    OWN_NETWORK=1 exec unshare --net --mount --propagation private "$0" "$@"
 fi
 [ -z "${OWN_NETWORK-}" ] || ip link set dev lo up
 
@@ -106,6 +107,11 @@ case $code in
 125 | 126) skip "$engine cannot run a container here: $(tail -n 1 "$place/probe")" ;; # its own failure
 *) fail "the image does not run: $(cat "$place/probe")" ;;
 esac
+
+if [ $# -gt 0 ]; then
+    "$mailproof" run "$@" --quiet --out "$place/results" "${in_container[@]}" || code=$?
+    exit "$code"
+fi
 
 # What containers cannot do is refused before anything starts.
 expect_exit 77 run power-cut "${in_container[@]}"
