@@ -8,7 +8,11 @@
 #include "load/txn.h"
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
-static const int64_t connect_limit_ns = 10 * NS_PER_S;
+static const int64_t connect_limit_ns = 10 * NS_PER_S; // a step of the handshake
+// For the network to answer. Where a host is away without anybody saying so, as a
+// container that restarts beside others, the kernel asks again after 1 s, then
+// after 2 s: a new connection asks sooner.
+static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
 {
@@ -106,7 +110,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
     const char *values[] = {l->config->conninfo, "mailproof load", NULL};
 
     c->state = CONN_CONNECTING;
-    c->until_ns = now + connect_limit_ns;
+    c->until_ns = now + reach_limit_ns;
     c->polling = PGRES_POLLING_WRITING;
     c->pg = PQconnectStartParams(keys, values, 1);
     if (!c->pg || PQstatus(c->pg) == CONNECTION_BAD)
@@ -122,6 +126,7 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
         conn_close(l, c, now);
         return;
     }
+    c->until_ns = now + (PQstatus(c->pg) == CONNECTION_STARTED ? reach_limit_ns : connect_limit_ns);
     if (c->polling != PGRES_POLLING_OK)
         return;
     atomic_fetch_add(&l->progress->connects, 1);
