@@ -147,13 +147,16 @@ code=0
 for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/null; done
 sql -c "GRANT mailroom_collector TO collector" # what it can do, it does with this role alone
 
-# A standard output that may not grow, as on a full disk.
+# A standard output that may not grow, as on a full disk. (ThreadSanitizer writes
+# a file of its own before anything else, and dies of the limit.)
 insert limited 1
 inserted
-code=0
-(ulimit -f 0 && exec "$collector" 2>&1 >"$work/limited") | cat >"$work/log" || code=$?
-[ "$code" = 74 ] && grep -q "standard output failed: File too large" "$work/log" ||
-    fail "a limited standard output: exit code $code"
+if [ "${SANITIZE-}" != thread ]; then
+    code=0
+    (ulimit -f 0 && exec "$collector" 2>&1 >"$work/limited") | cat >"$work/log" || code=$?
+    [ "$code" = 74 ] && grep -q "standard output failed: File too large" "$work/log" ||
+        fail "a limited standard output: exit code $code"
+fi
 
 start_collector
 insert plain 200

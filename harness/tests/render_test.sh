@@ -10,7 +10,7 @@ cd "$place"
 broken="$zoo --defect cursor-first"
 expect_exit 1 "$mailproof" run --quiet collector-killed --collector "$broken" "${leak[@]}" \
     --set load.0.for=3s --set load.0.unsendable=0.01 --set faults.0.until=2500ms \
-    --set recovery_limit=30s --set drain=1s --junit junit.xml
+    --set recovery_limit=30s --set drain=2s --junit junit.xml
 folder=$(sed -n 's/^  result  *//p' out)
 cp -r "$folder" before
 cp results/index.html index.html
@@ -36,7 +36,7 @@ command="mailproof run $folder --collector '$broken'"
 grep -qF "Repeat: \`$command\`" "$folder/summary.md" || fail "summary.md does not say how to repeat"
 grep -qF "repeat: $command" "$folder/junit.xml" || fail "junit.xml does not say how to repeat"
 [ "$(wc -c <"$folder/summary.md")" -lt 20000 ] || fail "summary.md is too long for a job's page"
-expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet ${leak[*]}"
+expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet $(printf "%q " "${leak[@]}")"
 grep -q '^collector-killed: violated' out || fail "it was not repeated"
 
 # One test case per invariant and expectation: as many as result.json has.
