@@ -22,32 +22,24 @@ static bool fails(void)
     return write(STDERR_FILENO, mark, sizeof mark - 1) > 0;
 }
 
-static void stop_once(void)
+static void stop_once(bool now)
 {
-    if (getenv("STOP_SIGNING")) {
+    if (now && getenv("STOP_SIGNING")) {
         unsetenv("STOP_SIGNING");
         raise(SIGSTOP);
     }
 }
 
-int __real_EVP_MAC_init(
-    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[]);
-int __wrap_EVP_MAC_init(
-    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[]);
-int __wrap_EVP_MAC_init(
-    EVP_MAC_CTX *c, const unsigned char *key, size_t n, const OSSL_PARAM params[])
-{
-    if (!key)
-        stop_once();
-    return fails() ? 0 : __real_EVP_MAC_init(c, key, n, params);
-}
-
-// FAKE(type, name, (parameters), (arguments), what a failure returns)
+// FAKE(type, name, (parameters), (arguments), what a failure returns), and the
+// same with something to be done before.
 #define FAKE(type, name, parameters, arguments, failure)                                           \
+    FAKE_AFTER((void)0, type, name, parameters, arguments, failure)
+#define FAKE_AFTER(before, type, name, parameters, arguments, failure)                             \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters                                                                  \
     {                                                                                              \
+        before;                                                                                    \
         return fails() ? (failure) : __real_##name arguments;                                      \
     }
 
@@ -75,3 +67,7 @@ FAKE(int, PQsendQueryPrepared,
     (PGconn * c, const char *name, int n, const char *const *values, const int *lengths,
         const int *formats, int format),
     (c, name, n, values, lengths, formats, format), 0)
+// A context that has its key begins a token.
+FAKE_AFTER(stop_once(!key), int, EVP_MAC_init,
+    (EVP_MAC_CTX * c, const unsigned char *key, size_t n, const OSSL_PARAM params[]),
+    (c, key, n, params), 0)

@@ -34,8 +34,10 @@ static bool add_time(struct load_phase *phase, size_t *cap, int64_t at_ns, struc
 {
     if (phase->trace_count == *cap) {
         size_t wanted = *cap ? *cap * 2 : 1024;
-        int64_t *more = realloc(phase->trace_ns, wanted * sizeof *more);
-        if (!more || phase->trace_count == most)
+        int64_t *more = NULL;
+        if (phase->trace_count < most)
+            more = realloc(phase->trace_ns, wanted * sizeof *more);
+        if (!more)
             return err_set(e, ERR_USAGE, "the trace is too long");
         phase->trace_ns = more;
         *cap = wanted;
