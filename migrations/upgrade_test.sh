@@ -26,6 +26,8 @@ main()
     time_goes_on_after_2038
     an_older_pgcrypto_stays
     moving_the_cursor_is_heap_only
+    a_conflict_makes_no_token
+    another_search_path_finds_the_tables
     [ "$failures" -eq 0 ] && echo "all migrations hold"
 }
 
@@ -348,6 +350,32 @@ moving_the_cursor_is_heap_only()
     up_to_latest
     same "updates of jobs that were heap-only" t "$(sql "UPDATE jobs SET last_seq = 1;
         SELECT pg_stat_get_xact_tuples_hot_updated('jobs'::regclass) = 1" -1)"
+}
+
+a_conflict_makes_no_token()
+{
+    new_database conflict
+    up_to_latest
+    for _ in 1 2; do
+        sql "INSERT INTO accounts (email, login) VALUES ('c@x', 'c') ON CONFLICT DO NOTHING"
+    done
+    sql "INSERT INTO accounts (email, login) VALUES ('c@x', 'c')
+         ON CONFLICT (email) DO UPDATE SET login = 'd'"
+    same "accounts and tokens of three upserts" "1 1" "$(sql "SELECT
+        (SELECT count(*) FROM accounts) || ' ' || (SELECT count(*) FROM tokens)")"
+}
+
+another_search_path_finds_the_tables()
+{
+    new_database elsewhere
+    up_to_latest
+    sql "CREATE SCHEMA decoy; CREATE TABLE decoy.tokens (LIKE public.tokens);
+         CREATE TABLE decoy.accounts (LIKE public.accounts);
+         SET search_path = decoy;
+         INSERT INTO public.accounts (email, login) VALUES ('e', 'e');
+         UPDATE public.tokens SET consumed_at = 1"
+    same "the token, and the account that it activated" "1 active" "$(sql "
+        SELECT count(*) || ' ' || min(a.status::text) FROM tokens t JOIN accounts a ON a.id = account")"
 }
 
 # --- what they are made of ---------------------------------------------------
