@@ -73,8 +73,17 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     return full_lines && r->findings[METRIC_LOST].count > 0;
 }
 
-// With collector.restart off the plan may end the last collector, and with it the
-// run. What was left undone then is nobody's fault.
+static bool ends_for_good(const struct ledger *l)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        if (l->faults[i].spec->for_ns == FOR_REST && l->faults[i].ok)
+            return true;
+    }
+    return false;
+}
+
+// With collector.restart off, or a fault for the rest, the plan may end the last
+// collector, and with it the run. What was left undone then is nobody's fault.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -85,7 +94,8 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
             return false;
         last = last && last->ended_ns > p->ended_ns ? last : p;
     }
-    return in->gave_up && !l->scenario->collector.restart && last && last->asked;
+    return in->gave_up && (!l->scenario->collector.restart || ends_for_good(l)) && last &&
+           last->asked;
 }
 
 static bool needs_collector(enum metric_id id)
@@ -160,7 +170,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
         size_t planned = 0, left_out = 0;
         for (size_t k = 0; k < l->fault_count; k++) {
             planned += l->faults[k].spec == &s->faults[i];
-            left_out += l->faults[k].spec == &s->faults[i] && l->faults[k].left_out;
+            left_out +=
+                l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
         }
         if (left_out > 0 && left_out == planned)
             result_reason(r, "none of %zu times did %s find anybody to hit", planned,

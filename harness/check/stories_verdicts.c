@@ -155,7 +155,7 @@ static void tell_left_out(struct story *s)
     story_fault(s, "terminate-backend", 200, 201)->spec = &s->specs[1];
     story_fault(s, "terminate-backend", 300, 301);
     s->faults[0].began_ns = s->faults[0].ended_ns = 0;
-    s->faults[0].left_out = true;
+    s->faults[0].left_out = LEFT_OUT_NOBODY;
     story_line(s, 500, story_txn(s, 400, 1), 1);
 }
 
@@ -163,10 +163,18 @@ static void tell_always_left_out(struct story *s)
 {
     tell_left_out(s);
     s->faults[1].began_ns = s->faults[1].ended_ns = 0;
-    s->faults[1].left_out = true;
+    s->faults[1].left_out = LEFT_OUT_NOBODY;
+}
+
+// Another planned fault is the reason, so the run shows what it can.
+static void tell_left_out_by_another(struct story *s)
+{
+    tell_always_left_out(s);
+    s->faults[0].left_out = s->faults[1].left_out = LEFT_OUT_BUSY;
 }
 
 static const struct story_case cases[] = {
+    {"a fault that another left nobody", tell_left_out_by_another, "", VERDICT_PASS},
     {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
     {"a fault that never found anybody", tell_always_left_out, "", VERDICT_INCONCLUSIVE},
     {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},

@@ -6,7 +6,7 @@ static int64_t end_ns(const struct fault_record *r)
 {
     int64_t from_ns = r->began_ns > r->planned_ns ? r->began_ns : r->planned_ns;
 
-    return from_ns + r->spec->for_ns;
+    return from_ns + plan_lasts_ns(r->spec);
 }
 
 static bool server_is_away(const struct fault_record *faults, size_t begun)
@@ -34,6 +34,14 @@ struct fault_record *agenda_next_end(struct fault_record *faults, size_t begun, 
     return next;
 }
 
+// Whether the plan has `next` begin at the moment at which r ends.
+static bool is_followed_by(const struct fault_record *r, const struct fault_record *next)
+{
+    int64_t lasts_ns = plan_lasts_ns(r->spec);
+
+    return lasts_ns > 0 && r->planned_ns + lasts_ns == next->planned_ns;
+}
+
 int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
 {
     const struct fault_record *next = &faults[begun];
@@ -41,8 +49,50 @@ int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
 
     for (size_t i = 0; i < begun; i++) {
         const struct fault_record *r = &faults[i];
-        if (!r->undone && plan_collide(r->spec, next->spec) && end_ns(r) > at_ns)
+        bool waits = plan_collide(r->spec, next->spec) || is_followed_by(r, next);
+        if (!r->undone && waits && end_ns(r) > at_ns)
             at_ns = end_ns(r);
     }
     return at_ns;
+}
+
+// Weather slows the server down; it takes no backend, process or byte away.
+static bool takes_away(const struct verb *verb)
+{
+    switch (verb->id) {
+    case VERB_HOLD_HORIZON:
+    case VERB_FILL_NOTIFY_QUEUE:
+    case VERB_LONG_VACUUM:
+    case VERB_ACTIVE_READERS:
+        return false;
+    default:
+        return true;
+    }
+}
+
+int64_t agenda_patience_until_ns(
+    const struct fault_record *faults, size_t begun, int64_t now_ns, int64_t patience_ns)
+{
+    int64_t until_ns = now_ns + patience_ns;
+
+    for (size_t i = 0; i < begun; i++) {
+        const struct fault_record *f = &faults[i];
+        if (!f->undone && takes_away(f->spec->verb) && end_ns(f) < until_ns)
+            until_ns = end_ns(f) > now_ns ? end_ns(f) : now_ns;
+    }
+    return until_ns;
+}
+
+const struct fault_record *agenda_culprit(
+    const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns)
+{
+    for (size_t i = count; i-- > 0;) {
+        const struct fault_record *f = &faults[i];
+        bool lasts = !f->undone || f->spec->for_ns == FOR_REST;
+        if (f == r || f->left_out || f->began_ns == 0 || !f->ok || !takes_away(f->spec->verb))
+            continue;
+        if (lasts || f->ended_ns + felt_ns >= r->began_ns)
+            return f;
+    }
+    return NULL;
 }

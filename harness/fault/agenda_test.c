@@ -97,6 +97,48 @@ static void the_next_waits_for_what_it_would_undo(void **state)
     late->undone = false;
     f.specs[1].verb = verb_find("kill-collector");
     assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
+    f.records[1].planned_ns = RUN_NS + 2000 * NS_PER_MS; // where the first one was to end
+    assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
+}
+
+static void another_fault_explains_a_miss(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    struct fault_record *server = begin(&f, "stop-server", 1000, 1000, 1000);
+    struct fault_record *weather = begin(&f, "hold-horizon", 1000, 1000, 9000);
+    struct fault_record *miss = begin(&f, "terminate-backend", 4000, 4000, 0);
+    server->ok = weather->ok = true;
+    assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);
+    server->undone = true;
+    server->ended_ns = RUN_NS + 2000 * NS_PER_MS;
+    assert_ptr_equal(agenda_culprit(f.records, 3, miss, 2 * NS_PER_S), server);
+    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+    // Who ends a collector for good is at work until the end.
+    f.specs[0].verb = verb_find("kill-collector");
+    f.specs[0].for_ns = FOR_REST;
+    assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);
+    server->left_out = LEFT_OUT_BUSY;
+    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+    server->left_out = LEFT_OUT_NOT;
+    server->ok = false;
+    assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
+}
+
+static void nobody_is_waited_for_past_a_fault_s_end(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    begin(&f, "hold-horizon", 1000, 1000, 500);
+    struct fault_record *network = begin(&f, "partition", 1000, 1000, 2000);
+    const int64_t at_ns = RUN_NS + 2000 * NS_PER_MS;
+    assert_int_equal(agenda_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + NS_PER_S);
+    assert_int_equal(agenda_patience_until_ns(f.records, 2, at_ns, NS_PER_MS), at_ns + NS_PER_MS);
+    network->undone = true;
+    assert_int_equal(
+        agenda_patience_until_ns(f.records, 2, at_ns, 2 * NS_PER_S), at_ns + 2 * NS_PER_S);
 }
 
 int main(void)
@@ -106,6 +148,8 @@ int main(void)
         cmocka_unit_test(a_late_one_lasts_as_long),
         cmocka_unit_test(sessions_wait_for_the_server),
         cmocka_unit_test(the_next_waits_for_what_it_would_undo),
+        cmocka_unit_test(another_fault_explains_a_miss),
+        cmocka_unit_test(nobody_is_waited_for_past_a_fault_s_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

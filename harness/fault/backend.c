@@ -12,9 +12,6 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-// A collector that is just reconnecting has no backend to hit. It is waited for
-// this long before the fault counts as one that did not take effect.
-static const int64_t victim_wait_ns = 2 * NS_PER_S;
 // Repeated more often than this, the moments count and not the victims: to wait
 // for one would be to hit it always at the same point, its first query.
 static const int64_t waits_from_ns = 100 * NS_PER_MS;
@@ -35,9 +32,8 @@ static const char *roles_of(enum fault_target target)
 
 // Runs a statement with one parameter until it returns a positive count.
 static bool until_positive(struct fault_context *c, const char *sql, const char *param,
-    int64_t limit_ns, char *first_pid, size_t size, int *count, struct err *e)
+    int64_t deadline, char *first_pid, size_t size, int *count, struct err *e)
 {
-    int64_t deadline = clock_now_ns() + limit_ns;
 
     for (;;) {
         if (!fault_admin(c, e))
@@ -52,7 +48,7 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
         if (*count > 0)
             return true;
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_CONNECTION, "no such backend appeared within 2 s");
+            return err_set(e, ERR_CONNECTION, "no such backend appeared in time");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
@@ -93,13 +89,16 @@ bool fault_terminate_backend(struct fault_context *c, struct fault_record *r, st
     char victims[2048], ignored[8];
     int count = 0, gone;
 
-    if (!until_positive(c, terminate_sql, roles_of(r->spec->target), waits ? victim_wait_ns : 0,
-            victims, sizeof victims, &count, e)) {
-        r->left_out = !waits && e->kind == ERR_CONNECTION;
+    if (!until_positive(c, terminate_sql, roles_of(r->spec->target),
+            waits ? fault_patience_until_ns(c) : 0, victims, sizeof victims, &count, e)) {
+        if (waits || e->kind != ERR_CONNECTION)
+            return false;
+        r->left_out = LEFT_OUT_NOBODY;
         snprintf(r->evidence, sizeof r->evidence, "left out: no such backend at that moment");
-        return r->left_out;
+        return true;
     }
-    if (!until_positive(c, gone_sql, victims, gone_wait_ns, ignored, sizeof ignored, &gone, e))
+    if (!until_positive(
+            c, gone_sql, victims, clock_now_ns() + gone_wait_ns, ignored, sizeof ignored, &gone, e))
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims);
     snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s", count,
         count == 1 ? "" : "s", (int)strcspn(victims, " "), victims);
@@ -128,20 +127,20 @@ static bool log_tells(const char *path, long from)
 bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const char *log = c->server->log_is_live ? c->server->log_path : NULL;
-    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    int64_t deadline = fault_patience_until_ns(c);
     char victims[2048];
     int count;
 
     for (;;) {
         long from = provider_log_length(c->server);
         if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e) ||
-            !until_positive(c, cancel_sql, roles_of(r->spec->target), victim_wait_ns, victims,
+            !until_positive(c, cancel_sql, roles_of(r->spec->target), deadline, victims,
                 sizeof victims, &count, e))
             return false;
         if (!log || log_tells(log, from))
             break;
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SYSTEM, "every query was over before it could be cancelled");
+            return err_set(e, ERR_SKIP, "every query was over before it could be cancelled");
     }
     snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victims,
         log ? ", says the server's log" : "");

@@ -2,6 +2,7 @@
 #include "fault/fault.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -10,18 +11,40 @@
 
 #define INSTANCES_MAX 64
 
-// One that is just being started again is waited for.
-static const int64_t victim_wait_ns = 2 * NS_PER_S;
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
 static size_t signal_when_there(
     struct fault_context *c, const struct fault_record *r, int signal, pid_t *pids)
 {
-    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    int64_t deadline = fault_patience_until_ns(c);
     size_t count;
 
     while ((count = subject_signal(c->subject, r->spec->instance, signal, pids)) == 0 &&
+           clock_now_ns() < deadline) {
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            break;
+    }
+    return count;
+}
+
+// Without `for` the subject starts it again by itself.
+static bool stays_away(const struct fault_spec *spec)
+{
+    return spec->for_ns != 0;
+}
+
+static size_t end_when_there(
+    struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
+{
+    int64_t deadline = fault_patience_until_ns(c);
+    bool good = r->spec->for_ns == FOR_REST;
+    size_t count;
+
+    if (!stays_away(r->spec))
+        return signal_when_there(c, r, signal, pids);
+    while ((count = subject_put_down(
+                c->subject, r->spec->instance, signal, good, pids, &r->mark)) == 0 &&
            clock_now_ns() < deadline) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             break;
@@ -33,19 +56,20 @@ static bool end_collector(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    size_t count = signal_when_there(c, r, signal, pids);
+    size_t count = end_when_there(c, r, signal, pids);
     int64_t deadline = clock_now_ns() + gone_wait_ns;
 
+    r->undone = r->spec->for_ns <= 0;
     if (count == 0)
-        return err_set(e, ERR_SYSTEM, "no collector was running within 2 s");
+        return err_set(e, ERR_SKIP, "no collector was running in time");
     while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "pid %d is still there after 5 s", (int)pids[0]);
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    snprintf(r->evidence, sizeof r->evidence, "%zu process%s gone, first pid %d", count,
-        count == 1 ? "" : "es", (int)pids[0]);
+    snprintf(r->evidence, sizeof r->evidence, "%zu process%s gone%s, first pid %d", count,
+        count == 1 ? "" : "es", r->spec->for_ns == FOR_REST ? " for good" : "", (int)pids[0]);
     return true;
 }
 
@@ -59,13 +83,35 @@ bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struc
     return end_collector(c, r, SIGTERM, e);
 }
 
+// It is over when they run again. Another fault may still keep one of them down.
+bool fault_start_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    uint64_t held = r->mark;
+    int64_t deadline = clock_now_ns() + gone_wait_ns;
+    size_t len = strlen(r->evidence);
+
+    r->mark = 0;
+    if (held == 0)
+        return true;
+    for (subject_let_up(c->subject, held); !subject_started(c->subject, held);) {
+        if (subject_gave_up(c->subject, NULL))
+            return true;
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "it was not started again within 5 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    snprintf(r->evidence + len, sizeof r->evidence - len, "; started again");
+    return true;
+}
+
 bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
     size_t count = signal_when_there(c, r, SIGSTOP, pids);
 
     if (count == 0)
-        return err_set(e, ERR_SYSTEM, "no collector was running within 2 s");
+        return err_set(e, ERR_SKIP, "no collector was running in time");
     for (size_t i = 0; i < count; i++) {
         if (!process_wait_group_stopped(pids[i], clock_now_ns() + gone_wait_ns))
             return err_set(e, ERR_SYSTEM, "pid %d did not stop at SIGSTOP", (int)pids[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fault/agenda.h"
 #include "postgres/migrate.h"
 
 static const struct fault_verb table[] = {
@@ -16,8 +17,8 @@ static const struct fault_verb table[] = {
     {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_PROMOTE_STANDBY, fault_promote_standby, NULL, NEEDS_PROMOTE},
     {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
-    {VERB_KILL_COLLECTOR, fault_kill_collector, NULL, NEEDS_NOTHING},
-    {VERB_STOP_COLLECTOR, fault_stop_collector, NULL, NEEDS_NOTHING},
+    {VERB_KILL_COLLECTOR, fault_kill_collector, fault_start_collector, NEEDS_NOTHING},
+    {VERB_STOP_COLLECTOR, fault_stop_collector, fault_start_collector, NEEDS_NOTHING},
     {VERB_PAUSE_COLLECTOR, fault_pause_collector, fault_continue_collector, NEEDS_NOTHING},
     {VERB_PAUSE_READER, fault_pause_reader, fault_resume_reader, NEEDS_NOTHING},
     {VERB_SLOW_READER, fault_slow_reader, fault_resume_reader, NEEDS_NOTHING},
@@ -88,19 +89,40 @@ static void failed(struct fault_record *r, const struct err *e)
     snprintf(r->evidence, sizeof r->evidence, "%.*s", (int)sizeof r->evidence - 1, e->text);
 }
 
+// Whether another fault is the reason why this one found nothing to hit.
+static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
+{
+    const struct fault_record *busy = NULL;
+
+    if (e->kind == ERR_CONNECTION || e->kind == ERR_SKIP)
+        busy = agenda_culprit(c->begun, c->begun_count, r, c->recovery_ns);
+    if (!busy)
+        return false;
+    r->left_out = LEFT_OUT_BUSY;
+    snprintf(r->evidence, sizeof r->evidence, "left out: %s was at work; %.100s",
+        busy->spec->verb->name, e->text);
+    return true;
+}
+
 void fault_begin(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = find(r->spec->verb->id);
-    struct err e = {0};
+    struct err e = {0}, ignored;
 
     r->began_ns = clock_now_ns();
+    r->undone = !verb->end;
     r->ok = verb->begin(c, r, &e);
     r->ended_ns = clock_now_ns();
-    r->undone = !verb->end;
-    if (!r->ok)
+    if (!r->ok && !is_left_out(c, r, &e))
         failed(r, &e);
-    if (r->left_out)
-        r->began_ns = r->ended_ns = 0;
+    if (!r->left_out)
+        return;
+    // Half of it may have happened.
+    if (verb->end && !verb->end(c, r, &ignored)) {
+        // There was nothing to undo.
+    }
+    r->undone = true;
+    r->began_ns = r->ended_ns = 0;
 }
 
 void fault_end(struct fault_context *c, struct fault_record *r)
@@ -114,11 +136,12 @@ void fault_end(struct fault_context *c, struct fault_record *r)
         return;
     memcpy(why, r->evidence, sizeof why);
     // Also what did not take effect is undone: half of it may have. What its end
-    // saw is no evidence then; the reason is.
+    // saw is no evidence then; the reason is. One that is left out only now keeps its
+    // times: it may have been felt.
     bool ended = verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
-    else if (!ended)
+    else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
     r->ended_ns = clock_now_ns();
 }
@@ -129,6 +152,14 @@ void fault_abandon(struct fault_context *c, struct fault_record *records, size_t
         if (records[i].hold)
             fault_end(c, &records[i]);
     }
+}
+
+int64_t fault_patience_until_ns(const struct fault_context *c)
+{
+    // A collector that is just reconnecting, or being started again, is waited for.
+    const int64_t patience_ns = 2 * NS_PER_S;
+
+    return agenda_patience_until_ns(c->begun, c->begun_count, clock_now_ns(), patience_ns);
 }
 
 bool fault_admin(struct fault_context *c, struct err *e)

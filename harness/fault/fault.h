@@ -15,16 +15,23 @@
 #include "postgres/provider.h"
 #include "subject/subject.h"
 
+// Why a fault did not happen, though nothing went wrong.
+enum left_out {
+    LEFT_OUT_NOT,
+    LEFT_OUT_NOBODY, // a repeated one that found the one before still at work, or nobody to hit
+    LEFT_OUT_BUSY,   // another planned fault was at work and left it nothing to hit
+};
+
 struct fault_record {
     const struct fault_spec *spec;
     int64_t planned_ns; // absolute, on the run's clock
     int64_t began_ns;   // 0: never begun
     int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
     bool ok;
-    bool left_out; // a repeated fault that found the one before still at work, or nobody to hit
-    bool undone;   // an instant is undone as soon as it is over
+    enum left_out left_out;
+    bool undone; // an instant is undone as soon as it is over
     char evidence[160];
-    uint64_t mark; // what a verb counted when it began
+    uint64_t mark; // what a verb counted when it began, or the instances that it holds down
     void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };
 
@@ -35,9 +42,14 @@ struct fault_context {
     struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
     const struct netns *net; // between collector and server; NULL unless the scenario needs it
     PGconn *admin;           // re-opened by the verbs when the server was away
+    const struct fault_record *begun; // the plan's faults up to now, left out or not …
+    size_t begun_count;               // … for what they may take away from each other
+    int64_t recovery_ns;              // how long a fault is felt after it was undone
 };
 
-// Begins the fault of r->spec. A fault in an instant is over when this returns.
+// Begins the fault of r->spec. A fault in an instant is over when this returns. One
+// that finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned fault
+// is at work, or still felt, is left out.
 void fault_begin(struct fault_context *c, struct fault_record *r);
 
 // Undoes a fault that lasts; nothing for one in an instant.
@@ -68,6 +80,9 @@ struct fault_verb {
     enum fault_need need;
 };
 
+// Until when a fault that begins now waits for somebody to hit.
+int64_t fault_patience_until_ns(const struct fault_context *c);
+
 // A live connection of the superuser; false while the server is away.
 MUST_USE bool fault_admin(struct fault_context *c, struct err *e);
 
@@ -83,6 +98,7 @@ bool fault_continue_server(struct fault_context *c, struct fault_record *r, stru
 bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_start_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_continue_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 
 bool fault_begin_silence(struct fault_context *c, struct fault_record *r, struct err *e);

@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 
-// A collector that is just reconnecting is waited for.
-static const int64_t victim_wait_ns = 2 * NS_PER_S;
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
@@ -39,7 +37,7 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
              netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
          ok;
     if (ok && at_server + at_collector == 0)
-        return err_set(e, ERR_SYSTEM, "nothing wanted to pass while the network was silent");
+        return err_set(e, ERR_SKIP, "nothing wanted to pass while the network was silent");
     snprintf(r->evidence, sizeof r->evidence,
         "the kernel dropped %llu packets to the server, %llu to the collector",
         (unsigned long long)at_server, (unsigned long long)at_collector);
@@ -60,7 +58,7 @@ bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct e
 
     proxy_heal(c->proxy, to_server, to_collector, r->spec->reset);
     if (withheld == 0)
-        return err_set(e, ERR_SYSTEM, "nothing wanted to pass while the network was silent");
+        return err_set(e, ERR_SKIP, "nothing wanted to pass while the network was silent");
     snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", withheld,
         counts.links, counts.links == 1 ? "" : "s",
         r->spec->reset ? "withheld and dropped" : "withheld until the end");
@@ -69,12 +67,12 @@ bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct e
 
 bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    int64_t deadline = fault_patience_until_ns(c);
     size_t count;
 
     while ((count = proxy_reset(c->proxy)) == 0) {
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_CONNECTION, "the collector had no connection within 2 s");
+            return err_set(e, ERR_CONNECTION, "the collector had no connection in time");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
@@ -106,7 +104,7 @@ bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err 
     else
         proxy_throttle(c->proxy, 0);
     if (passed == 0)
-        return err_set(e, ERR_SYSTEM, "nothing passed while the network was slow");
+        return err_set(e, ERR_SKIP, "nothing passed while the network was slow");
     snprintf(r->evidence, sizeof r->evidence, "%llu bytes passed in %.1f s",
         (unsigned long long)passed, seconds);
     return true;

@@ -8,7 +8,6 @@
 
 #define INSTANCES_MAX 64
 
-static const int64_t victim_wait_ns = 2 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
 bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -35,7 +34,7 @@ bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct
 
     subject_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
     if (unread == 0)
-        return err_set(e, ERR_SYSTEM, "nothing was waiting to be read when it was over");
+        return err_set(e, ERR_SKIP, "nothing was waiting to be read when it was over");
     snprintf(r->evidence, sizeof r->evidence, "%llu bytes read meanwhile, %zu waiting at its end",
         (unsigned long long)read, unread);
     return true;
@@ -44,12 +43,12 @@ bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct
 bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    int64_t deadline = clock_now_ns() + victim_wait_ns;
+    int64_t deadline = fault_patience_until_ns(c);
     size_t count;
 
     while ((count = subject_close_reader(c->subject, r->spec->instance, pids)) == 0) {
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SYSTEM, "no collector with a reader was running within 2 s");
+            return err_set(e, ERR_SKIP, "no collector with a reader was running in time");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }

@@ -182,7 +182,7 @@ static void pack_faults(struct pack *p, struct history *h)
         pack_moment(p, &r->ended_ns);
         PACK_FIELD(p, r->ok, 1);
         PACK_FIELD(p, r->undone, 1);
-        PACK_FIELD(p, r->left_out, 1);
+        PACK_FIELD(p, r->left_out, LEFT_OUT_BUSY);
         pack_text(p, r->evidence, sizeof r->evidence);
         if (s->fault_count == 0)
             pack_fail(p, "has faults that its scenario does not");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "plan/arrivals.h"
 #include "plan/rng.h"
 
@@ -24,6 +25,9 @@ enum stream {
 // Room for choices to come, so that they do not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
 
+// Each fault of the file has a stream of its own, behind those of all phases.
+#define FAULT_STREAMS (1u << 20)
+
 // The server, a delay, a throttle, silence of each direction; each of 64
 // collectors and its reader.
 #define LASTING_MAX (5 + 2 * 64)
@@ -40,7 +44,7 @@ struct maker {
 static bool check_size(const struct scenario *s, struct err *e);
 static bool add_phase(struct maker *m, struct err *e);
 static bool add_faults(struct plan *p, const struct scenario *s, struct err *e);
-static bool check_overlap(const struct plan *p, const struct scenario *s, struct err *e);
+static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
 bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
 {
@@ -57,8 +61,10 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
         ok = add_phase(&m, e);
         m.phase_start_ns += s->load[i].for_ns;
     }
-    ok = ok && add_faults(p, s, e) && check_overlap(p, s, e);
-    if (!ok)
+    ok = ok && add_faults(p, s, e);
+    if (ok)
+        leave_out_collisions(p, s);
+    else
         plan_fini(p);
     return ok;
 }
@@ -220,6 +226,32 @@ static int by_time(const void *a, const void *b)
     return x->spec < y->spec ? -1 : x->spec > y->spec;
 }
 
+// The n-th time of a repeated fault, which no jitter brings to after its last.
+static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
+{
+    int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
+    bool jitters = f->every_ns > 0 && f->jitter_ns > 0 && !(f->verb->params & PARAM_JITTER);
+
+    if (jitters)
+        at_ns += (int64_t)rng_below(rng, (uint64_t)(f->jitter_ns / NS_PER_US) + 1) * NS_PER_US;
+    return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
+}
+
+static void add_fault(struct plan *p, const struct scenario *s, uint32_t spec)
+{
+    const struct fault_spec *f = &s->faults[spec];
+    struct rng rng;
+
+    rng_init(&rng, s->seed, FAULT_STREAMS + spec);
+    for (size_t n = 0; n < occurrences(f); n++) {
+        int64_t at_ns = fault_at_ns(f, n, &rng);
+        p->faults[p->fault_count++] =
+            (struct plan_fault){.at_ns = at_ns, .end_ns = at_ns + plan_lasts_ns(f), .spec = spec};
+        if (at_ns + plan_lasts_ns(f) > p->end_ns)
+            p->end_ns = at_ns + plan_lasts_ns(f);
+    }
+}
+
 static bool add_faults(struct plan *p, const struct scenario *s, struct err *e)
 {
     size_t count = 0;
@@ -234,18 +266,15 @@ static bool add_faults(struct plan *p, const struct scenario *s, struct err *e)
     p->faults = calloc(count + 1, sizeof *p->faults);
     if (!p->faults)
         return err_set(e, ERR_SYSTEM, "out of memory for the plan");
-    for (size_t i = 0; i < s->fault_count; i++) {
-        const struct fault_spec *f = &s->faults[i];
-        for (size_t n = 0; n < occurrences(f); n++) {
-            int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
-            p->faults[p->fault_count++] =
-                (struct plan_fault){at_ns, at_ns + f->for_ns, (uint32_t)i};
-            if (at_ns + f->for_ns > p->end_ns)
-                p->end_ns = at_ns + f->for_ns;
-        }
-    }
+    for (size_t i = 0; i < s->fault_count; i++)
+        add_fault(p, s, (uint32_t)i);
     qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);
     return true;
+}
+
+int64_t plan_lasts_ns(const struct fault_spec *f)
+{
+    return f->for_ns == FOR_REST ? 0 : f->for_ns;
 }
 
 static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec *b)
@@ -273,6 +302,10 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
                (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
                    a->direction == b->direction);
     case VERB_PAUSE_COLLECTOR:
+        // What stands still cannot end by itself.
+        return (is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) ||
+                   b->verb->id == VERB_STOP_COLLECTOR) &&
+               meet_at_instance(a, b);
     case VERB_CLOSE_READER: // lets the collector go on
         return is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) && meet_at_instance(a, b);
     case VERB_PAUSE_READER:
@@ -283,44 +316,33 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
     }
 }
 
-// An instant that stops the server takes its time, others are over at once.
 static bool is_remembered(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];
 
-    return plan_collide(spec, spec) && (f->end_ns > f->at_ns || spec->verb->stops_server);
+    return plan_collide(spec, spec) && f->end_ns > f->at_ns;
 }
 
-static bool refuse(const struct scenario *s, const struct plan_fault *f,
-    const struct plan_fault *before, struct err *e)
-{
-    return err_set(e, ERR_USAGE,
-        "faults.%u (%s) begins %g s into the load, before faults.%u (%s) is over", f->spec,
-        s->faults[f->spec].verb->name, (double)f->at_ns / 1e9, before->spec,
-        s->faults[before->spec].verb->name);
-}
-
-static bool check_overlap(const struct plan *p, const struct scenario *s, struct err *e)
+static void leave_out_collisions(struct plan *p, const struct scenario *s)
 {
     // What lasts and may collide: none of these do, so there are few.
     const struct plan_fault *lasting[LASTING_MAX];
     size_t count = 0;
 
     for (size_t i = 0; i < p->fault_count; i++) {
-        const struct plan_fault *f = &p->faults[i];
+        struct plan_fault *f = &p->faults[i];
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
-            if (lasting[j]->end_ns < f->at_ns)
+            if (lasting[j]->end_ns <= f->at_ns)
                 continue;
-            if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
-                return refuse(s, f, lasting[j], e);
             lasting[kept++] = lasting[j];
+            if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
+                f->busy = (uint32_t)(lasting[j] - p->faults) + 1;
         }
         count = kept;
-        if (is_remembered(s, f)) {
+        if (!f->busy && is_remembered(s, f)) {
             assert(count < LASTING_MAX);
             lasting[count++] = f;
         }
     }
-    return true;
 }

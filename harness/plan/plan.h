@@ -56,6 +56,7 @@ struct plan_fault {
     int64_t at_ns;  // planned start, counted from the start of the load
     int64_t end_ns; // planned undoing; == at_ns for a fault in an instant
     uint32_t spec;  // index into scenario.faults
+    uint32_t busy;  // 1 + the fault whose work leaves this one out, index into plan.faults; 0: none
 };
 
 struct plan {
@@ -73,14 +74,17 @@ struct plan {
 #define PLAN_TOKENS_MAX 20000000u
 #define PLAN_FAULTS_MAX 100000u
 
-// Fails with ERR_USAGE when the scenario asks for more than the limits above, or
-// for faults at one time that undo each other.
+// Fails with ERR_USAGE when the scenario asks for more than the limits above.
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
 
-// True when the two cannot last at one time, because they hurt the same thing: the
-// end of one would be the end of both. A plan with such an overlap is refused.
+// True when b cannot begin while a lasts, because they hurt the same thing: the end
+// of one would be the end of both. The plan leaves b out then.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
+
+// How long a fault is to last; 0 for one in an instant, and for one that ends a
+// collector for good: what it does is done at once.
+int64_t plan_lasts_ns(const struct fault_spec *f);
 
 // Appends the timeline, for people or as JSON; the same plan gives the same
 // bytes. Inserts and faults come merged in the order of their times.

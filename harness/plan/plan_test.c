@@ -302,20 +302,26 @@ static void too_much_is_refused(void **state)
         .verb = verb_find("kill-collector"), .every_ns = NS_PER_MS, .until_ns = 1000 * NS_PER_S};
     f->s.fault_count = 1;
     refused(f, "the scenario comes to more than 100000 faults, the most that a plan holds");
-
-    f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_POISSON);
-    f->faults[0] = (struct fault_spec){
-        .verb = verb_find("kill-server"), .at_ns = NS_PER_S, .for_ns = 2 * NS_PER_S};
-    f->faults[1] = (struct fault_spec){.verb = verb_find("restart-server"), .at_ns = 2 * NS_PER_S};
-    f->s.fault_count = 2;
-    refused(f, "faults.1 (restart-server) begins 2 s into the load, before faults.0 (kill-server) "
-               "is over");
 }
 
-// Of two that begin a second apart and last two: whether the plan takes them.
+// Of two that begin a second apart and last two: whether the plan leaves one out.
 static void faults_collide_over_the_same_thing(void **state)
 {
-    enum { DELAY, THROTTLE, PARTITION, OUT, IN, STOP, STOP_0, STOP_1, CLOSE_0, SLOW, SLOW_1, HOLD };
+    enum {
+        DELAY,
+        THROTTLE,
+        PARTITION,
+        OUT,
+        IN,
+        STOP,
+        STOP_0,
+        STOP_1,
+        CLOSE_0,
+        SLOW,
+        SLOW_1,
+        HOLD,
+        TERM
+    };
     static const struct {
         const char *verb;
         int instance;
@@ -334,6 +340,7 @@ static void faults_collide_over_the_same_thing(void **state)
         [SLOW] = {"slow-reader", -1, 0, false},
         [SLOW_1] = {"pause-reader", 1, 0, false},
         [HOLD] = {"hold-horizon", 0, 0, false},
+        [TERM] = {"stop-collector", 1, 0, false},
     };
     static const struct {
         int first, second;
@@ -358,6 +365,10 @@ static void faults_collide_over_the_same_thing(void **state)
         {SLOW, STOP, false},
         {SLOW, CLOSE_0, false},
         {HOLD, HOLD, false},
+        {STOP, TERM, true},
+        {STOP_0, TERM, false},
+        {TERM, STOP, false},
+        {TERM, TERM, false},
     };
 
     (void)state;
@@ -371,8 +382,8 @@ static void faults_collide_over_the_same_thing(void **state)
                 .instance = kinds[both[n]].instance,
                 .direction = kinds[both[n]].direction};
         f->s.fault_count = 2;
-        struct err e;
-        if (plan_make(&f->p, &f->s, &e) == pairs[i].collide)
+        make(f);
+        if (f->p.faults[1].busy != (pairs[i].collide ? 1 : 0))
             fail_msg("%s and %s (pair %zu)", f->faults[0].verb->name, f->faults[1].verb->name, i);
         drop(f);
     }
@@ -389,7 +400,78 @@ static void a_fault_may_not_overlap_itself(void **state)
         .until_ns = 5 * NS_PER_S,
         .for_ns = 1500 * NS_PER_MS};
     f->s.fault_count = 1;
-    refused(f, "faults.0 (delay) begins 2 s into the load, before faults.0 (delay) is over");
+    make(f);
+    // Every second one is left out, and one that was is no reason to leave out another.
+    for (size_t i = 0; i < f->p.fault_count; i++)
+        assert_int_equal(f->p.faults[i].busy, i % 2 == 0 ? 0 : i);
+    drop(f);
+}
+
+static void one_may_begin_where_another_ends(void **state)
+{
+    struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+
+    (void)state;
+    f->faults[0] = (struct fault_spec){
+        .verb = verb_find("stop-server"), .at_ns = NS_PER_S, .for_ns = 2 * NS_PER_S};
+    f->faults[1] = (struct fault_spec){.verb = verb_find("restart-server"), .at_ns = 3 * NS_PER_S};
+    f->faults[2] = (struct fault_spec){
+        .verb = verb_find("kill-server"), .at_ns = 3 * NS_PER_S, .for_ns = NS_PER_S};
+    f->s.fault_count = 3;
+    make(f);
+    for (size_t i = 0; i < f->p.fault_count; i++)
+        assert_int_equal(f->p.faults[i].busy, 0);
+    drop(f);
+}
+
+// Each time is its own draw, in the order of the times without jitter; the seed
+// decides, and one fault's draws do not depend on another's.
+static void jitter_moves_each_time(void **state)
+{
+    struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+    struct fixture *g = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+    int64_t moved_ns = 0, least_ns = NS_PER_S;
+
+    (void)state;
+    f->faults[0] = (struct fault_spec){.verb = verb_find("kill-collector"),
+        .every_ns = 100 * NS_PER_MS,
+        .until_ns = 9900 * NS_PER_MS,
+        .jitter_ns = 80 * NS_PER_MS};
+    f->s.fault_count = 1;
+    g->faults[0] = f->faults[0];
+    g->faults[1] = f->faults[0];
+    g->faults[1].at_ns = 50 * NS_PER_MS;
+    g->s.fault_count = 2;
+    make(f);
+    make(g);
+    assert_int_equal(f->p.fault_count, 100);
+    for (size_t i = 0, k = 0; i < f->p.fault_count; i++) {
+        int64_t late_ns = f->p.faults[i].at_ns - (int64_t)i * 100 * NS_PER_MS;
+        assert_true(late_ns >= 0 && late_ns <= 80 * NS_PER_MS);
+        moved_ns = late_ns > moved_ns ? late_ns : moved_ns;
+        least_ns = late_ns < least_ns ? late_ns : least_ns;
+        while (g->p.faults[k].spec != 0)
+            k++;
+        assert_int_equal(g->p.faults[k++].at_ns, f->p.faults[i].at_ns);
+    }
+    assert_true(moved_ns > 60 * NS_PER_MS && least_ns < 20 * NS_PER_MS);
+    assert_true(f->p.faults[99].at_ns == 9900 * NS_PER_MS); // `until` is the last time
+    drop(f);
+    drop(g);
+}
+
+static void for_the_rest_ends_at_once(void **state)
+{
+    struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+
+    (void)state;
+    f->faults[0] = (struct fault_spec){
+        .verb = verb_find("kill-collector"), .at_ns = NS_PER_S, .for_ns = FOR_REST};
+    f->s.fault_count = 1;
+    make(f);
+    assert_int_equal(f->p.faults[0].end_ns, NS_PER_S);
+    assert_int_equal(f->p.end_ns, 10 * NS_PER_S);
+    drop(f);
 }
 
 static void prints_text(void **state)
@@ -559,6 +641,9 @@ int main(void)
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(faults_collide_over_the_same_thing),
         cmocka_unit_test(a_fault_may_not_overlap_itself),
+        cmocka_unit_test(one_may_begin_where_another_ends),
+        cmocka_unit_test(jitter_moves_each_time),
+        cmocka_unit_test(for_the_rest_ends_at_once),
         cmocka_unit_test(prints_text),
         cmocka_unit_test(a_full_buffer_is_noticed),
         cmocka_unit_test(the_generator_is_the_published_one),

@@ -93,6 +93,12 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
     buf_append_char(pr->out, '\n');
 }
 
+// The name of the fault that leaves no room for this one.
+static const char *busy_with(const struct printer *pr, const struct plan_fault *f)
+{
+    return pr->scenario->faults[pr->plan->faults[f->busy - 1].spec].verb->name;
+}
+
 static void print_fault(struct printer *pr, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &pr->scenario->faults[f->spec];
@@ -105,6 +111,10 @@ static void print_fault(struct printer *pr, const struct plan_fault *f)
         buf_printf(pr->out, "  instance %d", spec->instance);
     if (f->end_ns > f->at_ns)
         buf_printf(pr->out, "  until %.6f", (double)f->end_ns / 1e9);
+    if (spec->for_ns == FOR_REST)
+        buf_append_str(pr->out, "  for the rest");
+    if (f->busy)
+        buf_printf(pr->out, "  left out: %s is at work", busy_with(pr, f));
     buf_append_char(pr->out, '\n');
 }
 
@@ -162,6 +172,10 @@ static void put_json_fault(struct printer *pr, const struct plan_fault *f)
         json_object_set_new(fault, "target", json_string(fault_target_name(spec->target)));
     if ((spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0)
         json_object_set_new(fault, "instance", json_integer(spec->instance));
+    if (spec->for_ns == FOR_REST)
+        json_object_set_new(fault, "for_the_rest", json_true());
+    if (f->busy)
+        json_object_set_new(fault, "left_out_by", json_string(busy_with(pr, f)));
     put_json(pr, fault);
 }
 

@@ -83,7 +83,7 @@ static json_t *fault(const struct report *r, size_t i)
     if (f->spec->verb->params & PARAM_TARGET)
         json_object_set_new(object, "target", json_string(fault_target_name(f->spec->target)));
     json_object_set_new(object, "ok", json_boolean(f->left_out || (begun && f->ok)));
-    json_object_set_new(object, "left_out", json_boolean(f->left_out));
+    json_object_set_new(object, "left_out", json_boolean(f->left_out != LEFT_OUT_NOT));
     json_object_set_new(object, "evidence", json_string(f->evidence));
     json_object_set_new(object, "recovery_ms", number(r->result->recovery_ms[i]));
     return object;

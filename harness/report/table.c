@@ -60,11 +60,11 @@ static void print_faults(const struct report *r, FILE *out)
         return;
     for (size_t i = 0; i < l->fault_count; i++) {
         done += l->faults[i].began_ns && l->faults[i].ok;
-        left_out += l->faults[i].left_out;
+        left_out += l->faults[i].left_out != LEFT_OUT_NOT;
     }
     fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
     if (left_out > 0)
-        fprintf(out, " (%zu left out: nobody to hit, or the one before still at work)", left_out);
+        fprintf(out, " (%zu left out: nobody to hit, or another still at work)", left_out);
     if (!isnan(value(r, METRIC_RECOVERY_MAX)))
         fprintf(out, ", longest recovery %.0f ms", value(r, METRIC_RECOVERY_MAX));
     fputc('\n', out);

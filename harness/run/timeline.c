@@ -37,12 +37,22 @@ void run_show(struct run *r, size_t begun, const char *what)
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];
+    uint32_t busy = r->plan.faults[next].busy;
+
+    if (busy) {
+        f->left_out = LEFT_OUT_BUSY;
+        f->undone = true;
+        snprintf(f->evidence, sizeof f->evidence, "left out: %s was at work",
+            r->faults[busy - 1].spec->verb->name);
+        return true;
+    }
 
     for (size_t i = next; i-- > 0;) {
         const struct fault_record *before = &r->faults[i];
         if (before->spec != f->spec || before->left_out)
             continue;
-        f->left_out = f->undone = before->ended_ns > f->planned_ns;
+        f->undone = before->ended_ns > f->planned_ns;
+        f->left_out = f->undone ? LEFT_OUT_NOBODY : LEFT_OUT_NOT;
         break;
     }
     if (f->left_out)
@@ -54,6 +64,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
 {
     size_t begun = 0;
 
+    r->hands.begun = r->faults;
+    r->hands.recovery_ns = r->scenario->recovery_limit_ns;
     for (;;) {
         int64_t begin_ns =
             begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
@@ -72,7 +84,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         if (begin_ns <= now) {
             if (!leave_out(r, begun))
                 fault_begin(&r->hands, &r->faults[begun]);
-            begun++;
+            r->hands.begun_count = ++begun;
             continue;
         }
         run_show(r, begun, "load");

@@ -248,7 +248,6 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
         {"instance", PARAM_INSTANCE},
         {"direction", PARAM_DIRECTION},
         {"by", PARAM_BY},
-        {"jitter", PARAM_JITTER},
         {"rate", PARAM_RATE},
         {"reset", PARAM_RESET},
         {"message", PARAM_MESSAGE},
@@ -272,6 +271,41 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     if ((fault->verb->params & PARAM_NEEDS_FOR) && fault->for_ns == 0)
         return node_err(n, e, "'for' is missing: how long %s lasts", fault->verb->name);
     return true;
+}
+
+// How long a collector that was ended stays away.
+static bool check_rest(
+    const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    const struct node *length = node_child(n, "for");
+
+    if (fault->for_ns == FOR_REST && !(fault->verb->params & PARAM_REST))
+        return node_err(length, e,
+            "only kill-collector and stop-collector last for the rest; write how long %s lasts, "
+            "such as 2s",
+            fault->verb->name);
+    if (fault->for_ns == FOR_REST && fault->every_ns > 0)
+        return node_err(length, e, "what is away for the rest cannot be ended every so often");
+    if (fault->for_ns > 0 && (fault->verb->params & PARAM_REST) && !s->collector.restart)
+        return node_err(length, e,
+            "with collector.restart off nothing starts it again; write rest, or leave 'for' out");
+    return true;
+}
+
+// Of a fault that is repeated, each time is up to so much later.
+static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
+{
+    const struct node *jitter = node_child(n, "jitter");
+    int64_t lasts_ns = fault->for_ns > 0 ? fault->for_ns : 0;
+
+    if (!jitter || (fault->verb->params & PARAM_JITTER))
+        return true;
+    if (fault->every_ns == 0)
+        return node_key_err(jitter, e, "'jitter' says nothing without 'every'");
+    return fault->jitter_ns + lasts_ns <= fault->every_ns ||
+           node_err(jitter, e,
+               "'%s'%s should not be longer than 'every', so that no time passes the next",
+               jitter->text, lasts_ns ? " and 'for' together" : "");
 }
 
 static bool check_message(const struct fault_spec *fault, const struct node *n, struct err *e)
@@ -318,10 +352,12 @@ static bool check_fault(
         return node_err(until, e, "'%s' lies before 'at'", until->text);
     if (fault->every_ns > 0 && !until)
         fault->until_ns = load_ns;
-    if (fault->every_ns > 0 && fault->for_ns >= fault->every_ns)
+    if (fault->every_ns > 0 && fault->for_ns > fault->every_ns)
         return node_err(node_child(n, "for"), e,
-            "'%s' should be shorter than 'every', so that one is over before the next",
+            "'%s' should not be longer than 'every', so that one is over before the next",
             node_child(n, "for")->text);
+    if (!check_rest(s, fault, n, e) || !check_jitter(fault, n, e))
+        return false;
     if (fault->instance >= s->collector.instances)
         return node_err(node_child(n, "instance"), e,
             "there is no instance %d; collector.instances is %d, and they are counted from 0",

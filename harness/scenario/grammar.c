@@ -101,6 +101,7 @@ static const struct word databases[] = {
 };
 
 static const struct word instances[] = {{"all", -1, NULL}, {0}};
+static const struct word rests[] = {{"rest", FOR_REST, NULL}, {0}};
 static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
 
 static const struct field postgres_fields[] = {
@@ -204,7 +205,9 @@ static const struct field fault_fields[] = {
     {"target", FIELD_WORD, FAULT(target), .fallback = "collector", .words = targets,
         .param = PARAM_TARGET, .help = "whose backends: collector, load or all"},
     {"for", FIELD_DURATION, FAULT(for_ns), .optional = true, .min = NS_PER_MS, .max = HOUR,
-        .param = PARAM_FOR, .help = "how long it lasts"},
+        .words = rests, .param = PARAM_FOR,
+        .help = "how long it lasts; of kill-collector and stop-collector: until it is started "
+                "again, or rest"},
     {"instance", FIELD_INT, FAULT(instance), .fallback = "all", .min = 0, .max = 63,
         .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
     {"through", FIELD_WORD, FAULT(through), .fallback = "proxy", .words = throughs,
@@ -215,7 +218,8 @@ static const struct field fault_fields[] = {
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_BY, .help = "how much later every byte arrives"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
-        .param = PARAM_JITTER, .help = "up to how much later than that"},
+        .help = "with every: up to how much later each time is, drawn by the seed; of delay: up to "
+                "how much more than by"},
     {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
         .param = PARAM_RATE, .help = "bytes per second, such as 20kB/s"},
     {"reset", FIELD_BOOL, FAULT(reset), .fallback = "false", .param = PARAM_RESET,

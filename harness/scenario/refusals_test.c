@@ -320,9 +320,26 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:7:34: faults.0: restart-server takes no 'for'"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: kill-server, target: load}\n",
             "x.yaml:7:31: faults.0: kill-server takes no 'target'"},
-        {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, for: 1s}\n",
-            "x.yaml:7:47: faults.0.for: '1s' should be shorter than 'every', so that one is over "
-            "before the next"},
+        {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, for: 2s}\n",
+            "x.yaml:7:47: faults.0.for: '2s' should not be longer than 'every', so that one is "
+            "over before the next"},
+        {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, for: 900ms, jitter: 200ms}\n",
+            "x.yaml:7:62: faults.0.jitter: '200ms' and 'for' together should not be longer than "
+            "'every', so that no time passes the next"},
+        {HEAD LOAD "faults:\n  - {at: 2s, do: kill-server, jitter: 200ms}\n",
+            "x.yaml:7:31: faults.0: 'jitter' says nothing without 'every'"},
+        {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, jiter: 200ms}\n",
+            "x.yaml:7:42: faults.0: 'jiter' is not a key that is known here; did you mean "
+            "'jitter'?"},
+        {HEAD LOAD "faults:\n  - {at: 2s, do: pause-collector, for: rest}\n",
+            "x.yaml:7:40: faults.0.for: only kill-collector and stop-collector last for the rest; "
+            "write how long pause-collector lasts, such as 2s"},
+        {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-collector, for: rest}\n",
+            "x.yaml:7:50: faults.0.for: what is away for the rest cannot be ended every so often"},
+        {HEAD LOAD "collector: {restart: false}\nfaults:\n"
+                   "  - {at: 2s, do: stop-collector, for: 1s}\n",
+            "x.yaml:8:39: faults.0.for: with collector.restart off nothing starts it again; write "
+            "rest, or leave 'for' out"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: kill-collector, instance: 1}\n",
             "x.yaml:7:44: faults.0.instance: there is no instance 1; collector.instances is 1, and "
             "they are counted from 0"},

@@ -78,21 +78,25 @@ struct fault_spec {
     int64_t at_ns;           // counted from the start of the load
     int64_t every_ns;        // 0: once
     int64_t until_ns;        // the last time it may start, when every_ns > 0
-    int64_t for_ns;          // how long it lasts; 0 for a fault in an instant
+    int64_t for_ns;          // how long it lasts; 0 for a fault in an instant; FOR_REST
     enum fault_target target;
     int instance; // which collector; -1: all of them
     enum fault_direction direction;
     enum fault_through through;
-    int64_t by_ns, jitter_ns; // delay
-    double rate;              // bytes per second, of throttle and slow-reader
-    bool reset;               // withheld bytes are dropped, not delivered late
-    char *message;            // cut-at: as message_kind_parse reads it; NULL for other verbs
-    int n;                    // which of them, from 1
+    int64_t by_ns;     // delay
+    int64_t jitter_ns; // delay: of each byte; other verbs: of each time it starts
+    double rate;       // bytes per second, of throttle and slow-reader
+    bool reset;        // withheld bytes are dropped, not delivered late
+    char *message;     // cut-at: as message_kind_parse reads it; NULL for other verbs
+    int n;             // which of them, from 1
     enum cut_side side;
     bool prepared; // hold-horizon: a prepared transaction
     enum fault_database database;
     double to; // fill-notify-queue: share of the queue
 };
+
+// The collector that it ended is not started again.
+#define FOR_REST INT64_C(-1)
 
 struct allowance {
     char *invariant;

@@ -107,6 +107,8 @@ static const char full[] =
     "  - {at: 1s, every: 300ms, until: 9s, do: terminate-backend, target: all}\n"
     "  - {at: 2s, every: 2s, do: pause-collector, instance: 1, for: 100ms}\n"
     "  - {at: 0s, do: crash-server}\n"
+    "  - {at: 2s, do: kill-collector, instance: 1, for: rest}\n"
+    "  - {at: 2s, every: 100ms, do: pause-collector, for: 50ms, jitter: 50ms}\n"
     "  - {at: 1s, do: cut-at, message: server CommandComplete UPDATE, n: 3, side: after}\n"
     "  - {at: 1s, do: delay, by: 5ms, jitter: 1ms, for: 100ms}\n"
     "  - {at: 1s, do: throttle, rate: 2.5kB/s, for: 100ms}\n"
@@ -154,6 +156,8 @@ static void reads_a_full_one(void **state)
     assert_int_equal(s.faults[1].until_ns, 31500 * NS_PER_MS);
     assert_int_equal(s.faults[1].instance, 1);
     assert_int_equal(s.faults[2].every_ns, 0);
+    assert_int_equal(s.faults[3].for_ns, FOR_REST);
+    assert_int_equal(s.faults[4].jitter_ns, 50 * NS_PER_MS);
     assert_int_equal(s.slack_ns, 70 * NS_PER_MS);
     assert_true(s.allow[0].most == INT64_MAX && s.allow[1].most == 3);
     assert_true(s.expect[1].value == 1000);

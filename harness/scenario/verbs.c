@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
+#define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // a process
 
 const struct verb verbs[] = {
     {"terminate-backend", VERB_TERMINATE_BACKEND, PARAM_TARGET, false, false, false,
@@ -22,10 +23,14 @@ const struct verb verbs[] = {
         "all that was not flushed is gone, and every process; needs postgres.storage: crashable"},
     {"promote-standby", VERB_PROMOTE_STANDBY, 0, false, true, false,
         "kills the primary for good and promotes its standby; needs postgres.standby"},
-    {"kill-collector", VERB_KILL_COLLECTOR, PARAM_INSTANCE, true, false, false,
-        "SIGKILL to the collector's process, or to every instance"},
-    {"stop-collector", VERB_STOP_COLLECTOR, PARAM_INSTANCE, true, false, false,
-        "SIGTERM to the collector, which has a second to end by itself"},
+    {"kill-collector", VERB_KILL_COLLECTOR, ENDS, true, false, false,
+        "SIGKILL to the collector's process, or to every instance; started again after 100 ms, "
+        "after "
+        "for, or with for: rest not any more"},
+    {"stop-collector", VERB_STOP_COLLECTOR, ENDS, true, false, false,
+        "SIGTERM to the collector, which has a second to end by itself; started again like one "
+        "that "
+        "is killed"},
     {"pause-collector", VERB_PAUSE_COLLECTOR, PARAM_INSTANCE | LASTS, false, false, false,
         "SIGSTOP to the collector, SIGCONT when it is over"},
     {"pause-reader", VERB_PAUSE_READER, PARAM_INSTANCE | LASTS, false, false, false,

@@ -55,8 +55,8 @@ enum verb_param {
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
     PARAM_DIRECTION = 1 << 4,
-    PARAM_BY = 1 << 5, // must be given, like rate and message
-    PARAM_JITTER = 1 << 6,
+    PARAM_BY = 1 << 5,     // must be given, like rate and message
+    PARAM_JITTER = 1 << 6, // jitter is the network's, not that of its times
     PARAM_RATE = 1 << 7,
     PARAM_RESET = 1 << 8,
     PARAM_MESSAGE = 1 << 9,
@@ -66,6 +66,7 @@ enum verb_param {
     PARAM_DATABASE = 1 << 13,
     PARAM_TO = 1 << 14,
     PARAM_THROUGH = 1 << 15,
+    PARAM_REST = 1 << 16, // `for` may be `rest`
 };
 
 struct verb {

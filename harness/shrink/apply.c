@@ -88,6 +88,8 @@ static bool add_fault(struct faults *f, const struct fault_spec *like, const int
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
+    // The times are what the jitter made of them.
+    fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
     return !like->message || fault->message || err_set(e, ERR_INTERNAL, "out of memory");

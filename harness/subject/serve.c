@@ -192,6 +192,14 @@ static bool nobody_left(const struct subject *s)
     return true;
 }
 
+static bool is_for_good(struct subject *s, const struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool for_good = in->for_good;
+    pthread_mutex_unlock(&s->lock);
+    return for_good;
+}
+
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
     struct err e;
@@ -204,10 +212,12 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
             exits_without_line_max);
         give_up(s, &e);
-    } else if (s->config.restart) {
+    } else if (s->config.restart && !is_for_good(s, in)) {
         in->restart_at_ns = p->ended_ns + restart_pause_ns;
     } else if (nobody_left(s)) {
-        err_set(&e, ERR_OUTPUT, "the collector ended, and collector.restart is off");
+        err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
+            s->config.restart ? "the plan does not have it started again"
+                              : "collector.restart is off");
         give_up(s, &e);
     }
 }
@@ -298,6 +308,14 @@ static void fail_to_launch(struct subject *s, const struct err *e)
     fail(s, &failure);
 }
 
+static bool is_held_down(struct subject *s, const struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool held = in->holds > 0;
+    pthread_mutex_unlock(&s->lock);
+    return held;
+}
+
 // Starts what is due; returns when the next start is due.
 static int64_t start_due(struct subject *s, int64_t now)
 {
@@ -306,6 +324,8 @@ static int64_t start_due(struct subject *s, int64_t now)
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         struct err e;
+        if (is_held_down(s, in))
+            continue;
         if (in->restart_at_ns <= now && !launch(s, i, &e))
             fail_to_launch(s, &e);
         next = clock_min(next, in->restart_at_ns);

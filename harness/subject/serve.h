@@ -35,6 +35,8 @@ struct instance {
     struct pace pace; // rate under the lock, the rest the thread's
     bool close_asked; // under the lock
     bool closed;      // the reader of this process went away; under the lock
+    unsigned holds;   // how many keep it from being started again for a while; under the lock
+    bool for_good;    // it is never started again; under the lock
 };
 
 struct subject {

@@ -170,6 +170,78 @@ static void the_last_one_ends_the_run(void **state)
     alarm(0);
 }
 
+// --- kept down ----------------------------------------------------------------------------
+
+static struct subject *start_restarted(char *const *command, int instances)
+{
+    struct subject_config config = {.command = command,
+        .env = no_env,
+        .key = key,
+        .instances = instances,
+        .restart = true,
+        .token_count = 1};
+    struct err e;
+    struct subject *s = subject_start(&config, &e);
+
+    assert_non_null(s);
+    return s;
+}
+
+// Two keep the first instance down; it comes back when the second lets go, and the
+// other one is started again all the while.
+static void who_is_kept_down_waits(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
+    uint64_t one, other;
+    pid_t pids[2];
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start_restarted(command, 2);
+    while (subject_read_bytes(s) < strlen("ready\n") * 2)
+        usleep(1000);
+    assert_int_equal(subject_put_down(s, 0, SIGKILL, false, pids, &one), 1);
+    assert_int_equal(subject_put_down(s, 0, SIGKILL, false, pids, &other), 1);
+    assert_true(one == 1 && other == 1);
+    assert_int_equal(subject_signal(s, 1, SIGKILL, pids), 1);
+    while (subject_read_bytes(s) < strlen("ready\n") * 3)
+        usleep(1000);
+    subject_let_up(s, one);
+    assert_true(subject_started(s, one)); // as far as it depends on this one
+    assert_int_equal(subject_signal(s, 0, 0, pids), 0);
+    subject_let_up(s, other);
+    while (subject_read_bytes(s) < strlen("ready\n") * 4)
+        usleep(1000);
+    assert_true(subject_started(s, other));
+    assert_int_equal(subject_signal(s, -1, 0, pids), 2);
+    subject_free(s);
+    alarm(0);
+}
+
+static void the_last_one_put_down_for_good_ends_the_run(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
+    uint64_t held;
+    pid_t pids[2];
+
+    (void)state;
+    alarm(100);
+    struct subject *s = start_restarted(command, 2);
+    while (subject_read_bytes(s) < strlen("ready\n") * 2)
+        usleep(1000);
+    assert_int_equal(subject_put_down(s, 1, SIGKILL, true, pids, &held), 1);
+    assert_true(held == 0);
+    assert_int_equal(subject_signal(s, 0, SIGKILL, pids), 1);
+    while (subject_read_bytes(s) < strlen("ready\n") * 3)
+        usleep(1000);
+    assert_false(subject_gave_up(s, NULL));
+    assert_int_equal(subject_put_down(s, -1, SIGKILL, true, pids, &held), 1);
+    while (!subject_gave_up(s, NULL))
+        usleep(1000);
+    subject_free(s);
+    alarm(0);
+}
+
 // --- what is not the collector's fault --------------------------------------------
 
 static struct err await_failure(struct subject *s)
@@ -236,6 +308,8 @@ int main(void)
         cmocka_unit_test(what_a_script_runs_may_finish),
         cmocka_unit_test(what_a_script_leaves_is_killed),
         cmocka_unit_test(the_last_one_ends_the_run),
+        cmocka_unit_test(who_is_kept_down_waits),
+        cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
         cmocka_unit_test(a_command_that_is_no_program_is_the_users),
         cmocka_unit_test(too_few_descriptors_are_ours),
     };

@@ -1,5 +1,6 @@
 #include "subject/subject.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,22 +24,79 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
+// Under the lock: whether it lives and the signal reached it.
+static bool send_signal(struct subject *s, int index, int signal)
+{
+    struct instance *in = &s->instances[index];
+
+    if (in->pid == 0)
+        return false;
+    if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
+        s->reader.log.processes[in->process].asked = true;
+    return kill(-in->pid, signal) == 0;
+}
+
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
 {
     size_t count = 0;
 
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {
-        struct instance *in = &s->instances[i];
-        if ((instance >= 0 && instance != i) || in->pid == 0)
-            continue;
-        if (signal != 0 && signal != SIGSTOP && signal != SIGCONT)
-            s->reader.log.processes[in->process].asked = true;
-        if (kill(-in->pid, signal) == 0)
-            pids[count++] = in->pid;
+        if ((instance < 0 || instance == i) && send_signal(s, i, signal))
+            pids[count++] = s->instances[i].pid;
     }
     pthread_mutex_unlock(&s->lock);
     return count;
+}
+
+size_t subject_put_down(
+    struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held)
+{
+    size_t count = 0;
+
+    assert(s->config.instances <= 64);
+    *held = 0;
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        if ((instance >= 0 && instance != i) || !send_signal(s, i, signal))
+            continue;
+        pids[count++] = s->instances[i].pid;
+        if (for_good) {
+            s->instances[i].for_good = true;
+        } else {
+            s->instances[i].holds++;
+            *held |= UINT64_C(1) << i;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
+void subject_let_up(struct subject *s, uint64_t held)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        if (held >> i & 1) {
+            assert(s->instances[i].holds > 0);
+            s->instances[i].holds--;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+}
+
+bool subject_started(struct subject *s, uint64_t held)
+{
+    bool started = true;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        const struct instance *in = &s->instances[i];
+        if (held >> i & 1)
+            started = started && (in->pid != 0 || in->holds > 0 || in->for_good);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return started;
 }
 
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count)

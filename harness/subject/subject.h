@@ -102,6 +102,16 @@ MUST_USE struct subject *subject_start(const struct subject_config *config, stru
 // the pids. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
+// The same, and who got it is not started again after its end: until subject_let_up,
+// or with `for_good` never. Their numbers are set as bits of *held, unless for good.
+// What keeps an instance down is counted: several may.
+size_t subject_put_down(
+    struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
+void subject_let_up(struct subject *s, uint64_t held);
+
+// True when each of these instances runs, or is kept down by another.
+bool subject_started(struct subject *s, uint64_t held);
+
 // What the one who reads the collector's output does, for an instance or with -1
 // for all of them; it holds for processes started later, too.
 //
