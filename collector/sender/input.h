@@ -1,0 +1,24 @@
+// Lines from a file descriptor, which may wait.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct input {
+    int fd; // borrowed
+    struct buf data;
+    size_t taken;   // bytes of the line that was handed out last, with its end
+    size_t scanned; // bytes that are known to hold no line end
+};
+
+void input_init(struct input *in, int fd);
+void input_fini(struct input *in);
+
+// True when a line is there, or may be read without waiting.
+bool input_waiting(const struct input *in);
+
+enum input_result { INPUT_LINE, INPUT_END, INPUT_FAILED, INPUT_INTERRUPTED };
+
+// Waits for the next line. It stays valid until the next call; its line end is
+// not part of it. The tail of a writer that died is no line.
+enum input_result input_next(struct input *in, const char **line, size_t *len, struct err *e);

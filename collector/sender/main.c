@@ -1,0 +1,283 @@
+// mailroom-sender: reads the collector's lines from standard input, makes a mail
+// of each token, hands it to an SMTP server, and answers on standard output.
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sender/input.h"
+#include "sender/mail.h"
+#include "sender/rate.h"
+#include "sender/settings.h"
+#include "sender/smtp.h"
+
+#define HOLD_FIRST_NS NS_PER_S
+#define HOLD_MAX_NS (30 * NS_PER_S)
+
+enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CONFIG = 78 };
+
+struct sender {
+    struct settings settings;
+    struct template templates[2]; // of actions 1 and 2
+    struct smtp *smtp;
+    struct rate rate;
+    struct input input;
+    bool answers;
+    int64_t number;  // of the line in hand: 1, 2, …
+    int64_t hold_ns; // how long the server was left alone last; 0: it answered well
+};
+
+static volatile sig_atomic_t stopping;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopping = 1;
+}
+
+// A signal ends the sleep early; the caller looks at `stopping`.
+static void sleep_until(int64_t at_ns)
+{
+    while (!stopping) {
+        int64_t now = clock_now_ns();
+        if (now >= at_ns)
+            return;
+        poll(NULL, 0, clock_poll_ms(now, at_ns));
+    }
+}
+
+static bool say(const char *text, size_t len, struct err *e)
+{
+    while (len > 0) {
+        ssize_t n = write(STDOUT_FILENO, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(e, ERR_OUTPUT, "an answer cannot be written");
+        text += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+// place 0 stands for the whole line.
+static bool answer(const struct sender *s, size_t place, const struct reply *r, struct err *e)
+{
+    static const char *const words[] = {
+        [MAIL_SENT] = "sent",
+        [MAIL_TRANSIENT] = "error transient ",
+        [MAIL_LATER] = "error transient ",
+        [MAIL_PERMANENT] = "error permanent ",
+    };
+    char text[512], where[64];
+
+    snprintf(where, sizeof where, place ? "%" PRId64 ".%zu" : "%" PRId64, s->number, place);
+    int len = snprintf(text, sizeof text, "%s %s%s\n", where, words[r->outcome],
+        r->outcome == MAIL_SENT ? "" : r->text);
+    if (r->outcome != MAIL_SENT)
+        log_line("MAIL", "%s: %s%s", where, words[r->outcome], r->text);
+    return !s->answers || say(text, (size_t)len, e);
+}
+
+// Leaves the server alone for a while, the longer the more often in a row.
+static void hold(struct sender *s)
+{
+    s->hold_ns = s->hold_ns ? clock_min(2 * s->hold_ns, HOLD_MAX_NS) : HOLD_FIRST_NS;
+    sleep_until(clock_now_ns() + s->hold_ns);
+}
+
+static bool attempt(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
+{
+    int64_t wall_s = clock_wall_ns() / NS_PER_S;
+
+    if (rate_spent(&s->rate, wall_s)) {
+        *reply = (struct reply){.outcome = MAIL_LATER};
+        snprintf(reply->text, sizeof reply->text, "454 the day's %.0f mails are spent",
+            s->settings.daily);
+        return true;
+    }
+    sleep_until(rate_next_ns(&s->rate, clock_now_ns()));
+    return stopping || (rate_count(&s->rate, clock_now_ns(), wall_s, e) &&
+                           smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
+}
+
+// With nobody to answer, the sender itself is who tries again: for as long as it
+// takes where no mail has a chance, a number of times where only this one has not.
+static bool insist(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
+{
+    for (int tries = 1;;) {
+        if (!attempt(s, r, reply, e))
+            return false;
+        if (stopping || reply->outcome == MAIL_SENT || reply->outcome == MAIL_PERMANENT)
+            return true;
+        if (reply->outcome == MAIL_TRANSIENT && tries++ >= (int)s->settings.attempts)
+            return true;
+        log_line("MAIL", "line %" PRId64 " is tried again: %s", s->number, reply->text);
+        hold(s);
+    }
+}
+
+// Every mail of the line that has no answer yet waits for better times.
+static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
+{
+    bool ok = answer(s, 0, reply, e);
+
+    hold(s);
+    return ok;
+}
+
+static bool send_line(struct sender *s, const char *line, size_t len, struct err *e)
+{
+    const char *at = line;
+    size_t count = record_count(line, len);
+    struct reply reply = {.outcome = MAIL_PERMANENT, .text = "500 no line of whole mails"};
+    struct record r;
+
+    if (count == 0)
+        return answer(s, 0, &reply, e);
+    for (size_t place = 1; place <= count && !stopping; place++) {
+        reply.outcome = MAIL_LATER; // of a mail that a signal kept from being tried
+        const char *why = record_next(&r, &at, line + len);
+        if (why) {
+            reply.outcome = MAIL_PERMANENT;
+            snprintf(reply.text, sizeof reply.text, "553 %s", why);
+        } else if (!(s->answers ? attempt : insist)(s, &r, &reply, e)) {
+            return false;
+        } else if (stopping && reply.outcome != MAIL_SENT) {
+            return true;
+        } else if (s->answers && reply.outcome == MAIL_LATER) {
+            return postpone(s, &reply, e);
+        } else {
+            s->hold_ns = 0;
+        }
+        if (!answer(s, place, &reply, e))
+            return false;
+    }
+    return true;
+}
+
+static bool serve(struct sender *s, struct err *e)
+{
+    const char *line;
+    size_t len;
+
+    while (!stopping) {
+        enum input_result got = input_next(&s->input, &line, &len, e);
+        if (got == INPUT_INTERRUPTED)
+            continue;
+        if (got != INPUT_LINE)
+            return got == INPUT_END;
+        s->number++;
+        if (!send_line(s, line, len, e))
+            return false;
+        if (!input_waiting(&s->input) && !smtp_rest(s->smtp, e))
+            return false;
+    }
+    return true;
+}
+
+static bool catch_signals(struct err *e)
+{
+    struct sigaction stop = {.sa_handler = on_signal};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
+        sigaction(SIGPIPE, &ignore, NULL) != 0)
+        return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
+    return true;
+}
+
+static bool set_up(struct sender *s, struct err *e)
+{
+    struct settings *c = &s->settings;
+
+    if (!settings_load(c, environ, e))
+        return false;
+    rate_init(&s->rate, c->rate, c->burst, (int64_t)c->daily, clock_now_ns());
+    if (!rate_open(&s->rate, c->state_file, e) ||
+        !template_init(&s->templates[0], TOKEN_ACTIVATION, c->activation, e) ||
+        !template_init(&s->templates[1], TOKEN_PASSWORD_RECOVERY, c->recovery, e) ||
+        !catch_signals(e))
+        return false;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return err_set(e, ERR_SYSTEM, "libcurl cannot be used");
+    s->smtp = smtp_new(c, e);
+    input_init(&s->input, STDIN_FILENO);
+    return s->smtp != NULL;
+}
+
+static void tear_down(struct sender *s)
+{
+    smtp_free(s->smtp);
+    input_fini(&s->input);
+    rate_close(&s->rate);
+    template_fini(&s->templates[0]);
+    template_fini(&s->templates[1]);
+    settings_fini(&s->settings);
+    curl_global_cleanup();
+}
+
+static enum ending ending_of(const struct err *e)
+{
+    switch (e->kind) {
+    case ERR_NONE:
+        return ENDING_OK;
+    case ERR_USAGE:
+        return ENDING_CONFIG;
+    case ERR_OUTPUT:
+        return ENDING_OUTPUT;
+    default:
+        return ENDING_INTERNAL;
+    }
+}
+
+static int run(bool answers)
+{
+    struct sender s = {.answers = answers, .rate = {.fd = -1}};
+    struct err e;
+
+    err_clear(&e);
+    if (!set_up(&s, &e) || !serve(&s, &e))
+        log_line("MAIN", "%s", e.text);
+    tear_down(&s);
+    return (int)ending_of(&e);
+}
+
+static int help(void)
+{
+    printf("mailroom-sender: sends the mails that mailroom-collector's lines name.\n\n"
+           "  mailroom-collector -- mailroom-sender          with MAILROOM_DEQUEUE=leased\n"
+           "  mailroom-collector | mailroom-sender --no-answers\n\n"
+           "It answers on standard output, a line per mail: '12.3 sent',\n"
+           "'12.3 error transient 452 …', '12.3 error permanent 550 …'; '12 error …' speaks for\n"
+           "every mail of line 12 that has no answer yet. These environment variables are its\n"
+           "settings:\n\n");
+    settings_help(stdout);
+    printf("\nExit codes: 0 end of input, TERM or INT (the mail in hand was finished)\n"
+           "  70 internal error\n  74 answers cannot be written\n  78 settings do not fit\n");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 1)
+        return run(true);
+    if (argc == 2 && strcmp(argv[1], "--no-answers") == 0)
+        return run(false);
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return help();
+    if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
+        settings_markdown(stdout);
+        return 0;
+    }
+    fprintf(
+        stderr, "mailroom-sender: it takes no arguments but --no-answers, --help or --settings\n");
+    return 64;
+}

@@ -1,0 +1,97 @@
+#include "sender/rate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define DAY_S 86400
+
+void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_t now_ns)
+{
+    if (burst < 1)
+        burst = 1;
+    *r = (struct rate){
+        .per_s = per_s, .burst = burst, .left = burst, .at_ns = now_ns, .daily = daily, .fd = -1};
+}
+
+bool rate_open(struct rate *r, const char *path, struct err *e)
+{
+    char text[64] = "";
+
+    if (!path)
+        return true;
+    r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (r->fd < 0)
+        return err_sys(e, ERR_USAGE, "SENDER_STATE_FILE: %s cannot be opened", path);
+    ssize_t len = pread(r->fd, text, sizeof text - 1, 0);
+    if (len < 0)
+        return err_sys(e, ERR_USAGE, "SENDER_STATE_FILE: %s cannot be read", path);
+    if (len > 0 && (sscanf(text, "%" SCNd64 " %" SCNd64, &r->day, &r->today) != 2 || r->today < 0))
+        return err_set(e, ERR_USAGE,
+            "SENDER_STATE_FILE: %s does not hold a day and a count; remove it to count anew", path);
+    return true;
+}
+
+void rate_close(struct rate *r)
+{
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+static void refill(struct rate *r, int64_t now_ns)
+{
+    r->left += (double)(now_ns - r->at_ns) / (double)NS_PER_S * r->per_s;
+    if (r->left > r->burst)
+        r->left = r->burst;
+    r->at_ns = now_ns;
+}
+
+int64_t rate_next_ns(struct rate *r, int64_t now_ns)
+{
+    if (r->per_s <= 0)
+        return now_ns;
+    refill(r, now_ns);
+    if (r->left >= 1)
+        return now_ns;
+    // Rounded up: at this time one whole mail is there.
+    return now_ns + (int64_t)((1 - r->left) / r->per_s * (double)NS_PER_S) + 1;
+}
+
+// A clock that was set back leaves the later day and its count in place.
+static void turn_day(struct rate *r, int64_t wall_s)
+{
+    if (wall_s / DAY_S <= r->day)
+        return;
+    r->day = wall_s / DAY_S;
+    r->today = 0;
+}
+
+bool rate_spent(struct rate *r, int64_t wall_s)
+{
+    turn_day(r, wall_s);
+    return r->daily > 0 && r->today >= r->daily;
+}
+
+bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e)
+{
+    char text[64];
+
+    if (r->per_s > 0) {
+        refill(r, now_ns);
+        r->left -= 1;
+    }
+    turn_day(r, wall_s);
+    r->today++;
+    if (r->fd < 0)
+        return true;
+    // Of one length, so that no end of an older text is left behind.
+    int len = snprintf(text, sizeof text, "%019" PRId64 " %019" PRId64 "\n", r->day, r->today);
+    if (pwrite(r->fd, text, (size_t)len, 0) != len)
+        return err_sys(e, ERR_SYSTEM, "the day's count cannot be kept");
+    return true;
+}

@@ -1,0 +1,36 @@
+// How many mails may go out: a token bucket, and a number a day.
+//
+// Pure but for rate_open and rate_count, which keep the day's count in a file,
+// so that a sender that starts again does not start the day again. Days are
+// those of UTC. A rate of 0 has no limit, nor has a daily limit of 0.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct rate {
+    double per_s;
+    double burst;  // how many may follow each other at once; at least 1
+    double left;   // of the burst, at `at_ns`
+    int64_t at_ns; // monotonic
+    int64_t daily;
+    int64_t day;   // since 1970
+    int64_t today; // mails of that day
+    int fd;        // where `day` and `today` are kept; -1: nowhere
+};
+
+void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_t now_ns);
+
+// Reads what an earlier sender counted; `path` may be NULL. rate_close closes it.
+bool rate_open(struct rate *r, const char *path, struct err *e) MUST_USE;
+void rate_close(struct rate *r);
+
+// When the next mail may go out, by the monotonic clock: now_ns or later.
+int64_t rate_next_ns(struct rate *r, int64_t now_ns);
+
+// True when the day's mails are spent.
+bool rate_spent(struct rate *r, int64_t wall_s);
+
+// Counts a mail that is about to go out.
+bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e) MUST_USE;

@@ -1,0 +1,108 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sender/rate.h"
+
+static struct err e;
+
+// However the demand comes, no window of w seconds sees more than burst + w × rate.
+static void no_window_sees_more(void **state)
+{
+    enum { MAILS = 400 };
+    int64_t at[MAILS], now = 0;
+    struct rate r;
+
+    (void)state;
+    rate_init(&r, 14, 5, 0, now);
+    srand(1);
+    for (int i = 0; i < MAILS; i++) {
+        now += rand() % 3 == 0 ? (rand() % 500) * NS_PER_MS : 0;
+        now = rate_next_ns(&r, now);
+        assert_true(rate_next_ns(&r, now) == now);
+        assert_true(rate_count(&r, now, 0, &e));
+        at[i] = now;
+    }
+    for (int i = 0; i < MAILS; i++)
+        for (int k = i; k < MAILS; k++) {
+            double window_s = (double)(at[k] - at[i]) / (double)NS_PER_S;
+            assert_true(k - i + 1 <= 5 + window_s * 14 + 1e-6);
+        }
+}
+
+static void waits_no_longer_than_it_must(void **state)
+{
+    struct rate r;
+    int64_t now = 0;
+
+    (void)state;
+    rate_init(&r, 10, 1, 0, now);
+    for (int i = 0; i < 100; i++) {
+        now = rate_next_ns(&r, now);
+        assert_true(rate_count(&r, now, 0, &e));
+    }
+    assert_in_range(now, 9900 * NS_PER_MS, 9901 * NS_PER_MS);
+}
+
+static void without_a_rate_nothing_waits(void **state)
+{
+    struct rate r;
+
+    (void)state;
+    rate_init(&r, 0, 0, 0, 7);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(rate_next_ns(&r, 7), 7);
+        assert_true(rate_count(&r, 7, 0, &e));
+    }
+    assert_false(rate_spent(&r, 0));
+}
+
+static void a_day_outlives_the_sender(void **state)
+{
+    char path[] = "/tmp/sender-rate.XXXXXX";
+    const int64_t noon = 20000 * 86400 + 43200;
+    struct rate r;
+
+    (void)state;
+    close(mkstemp(path));
+    for (int round = 0; round < 4; round++) {
+        rate_init(&r, 0, 1, 4, 0);
+        assert_true(rate_open(&r, path, &e));
+        assert_int_equal(rate_spent(&r, noon), round >= 2);
+        if (round < 2)
+            for (int i = 0; i < 2; i++)
+                assert_true(rate_count(&r, 0, noon, &e));
+        // A clock that is set back does not give the day again.
+        assert_int_equal(rate_spent(&r, noon - 86400), round >= 1);
+        rate_close(&r);
+    }
+    rate_init(&r, 0, 1, 4, 0);
+    assert_true(rate_open(&r, path, &e));
+    assert_false(rate_spent(&r, noon + 86400));
+    rate_close(&r);
+    FILE *f = fopen(path, "w");
+    fputs("something else\n", f);
+    fclose(f);
+    assert_false(rate_open(&r, path, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    rate_close(&r);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_window_sees_more),
+        cmocka_unit_test(waits_no_longer_than_it_must),
+        cmocka_unit_test(without_a_rate_nothing_waits),
+        cmocka_unit_test(a_day_outlives_the_sender),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

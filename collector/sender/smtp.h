@@ -1,0 +1,39 @@
+// Hands mails to an SMTP server, one at a time, over one connection.
+//
+// libcurl speaks the protocol and TLS. smtp_send blocks for as long as the
+// server takes, at most the timeout. The connection stays open for the next
+// mail until smtp_rest is called or the server refuses something.
+#pragma once
+
+#include "base/err.h"
+#include "sender/mail.h"
+#include "sender/settings.h"
+
+enum outcome {
+    MAIL_SENT,      // the server has answered 250 to the whole mail
+    MAIL_TRANSIENT, // this mail may succeed later
+    MAIL_LATER,     // no mail has a chance now: the server is away, or says 421 or 454
+    MAIL_PERMANENT, // this mail never will
+};
+
+struct reply {
+    enum outcome outcome;
+    char text[256]; // what the server said, or what went wrong; no control characters
+};
+
+struct smtp; // owned by the caller from smtp_new to smtp_free
+
+struct smtp *smtp_new(const struct settings *s, struct err *e) MUST_USE;
+void smtp_free(struct smtp *s); // accepts NULL
+
+// Tries once. False only when the mail could not be made.
+bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
+    struct reply *reply, struct err *e) MUST_USE;
+
+// Ends the connection, politely; the next mail opens another.
+bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
+
+// What a reply means (pure). `code` is the server's, 0 when it gave none;
+// `command` is the last that it was sent: only MAIL's recipient and its content
+// are the mail's own fault, everything before them is ours.
+enum outcome smtp_judge(long code, const char *command);

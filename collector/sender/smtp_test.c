@@ -1,0 +1,49 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sender/smtp.h"
+
+static void the_code_and_its_command_decide(void **state)
+{
+    static const struct {
+        long code;
+        const char *command;
+        enum outcome outcome;
+    } cases[] = {
+        {450, "RCPT", MAIL_TRANSIENT},
+        {451, "DATA", MAIL_TRANSIENT},
+        {452, "RCPT", MAIL_TRANSIENT},
+        {550, "RCPT", MAIL_PERMANENT},
+        {554, "DATA", MAIL_PERMANENT},
+        {552, "DATA", MAIL_PERMANENT},
+        // The rate is used up, or the server goes: no other mail has a chance.
+        {454, "RCPT", MAIL_LATER},
+        {421, "DATA", MAIL_LATER},
+        {454, "MAIL", MAIL_LATER},
+        // A server that does not want us says nothing about the mail.
+        {535, "AUTH", MAIL_LATER},
+        {554, "", MAIL_LATER},
+        {550, "MAIL", MAIL_LATER},
+        {502, "EHLO", MAIL_LATER},
+        // No code: the connection broke.
+        {0, "RCPT", MAIL_LATER},
+        {0, "", MAIL_LATER},
+        {250, "DATA", MAIL_LATER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (smtp_judge(cases[i].code, cases[i].command) != cases[i].outcome)
+            fail_msg("%ld after %s", cases[i].code, cases[i].command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_code_and_its_command_decide)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
