@@ -1,42 +1,12 @@
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 
-void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
-{
-    struct finding *f = &r->findings[id];
-    va_list args;
-
-    if (f->count++ >= FINDING_EXAMPLES)
-        return;
-    va_start(args, fmt);
-    vsnprintf(f->examples[f->example_count++], sizeof f->examples[0], fmt, args);
-    va_end(args);
-}
-
-void result_reason(struct result *r, const char *fmt, ...)
-{
-    va_list args;
-
-    if (r->reason_count == REASONS_MAX)
-        return;
-    va_start(args, fmt);
-    vsnprintf(r->reasons[r->reason_count++], sizeof r->reasons[0], fmt, args);
-    va_end(args);
-}
-
 // --- the verdict ----------------------------------------------------------------
-
-// What this version judges; the others stay null, they were not measured.
-static const enum metric_id judged[] = {METRIC_LOST, METRIC_PHANTOM, METRIC_PREMATURE,
-    METRIC_INELIGIBLE, METRIC_DUPLICATED, METRIC_VANISHED, METRIC_OVER_LIMIT, METRIC_EARLY,
-    METRIC_LATE, METRIC_OUT_OF_ORDER, METRIC_TORN, METRIC_FORGED, METRIC_UNPLANNED_EXIT,
-    METRIC_UNRECOVERED, METRIC_BUSY_IDLE, METRIC_LEAK, METRIC_END_STATE};
 
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
@@ -109,8 +79,10 @@ static bool judge_invariants(
     bool any = false;
 
     r->duplicate_bound = check_duplicate_bound(l);
-    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
-        enum metric_id id = judged[i];
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        // What is not promised is not measured, and stays null.
+        if (!metrics[id].invariant || !check_promised(l->scenario, id))
+            continue;
         r->values[id] = (double)r->findings[id].count;
         r->broken[id] = r->findings[id].count > tolerated(r, l, id);
         if (id == METRIC_LOST && draining)
@@ -201,6 +173,7 @@ static void find_reasons(
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
         result_reason(r, "the history is empty: no committed token had to be delivered");
     check_gates(r, l, in);
+    check_judged(r, l->scenario);
     if (in->load->refused > 0)
         result_reason(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
@@ -279,11 +252,6 @@ void result_fini(struct result *r)
     histogram_fini(&r->lag);
     stages_fini(&r->stages);
     *r = (struct result){0};
-}
-
-bool result_judged(const struct result *r, enum metric_id id)
-{
-    return metrics[id].invariant && !isnan(r->values[id]);
 }
 
 const char *verdict_name(enum verdict verdict)

@@ -1,5 +1,5 @@
 // Latencies, rates, the generator's own lag: the figures of a run.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <math.h>
 

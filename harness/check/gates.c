@@ -2,7 +2,7 @@
 // behind, or whose loops were not given the processor, is inconclusive: it tells
 // nothing about the collector. Every gate names its figure, its limit, and who
 // used the machine meanwhile.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include "base/clock.h"
 

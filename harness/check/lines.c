@@ -1,5 +1,5 @@
 // Invariants of lines, of deliveries nobody planned, and of processes.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +12,9 @@ static void check_line(struct result *r, const struct ledger *l, const struct li
 {
     const struct process_record *p = &l->log->processes[line->process];
 
+    judged_add(r, METRIC_TORN, 1, CAUSE_IS_NONE);
+    if (line->state == LINE_WHOLE)
+        judged_add(r, METRIC_OVER_LIMIT, 1, CAUSE_IS_NONE);
     if (line->state == LINE_TORN)
         finding_add(r, METRIC_TORN, "pid %d, read at %.3f s", (int)p->pid,
             ledger_seconds(l, line->read_ns));
@@ -29,6 +32,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     if (d->flags & DELIVERY_NAMED)
         return;
     bool ours = d->token < l->plan->token_count;
+    judged_add(r, METRIC_FORGED, 1, CAUSE_IS_NONE);
     if (ours)
         names_login(login, d->token);
     if (d->flags & DELIVERY_FORGED)
@@ -72,6 +76,7 @@ void check_processes(struct result *r, const struct ledger *l)
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         char how[48];
+        judged_add(r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         deaths += p->ended_ns < l->drain_end_ns;
         cpu_s += p->cpu_s;
         rss = (double)p->rss_max_kb > rss ? (double)p->rss_max_kb : rss;

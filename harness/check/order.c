@@ -1,6 +1,6 @@
 // Invariants of order: no token is overtaken by one that came to be after it
 // was committed, and none goes out after its ineligibility was known.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <stdlib.h>
 
@@ -30,6 +30,8 @@ static void check_order(struct result *r, const struct ledger *l, struct past *p
     const struct txn_record *txn = ledger_txn(l, token);
     char email[NAMES_MAX], youngest[NAMES_MAX];
 
+    if (txn->outcome == TXN_COMMITTED)
+        judged_add(r, METRIC_OUT_OF_ORDER, 1, CAUSE_IS_NONE);
     if (txn->outcome == TXN_COMMITTED && p->youngest_ns > txn->ended_ns) {
         names_email(email, token);
         names_email(youngest, p->youngest);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "check/inside.h"
 #include "check/story.h"
 #include "plan/rng.h"
 

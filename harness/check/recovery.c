@@ -1,5 +1,5 @@
 // Fault windows, and how soon fresh tokens came out after a fault.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +32,17 @@ int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t unt
     if (until_ns <= from_ns)
         return 0;
     return until_ns - from_ns - covered_ns(l, from_ns, until_ns, l->scenario->recovery_limit_ns);
+}
+
+struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = l->fault_count; i-- > 0;) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns && f->began_ns < until_ns &&
+            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
+            return (struct cause){CAUSE_FAULT, (uint32_t)i};
+    }
+    return CAUSE_IS_NONE;
 }
 
 static void append_fault(char *text, size_t size, const struct ledger *l,
@@ -126,6 +137,9 @@ void check_recovery(struct result *r, const struct ledger *l)
                 ? fresh_ns
                 : first_commit_ns(l, f->ended_ns);
         int64_t until_ns = clock_min(fresh_ns, l->drain_end_ns);
+        // Without a token to come out there is nothing to recover.
+        if (from_ns != CLOCK_NEVER)
+            judged_add(r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
         if (from_ns < until_ns && quiet_ns(l, from_ns, until_ns) > l->scenario->recovery_limit_ns)
             finding_add(r, METRIC_UNRECOVERED,
                 "%s at %.3f s: no fresh token within %.1f s of its end", f->spec->verb->name,

@@ -1,6 +1,6 @@
 // What explains that a token is delivered again: the server's own losses, planned
 // deaths, and sessions whose collector could not come back in time.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

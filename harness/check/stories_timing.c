@@ -92,6 +92,13 @@ static void tell_slow(struct story *s)
         story_line(s, 120 + 60 * i, first + 3 * (uint32_t)i, 3);
 }
 
+// 3 tokens each 60 ms: what it said that it can do.
+static void tell_slow_as_said(struct story *s)
+{
+    tell_slow(s);
+    s->scenario.collector.capacity = 50;
+}
+
 static void tell_late_in_fault(struct story *s)
 {
     story_fault(s, "terminate-backend", 190, 191);
@@ -105,6 +112,28 @@ static void tell_stalled(struct story *s)
     s->probes[0] = (struct probe_sample){
         .due_ns = story_last(s)->ended_ns, .stall_ns = 60 * NS_PER_MS, .took_ns = NS_PER_MS};
     s->ledger.probe_count = 1;
+}
+
+// One of two tokens was judged: enough by default, too little for some.
+static void tell_too_little(struct story *s)
+{
+    static char late[] = "late";
+
+    tell_stalled(s);
+    s->judged[0] = (struct judged_least){late, 0.6};
+    s->scenario.judged_count = 1;
+}
+
+static void tell_just_enough(struct story *s)
+{
+    tell_too_little(s);
+    s->judged[0].share = 0.5;
+}
+
+static void tell_not_promised(struct story *s)
+{
+    tell_late(s);
+    s->scenario.collector.promises &= ~PROMISE_TIMEOUT;
 }
 
 // Due at 350 ms, with timeout and slack, and read 60 ms after that; samples at 0 ms,
@@ -154,6 +183,12 @@ static void tell_other_starved(struct story *s)
     s->log.process_count = 2;
 }
 
+static void tell_waits_for_nobody(struct story *s)
+{
+    tell_behind_horizon(s);
+    s->scenario.collector.promises &= ~PROMISE_WAITS_FOR_WRITERS;
+}
+
 // What one transaction holds, the others pass by.
 static void tell_horizon_while_sharing(struct story *s)
 {
@@ -174,9 +209,15 @@ static const struct story_case cases[] = {
     {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
     {"full lines all the time", tell_busy, "", VERDICT_PASS},
     {"full lines, but slowly", tell_slow, "late=3 ", VERDICT_VIOLATED},
+    {"full lines, as slowly as it said", tell_slow_as_said, "", VERDICT_PASS},
     {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
-    {"late while the harness stood still", tell_stalled, "", VERDICT_INCONCLUSIVE},
-    {"late, but starved", tell_starved_enough, "", VERDICT_INCONCLUSIVE},
+    {"late while the harness stood still", tell_stalled, "", VERDICT_PASS},
+    {"too little judged", tell_too_little, "", VERDICT_INCONCLUSIVE},
+    {"just enough judged", tell_just_enough, "", VERDICT_PASS},
+    {"late, and not promised", tell_not_promised, "", VERDICT_PASS},
+    {"behind an open transaction, for which it promises not to wait", tell_waits_for_nobody,
+        "late=1 ", VERDICT_VIOLATED},
+    {"late, but starved", tell_starved_enough, "", VERDICT_PASS},
     {"late, starved for less", tell_starved_too_little, "late=1 ", VERDICT_VIOLATED},
     {"late, starved within the slack", tell_starved_within_slack, "late=1 ", VERDICT_VIOLATED},
     {"late, starved before", tell_starved_before, "late=1 ", VERDICT_VIOLATED},

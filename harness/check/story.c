@@ -23,7 +23,8 @@ void story_init(struct story *s)
             .instances = 1,
             .batch_limit = 3,
             .batch_timeout_ns = 100 * NS_PER_MS,
-            .restart = true},
+            .restart = true,
+            .promises = -1},
         .load = s->phases,
         .load_count = 1,
         .faults = s->specs,
@@ -31,6 +32,7 @@ void story_init(struct story *s)
         .recovery_limit_ns = NS_PER_S,
         .slack_ns = 50 * NS_PER_MS,
         .allow = s->allow,
+        .judged = s->judged,
         .expect = s->expect,
     };
     s->phases[0] = (struct load_phase){.for_ns = load_ms * NS_PER_MS, .rate_from = 1, .rate_to = 1};

@@ -14,6 +14,7 @@ struct story {
     struct load_phase phases[4];
     struct fault_spec specs[4];
     struct allowance allow[2];
+    struct judged_least judged[2];
     struct expectation expect[2];
     struct plan plan;
     struct plan_txn plan_txns[STORY_MAX];

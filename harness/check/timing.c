@@ -1,5 +1,5 @@
 // Invariants of time: short lines that came too early, tokens that came too late.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,9 +116,19 @@ static bool is_full(const struct ledger *l, const struct line_record *line)
 
 #define NO_LINE UINT32_MAX
 
+// How far apart full lines may be of a collector that does what it can.
+static int64_t chain_ns(const struct timing *t)
+{
+    const struct scenario_collector *c = &t->l->scenario->collector;
+    int64_t line_ns = c->capacity > 0 ? (int64_t)((double)c->batch_limit / c->capacity * 1e9) : 0;
+
+    return line_ns > t->r->slack_ns ? line_ns : t->r->slack_ns;
+}
+
 static void index_lines(struct timing *t, uint32_t *emptied, uint32_t *last)
 {
     const struct subject_log *log = t->l->log;
+    int64_t apart_ns = chain_ns(t);
 
     for (size_t p = 0; p < log->process_count; p++)
         emptied[p] = last[p] = NO_LINE;
@@ -126,7 +136,7 @@ static void index_lines(struct timing *t, uint32_t *emptied, uint32_t *last)
         const struct line_record *line = &log->lines[i];
         const struct line_record *before = i ? &log->lines[i - 1] : NULL;
         bool follows =
-            before && is_full(t->l, before) && line->read_ns - before->read_ns <= t->r->slack_ns;
+            before && is_full(t->l, before) && line->read_ns - before->read_ns <= apart_ns;
         t->busy_since[i] = follows ? t->busy_since[i - 1] : line->read_ns;
         t->short_since[i] = emptied[line->process];
         last[line->process] = i;
@@ -193,9 +203,12 @@ static void check_early(struct timing *t, uint32_t index)
     if (is_full(l, line) || !has_news(l, index) || t->short_since[index] == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[t->short_since[index]].read_ns;
-    if (holds_token_announced_before(l, line, latest_ns) ||
-        announcement_between(t, emptied_ns, latest_ns) ||
-        !check_undisturbed(l, line->read_ns - timeout_ns, line->read_ns))
+    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
+                   announcement_between(t, emptied_ns, latest_ns);
+    struct cause cause =
+        in_time ? CAUSE_IS_NONE : check_disturbed(l, line->read_ns - timeout_ns, line->read_ns);
+    judged_add(t->r, METRIC_EARLY, 1, cause);
+    if (in_time || cause.kind != CAUSE_NONE)
         return;
     finding_add(t->r, METRIC_EARLY,
         "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
@@ -274,10 +287,35 @@ static bool starvation_explains(
     return waited_ns > t->r->slack_ns / 2 && line->read_ns <= due_ns + waited_ns;
 }
 
-enum lateness { LATE_FOUND, LATE_NOT, LATE_STALLED, LATE_STARVED };
+// When a token's clock starts: at its acknowledgement or, where the subject waits
+// for writers, at the end of every transaction that began before and was open.
+static int64_t starts_ns(const struct timing *t, const struct txn_record *txn)
+{
+    bool waits = (t->l->scenario->collector.promises & PROMISE_WAITS_FOR_WRITERS) &&
+                 !check_skips_locked(t->l->scenario);
+
+    return waits ? latest_end(t->txns, t->txn_count, txn->ended_ns) : txn->ended_ns;
+}
 
 // What may explain a late token beside the collector makes it no finding.
-static enum lateness check_late(struct timing *t, uint32_t token)
+static struct cause why_late(
+    const struct timing *t, uint32_t token, int64_t start_ns, int64_t due_ns)
+{
+    const struct subject_log *log = t->l->log;
+    uint32_t line = t->l->tokens[token].first_line;
+    int64_t read_ns = log->lines[line].read_ns;
+    struct cause fault = check_disturbed(t->l, start_ns, read_ns);
+
+    if (fault.kind != CAUSE_NONE)
+        return fault;
+    if (check_harness_stalled(t->r, t->l, t->reader, start_ns, read_ns))
+        return (struct cause){CAUSE_STALL, 0};
+    if (starvation_explains(t, token, start_ns, due_ns))
+        return (struct cause){CAUSE_STARVED, log->lines[line].process};
+    return CAUSE_IS_NONE;
+}
+
+static void check_late(struct timing *t, uint32_t token)
 {
     const struct ledger *l = t->l;
     const struct txn_record *txn = ledger_txn(l, token);
@@ -285,22 +323,15 @@ static enum lateness check_late(struct timing *t, uint32_t token)
     int64_t waits_ns = l->scenario->collector.batch_timeout_ns + t->r->slack_ns;
     char email[NAMES_MAX];
 
-    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
-        read_ns <= txn->ended_ns + waits_ns)
-        return LATE_NOT;
-    // A transaction that began before this one was over may hold the horizon, for
-    // which those that share a queue have no need to wait.
-    int64_t start_ns = check_skips_locked(l->scenario)
-                           ? txn->ended_ns
-                           : latest_end(t->txns, t->txn_count, txn->ended_ns);
+    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER)
+        return;
+    int64_t start_ns = starts_ns(t, txn);
     int64_t due_ns = start_ns + waits_ns;
-    if (read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns ||
-        !check_undisturbed(l, start_ns, read_ns))
-        return LATE_NOT;
-    if (check_harness_stalled(t->r, l, t->reader, start_ns, read_ns))
-        return LATE_STALLED;
-    if (starvation_explains(t, token, start_ns, due_ns))
-        return LATE_STARVED;
+    bool in_time = read_ns <= due_ns || t->busy_since[l->tokens[token].first_line] <= due_ns;
+    struct cause cause = in_time ? CAUSE_IS_NONE : why_late(t, token, start_ns, due_ns);
+    judged_add(t->r, METRIC_LATE, 1, cause);
+    if (in_time || cause.kind != CAUSE_NONE)
+        return;
     names_email(email, token);
     finding_add(t->r, METRIC_LATE,
         "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
@@ -308,29 +339,16 @@ static enum lateness check_late(struct timing *t, uint32_t token)
         email, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
         ledger_seconds(l, read_ns), (double)(read_ns - due_ns) / 1e6);
     finding_add_faults(t->r, METRIC_LATE, l, txn->ended_ns);
-    return LATE_FOUND;
 }
 
 static void check_all(struct timing *t)
 {
-    size_t count[LATE_STARVED + 1] = {0};
-    double least_ms = (double)t->r->slack_ns / 2e6;
-
     if (t->l->scenario->collector.instances == 1 || !check_skips_locked(t->l->scenario)) {
         for (uint32_t i = 0; i < t->l->log->line_count; i++)
             check_early(t, i);
     }
     for (uint32_t token = 0; token < t->l->plan->token_count; token++)
-        count[check_late(t, token)]++;
-    if (count[LATE_STALLED] > 0)
-        result_reason(t->r,
-            "%zu tokens came late while the harness itself stood still for more than %.0f ms",
-            count[LATE_STALLED], least_ms);
-    if (count[LATE_STARVED] > 0)
-        result_reason(t->r,
-            "%zu tokens came late while their collector was ready to run and waited for a "
-            "processor for more than %.0f ms, without which they could have been in time",
-            count[LATE_STARVED], least_ms);
+        check_late(t, token);
 }
 
 bool check_timing(

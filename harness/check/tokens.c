@@ -1,5 +1,5 @@
 // Invariants of single tokens.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,11 +105,14 @@ static void check_committed(struct result *r, const struct ledger *l, uint32_t t
     const struct ledger_token *t = &l->tokens[token];
     enum token_kind kind = l->plan->kinds[token];
 
+    judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
     if (!(t->flags & TOKEN_PRESENT)) {
         add(r, l, METRIC_VANISHED, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
         bool looked = l->scenario->collector.layout == LAYOUT_REFERENCE;
+        if (looked)
+            judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         if (looked && !(t->flags & TOKEN_DEAD_LETTER) && !(t->flags & TOKEN_NAMED))
             add(r, l, METRIC_LOST, token);
     } else if (token_kind_ineligible(kind)) {
@@ -117,8 +120,11 @@ static void check_committed(struct result *r, const struct ledger *l, uint32_t t
     } else {
         if (!eligible_long_enough(r, l, token)) {
             r->values[METRIC_EXPIRED_UNSENT] += t->deliveries == 0;
+            judged_add(r, METRIC_LOST, 1,
+                check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_expires_ns(l, token)));
             return;
         }
+        judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         r->values[METRIC_EXPECTED]++;
         if (t->deliveries == 0 && !(t->flags & TOKEN_NAMED))
             add(r, l, METRIC_LOST, token);
@@ -133,6 +139,9 @@ static void check_delivered(struct result *r, const struct ledger *l, uint32_t t
     if (t->deliveries == 0)
         return;
     r->values[METRIC_DELIVERED]++;
+    judged_add(r, METRIC_PHANTOM, 1, CAUSE_IS_NONE);
+    judged_add(r, METRIC_PREMATURE, 1, CAUSE_IS_NONE);
+    judged_add(r, METRIC_INELIGIBLE, 1, CAUSE_IS_NONE);
     if (is_phantom(l, token))
         add(r, l, METRIC_PHANTOM, token);
     else if (commit_ns == 0 || ledger_read_ns(l, token) < commit_ns)
@@ -172,6 +181,7 @@ bool check_repeats(struct result *r, const struct ledger *l, struct err *e)
             continue;
         int64_t before_ns = read_ns[d->token];
         read_ns[d->token] = log->lines[d->line].read_ns;
+        judged_add(r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
         if (before_ns && check_server_forgot(l, before_ns, read_ns[d->token]))
             r->values[METRIC_REDELIVERED]++;
         else if (before_ns)

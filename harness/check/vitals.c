@@ -1,7 +1,7 @@
 // Invariants of the collector's own life: it rests when there is nothing to do,
 // its memory does not grow, it ends when it is told to, and its tables agree
 // with what it wrote.
-#include "check/check.h"
+#include "check/inside.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -51,6 +51,7 @@ static void check_idle(
     if (!first || last->at_ns - first->at_ns < idle_least_ns)
         return;
     double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
+    judged_add(r, METRIC_BUSY_IDLE, seconds, CAUSE_IS_NONE);
     double cpu = (double)(last->cpu_ms - first->cpu_ms) / 1e3 / seconds;
     double wakeups = (double)(last->wakeups - first->wakeups) / seconds;
     if (cpu > busy_share || wakeups > busy_wakeups_per_s)
@@ -129,8 +130,10 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
         middle = s->at_ns <= middle_ns ? s->rss_kb : middle;
         last = s->rss_kb;
     }
-    if (count < leak_samples_least || last < first + leak_least_kb || middle < first ||
-        last < middle)
+    if (count < leak_samples_least)
+        return;
+    judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
+    if (last < first + leak_least_kb || middle < first || last < middle)
         return;
     uint32_t growth = last - first;
     if (middle - first >= growth / 4 && last - middle >= growth / 4)
@@ -272,6 +275,8 @@ void check_end_state(struct result *r, const struct ledger *l)
         return;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const char *wrong = contradiction(r, l, token, confirmed);
+        if (ledger_committed(l, token))
+            judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)
             continue;
         names_email(email, token);

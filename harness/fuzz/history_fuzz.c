@@ -94,6 +94,7 @@ static void check_same(const struct result *a, const struct result *b)
         FUZZ_MUST(same_value(a->values[id], b->values[id]));
         FUZZ_MUST(x->count == y->count && a->broken[id] == b->broken[id]);
         FUZZ_MUST(x->example_count == y->example_count);
+        FUZZ_MUST(memcmp(&a->judged[id], &b->judged[id], sizeof a->judged[id]) == 0);
         for (size_t i = 0; i < x->example_count; i++)
             FUZZ_MUST(strcmp(x->examples[i], y->examples[i]) == 0);
     }

@@ -55,6 +55,17 @@ static bool same_expect(const struct scenario *a, const struct scenario *b)
     return true;
 }
 
+static bool same_judged(const struct scenario *a, const struct scenario *b)
+{
+    if (a->judged_count != b->judged_count)
+        return false;
+    for (size_t i = 0; i < a->judged_count; i++)
+        if (!same_text(a->judged[i].invariant, b->judged[i].invariant) ||
+            memcmp(&a->judged[i].share, &b->judged[i].share, sizeof(double)) != 0)
+            return false;
+    return true;
+}
+
 static const char *same_items(const struct field *f, const void *a, const void *b)
 {
     const char *items_a, *items_b, *differs = NULL;
@@ -78,6 +89,7 @@ static size_t width(const struct field *f)
         return sizeof(bool);
     case FIELD_WORD:
     case FIELD_INT:
+    case FIELD_FLAGS:
         return sizeof(int);
     case FIELD_RANGE:
         return 2 * sizeof(int);
@@ -101,6 +113,8 @@ static bool same_value(const struct field *f, const void *base_a, const void *ba
         return same_settings((const void *)a, (const void *)b);
     case FIELD_ALLOW:
         return same_allow(base_a, base_b);
+    case FIELD_JUDGED:
+        return same_judged(base_a, base_b);
     case FIELD_EXPECT:
         return same_expect(base_a, base_b);
     default:

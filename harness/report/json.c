@@ -45,6 +45,31 @@ static json_t *all_metrics(const struct report *r)
     return object;
 }
 
+// How much of each invariant was judged, and what excused the rest. "promised"
+// is false where the subject does not promise it, so that nobody looked.
+static json_t *judged(const struct report *r)
+{
+    json_t *object = json_object();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct judged *j = &r->result->judged[id];
+        json_t *excused = json_object();
+        if (!metrics[id].invariant) {
+            json_decref(excused);
+            continue;
+        }
+        for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
+            if (j->excused[kind] > 0)
+                json_object_set_new(excused, cause_name(kind), number(j->excused[kind]));
+        }
+        json_object_set_new(object, metrics[id].name,
+            json_pack("{s:o, s:o, s:s, s:b, s:o}", "judged", number(j->judged), "of", number(j->of),
+                "over", metric_over_name(metrics[id].over), "promised",
+                check_promised(r->scenario, id), "excused", excused));
+    }
+    return object;
+}
+
 static json_t *broken(const struct report *r)
 {
     json_t *list = json_array();
@@ -147,6 +172,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         latency, "from_intended", metrics_object(r, METRIC_LATENCY_P50, METRIC_LATENCY_MEAN));
     json_object_set_new(latency, "from_commit",
         metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
+    json_object_set_new(root, "rules", json_integer(CHECK_RULES));
+    json_object_set_new(root, "judged", judged(r));
     json_object_set_new(root, "reasons", reasons(r));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_PASSED));
     json_object_set_new(

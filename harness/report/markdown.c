@@ -47,12 +47,15 @@ static void invariants(const struct report *r, struct buf *out)
     }
     buf_printf(out,
         "\n<details><summary>%d of %d invariants hold</summary>\n\n"
-        "| invariant | count | |\n|---|---|---|\n",
+        "| invariant | count | | judged |\n|---|---|---|---|\n",
         count - broken, count);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        char text[200] = "nothing to judge";
+        if (r->result->judged[id].of > 0)
+            judged_text(r->result, id, text, sizeof text);
         if (result_judged(r->result, id))
-            buf_printf(out, "| %s | %.0f | %s |\n", metrics[id].name, r->result->values[id],
-                r->result->broken[id] ? "**broken**" : "holds");
+            buf_printf(out, "| %s | %.0f | %s | %s |\n", metrics[id].name, r->result->values[id],
+                r->result->broken[id] ? "**broken**" : "holds", text);
     }
     buf_append_str(out, "\n</details>\n");
 }

@@ -81,6 +81,32 @@ static void print_collector(const struct report *r, FILE *out)
     fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
+static void print_masked(const struct report *r, FILE *out)
+{
+    const char *before = "\n              not promised: ";
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!metrics[id].invariant || check_promised(r->scenario, id))
+            continue;
+        fprintf(out, "%s%s", before, metrics[id].name);
+        before = ", ";
+    }
+}
+
+// Where much of an invariant could not be judged, how much was, and why.
+static void print_judged(const struct report *r, FILE *out)
+{
+    char text[200];
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        const struct judged *j = &r->result->judged[id];
+        if (!result_judged(r->result, id) || !(judged_share(j) < JUDGED_SHOWN))
+            continue;
+        judged_text(r->result, id, text, sizeof text);
+        fprintf(out, "    %s: %s\n", metrics[id].name, text);
+    }
+}
+
 static void print_invariants(const struct report *r, FILE *out)
 {
     enum { PER_ROW = 6 };
@@ -94,10 +120,12 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
+    print_masked(r, out);
     if (r->result->duplicate_bound > 0)
         fprintf(
             out, " (of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
     fputc('\n', out);
+    print_judged(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct finding *f = &r->result->findings[id];
         for (size_t i = 0; r->result->broken[id] && i < f->example_count; i++)

@@ -264,6 +264,35 @@ static bool decode_byte_rate(const struct field *f, const struct node *n, void *
                (long long)f->max);
 }
 
+static bool decode_per_s(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    double *rate = slot;
+
+    if (!decode_want_scalar(n, e))
+        return false;
+    if (!units_per_second(n->text, rate, e))
+        return node_err_here(n, e);
+    return (*rate >= (double)f->min && *rate <= (double)f->max) ||
+           node_err(n, e, "'%s' should lie between %lld/s and %lld/s", n->text, (long long)f->min,
+               (long long)f->max);
+}
+
+static bool decode_flags(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    int *flags = slot;
+
+    if (n->kind != NODE_LIST)
+        return node_err(n, e, "this should be a list, such as [one, two]");
+    *flags = 0;
+    for (const struct node *item = n->first; item; item = item->next) {
+        int flag = 0;
+        if (!decode_word(f, item, &flag, e))
+            return false;
+        *flags |= flag;
+    }
+    return true;
+}
+
 static bool decode_duration(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     const struct word *word;
@@ -367,10 +396,13 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_RATE] = decode_rate,
         [FIELD_RANGE] = decode_range,
         [FIELD_BYTE_RATE] = decode_byte_rate,
+        [FIELD_PER_S] = decode_per_s,
+        [FIELD_FLAGS] = decode_flags,
         [FIELD_DURATION] = decode_duration,
         [FIELD_VERB] = decode_verb,
         [FIELD_SETTINGS] = decode_settings,
         [FIELD_ALLOW] = objectives_decode_allow,
+        [FIELD_JUDGED] = objectives_decode_judged,
         [FIELD_EXPECT] = objectives_decode_expect,
         [FIELD_ITEMS] = decode_items,
     };

@@ -28,6 +28,7 @@ NEIGHBOURS(struct load_phase, rows_from, rows_to, int);
 NEIGHBOURS(struct scenario, load, load_count, void *);
 NEIGHBOURS(struct scenario, faults, fault_count, void *);
 NEIGHBOURS(struct scenario, allow, allow_count, void *);
+NEIGHBOURS(struct scenario, judged, judged_count, void *);
 NEIGHBOURS(struct scenario, expect, expect_count, void *);
 
 static const struct word providers[] = {
@@ -61,6 +62,19 @@ static const struct word standbys[] = {
 static const struct word layouts[] = {
     {"reference", LAYOUT_REFERENCE, NULL},
     {"foreign", LAYOUT_FOREIGN, NULL},
+    {0},
+};
+
+static const struct word promises[] = {
+    {"no_loss", PROMISE_NO_LOSS, NULL},
+    {"once", PROMISE_ONCE, NULL},
+    {"limit", PROMISE_LIMIT, NULL},
+    {"timeout", PROMISE_TIMEOUT, NULL},
+    {"order", PROMISE_ORDER, NULL},
+    {"reconnect", PROMISE_RECONNECT, NULL},
+    {"sharing", PROMISE_SHARING, NULL},
+    {"small", PROMISE_SMALL, NULL},
+    {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS, NULL},
     {0},
 };
 
@@ -138,6 +152,10 @@ static const struct field collector_fields[] = {
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",
         .help = "start it again 100 ms after it exits; off: the end of the last one ends the run"},
+    {"promises", FIELD_FLAGS, AT(collector.promises), .fallback = PROMISES_DEFAULT,
+        .words = promises, .help = "what it promises; what it does not is not judged"},
+    {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
+        .help = "what it can sustain, such as 2000/s: full lines may be limit / capacity apart"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);
@@ -260,6 +278,9 @@ static const struct field scenario_fields[] = {
         .words = slacks, .help = "what 'late' tolerates; auto measures it beside the run"},
     {"allow", FIELD_ALLOW, AT(allow), .fallback = "{}",
         .help = "invariants that may be broken: any, or how often"},
+    {"judged", FIELD_JUDGED, AT(judged), .fallback = "{}",
+        .help = "share of an invariant that must be judged, else the run is inconclusive; 50% of "
+                "those that expect names"},
     {"expect", FIELD_EXPECT, AT(expect), .fallback = "{}", .help = "metrics and their objectives"},
 };
 

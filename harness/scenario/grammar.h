@@ -17,10 +17,13 @@ enum field_type {
     FIELD_RATE,      // two doubles, from and to; or one of `words`: a bool behind them
     FIELD_RANGE,     // two ints, from and to
     FIELD_BYTE_RATE, // double, bytes per second
+    FIELD_PER_S,     // double, per second
+    FIELD_FLAGS,     // int: a list of `words`, or-ed
     FIELD_DURATION,  // int64_t ns, or one of `words`
     FIELD_VERB,      // const struct verb *
     FIELD_SETTINGS,  // struct settings
     FIELD_ALLOW,     // struct allowance * and its size_t count
+    FIELD_JUDGED,    // struct judged_least * and its size_t count
     FIELD_EXPECT,    // struct expectation * and its size_t count
     FIELD_ITEMS,     // a list of `table` maps: an array and its size_t count
     FIELD_MAP,       // a `table` of its own, in the same struct

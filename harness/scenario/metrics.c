@@ -2,9 +2,14 @@
 
 #include <string.h>
 
-#define COUNTER(id, name, help) [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, false, help}
-#define INVARIANT(id, name, help) [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, true, help}
-#define MEASURE(id, name, unit, help) [METRIC_##id] = {METRIC_##id, name, unit, false, help}
+#include "scenario/promises.h"
+
+#define MEASURE(id, name, unit, help)                                                              \
+    [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, help}
+#define COUNTER(id, name, help) MEASURE(id, name, UNIT_COUNT, help)
+#define PROMISED(id, name, over, promise, help)                                                    \
+    [METRIC_##id] = {METRIC_##id, name, UNIT_COUNT, true, OVER_##over, promise, help}
+#define INVARIANT(id, name, over, help) PROMISED(id, name, over, 0, help)
 
 const struct metric metrics[METRIC_COUNT] = {
     COUNTER(ATTEMPTED, "attempted", "tokens whose insert was sent"),
@@ -14,28 +19,38 @@ const struct metric metrics[METRIC_COUNT] = {
     COUNTER(EXPECTED, "expected", "tokens that had to be delivered"),
     COUNTER(UNDELIVERABLE, "undeliverable", "tokens that the wire cannot carry"),
     COUNTER(DELIVERED, "delivered", "tokens found in a valid line"),
-    INVARIANT(LOST, "lost", "expected and not delivered when the drain ended"),
-    INVARIANT(PHANTOM, "phantom", "delivered though rolled back or never attempted"),
-    INVARIANT(PREMATURE, "premature", "delivered before its COMMIT was sent"),
-    INVARIANT(INELIGIBLE, "ineligible", "delivered though expired, consumed or suspended"),
-    INVARIANT(DUPLICATED, "duplicated", "deliveries beyond a token's first"),
-    INVARIANT(VANISHED, "vanished", "acknowledged, but gone from the database"),
-    INVARIANT(OVER_LIMIT, "over_limit", "lines that hold more than the batch limit"),
-    INVARIANT(EARLY, "early", "short lines sent before the batch timeout had passed"),
-    INVARIANT(LATE, "late", "tokens that waited longer than batch timeout and slack"),
-    INVARIANT(OUT_OF_ORDER, "out_of_order", "tokens overtaken by one that was committed later"),
-    INVARIANT(TORN, "torn", "lines that are incomplete or cannot be parsed"),
-    INVARIANT(FORGED, "forged", "tokens with a bad signature or fields of another"),
+    PROMISED(
+        LOST, "lost", TOKENS, PROMISE_NO_LOSS, "expected and not delivered when the drain ended"),
+    INVARIANT(PHANTOM, "phantom", TOKENS, "delivered though rolled back or never attempted"),
+    INVARIANT(PREMATURE, "premature", TOKENS, "delivered before its COMMIT was sent"),
+    INVARIANT(INELIGIBLE, "ineligible", TOKENS, "delivered though expired, consumed or suspended"),
+    PROMISED(
+        DUPLICATED, "duplicated", TOKENS, PROMISE_ONCE, "deliveries again that nothing explains"),
+    INVARIANT(VANISHED, "vanished", TOKENS, "acknowledged, but gone from the database"),
+    PROMISED(OVER_LIMIT, "over_limit", LINES, PROMISE_LIMIT,
+        "lines that hold more than the batch limit"),
+    PROMISED(EARLY, "early", LINES, PROMISE_TIMEOUT,
+        "short lines sent before the batch timeout had passed"),
+    PROMISED(LATE, "late", TOKENS, PROMISE_TIMEOUT,
+        "tokens that waited longer than batch timeout and slack"),
+    PROMISED(OUT_OF_ORDER, "out_of_order", TOKENS, PROMISE_ORDER,
+        "tokens overtaken by one that was committed later"),
+    INVARIANT(TORN, "torn", LINES, "lines that are incomplete or cannot be parsed"),
+    INVARIANT(FORGED, "forged", TOKENS, "tokens with a bad signature or fields of another"),
     COUNTER(RECOVERED, "recovered", "unknown tokens that were delivered"),
     COUNTER(REDELIVERED, "redelivered",
         "deliveries again, after the server itself lost the cursor's move"),
     COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
     COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
-    INVARIANT(UNPLANNED_EXIT, "unplanned_exit", "exits of the collector that were not planned"),
-    INVARIANT(UNRECOVERED, "unrecovered", "faults after which no fresh token came out in time"),
-    INVARIANT(BUSY_IDLE, "busy_idle", "idle phases in which the collector did not rest"),
-    INVARIANT(LEAK, "leak", "processes whose memory grew over the run"),
-    INVARIANT(END_STATE, "end_state", "places where the collector's tables contradict the ledger"),
+    INVARIANT(UNPLANNED_EXIT, "unplanned_exit", PROCESSES,
+        "exits of the collector that were not planned"),
+    PROMISED(UNRECOVERED, "unrecovered", FAULTS, PROMISE_RECONNECT,
+        "faults after which no fresh token came out in time"),
+    PROMISED(BUSY_IDLE, "busy_idle", SECONDS, PROMISE_SMALL,
+        "idle phases in which the collector did not rest"),
+    PROMISED(LEAK, "leak", SECONDS, PROMISE_SMALL, "processes whose memory grew over the run"),
+    INVARIANT(END_STATE, "end_state", TOKENS,
+        "places where the collector's tables contradict the ledger"),
     MEASURE(LATENCY_P50, "latency.p50", UNIT_MS, "intended insert to line read, median"),
     MEASURE(LATENCY_P90, "latency.p90", UNIT_MS, "intended insert to line read, 90% below"),
     MEASURE(LATENCY_P99, "latency.p99", UNIT_MS, "intended insert to line read, 99% below"),
@@ -78,6 +93,13 @@ const struct metric *metric_find(const char *name)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
     return NULL;
+}
+
+const char *metric_over_name(enum metric_over over)
+{
+    static const char *const names[] = {"", "tokens", "lines", "seconds", "faults", "processes"};
+
+    return names[over];
 }
 
 const char *metric_unit_name(enum metric_unit unit)

@@ -69,11 +69,23 @@ enum metric_unit {
     UNIT_PER_S, // written as a rate
 };
 
+// What an invariant is judged over: its judged share is counted in these.
+enum metric_over {
+    OVER_NOTHING, // of a metric that is no invariant
+    OVER_TOKENS,
+    OVER_LINES,
+    OVER_SECONDS,
+    OVER_FAULTS,
+    OVER_PROCESSES,
+};
+
 struct metric {
     enum metric_id id;
     const char *name;
     enum metric_unit unit;
-    bool invariant; // must be 0 (or within its bound) unless `allow` says otherwise
+    bool invariant; // must be 0 unless `allow` says otherwise
+    enum metric_over over;
+    unsigned promise; // of enum promise: judged only of a subject that makes it; 0: of each
     const char *help;
 };
 
@@ -81,6 +93,9 @@ extern const struct metric metrics[METRIC_COUNT];
 
 // NULL when there is no such metric.
 const struct metric *metric_find(const char *name);
+
+// "tokens", "lines", …
+const char *metric_over_name(enum metric_over over);
 
 // "ms", "1/s", "" for a count.
 const char *metric_unit_name(enum metric_unit unit);

@@ -47,6 +47,30 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
     return true;
 }
 
+bool objectives_decode_judged(
+    const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    struct judged_least **items = slot;
+    size_t *count = (size_t *)(items + 1);
+
+    (void)f;
+    if (n->kind != NODE_MAP)
+        return node_err(n, e, "this should be a map, such as {late: 50%%}");
+    if (!decode_new_array(n, sizeof **items, items, e))
+        return false;
+    for (const struct node *item = n->first; item; item = item->next) {
+        struct judged_least *j = &(*items)[(*count)++];
+        if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
+            !decode_copy(&j->invariant, item->key, e))
+            return false;
+        if (!units_share(item->text, &j->share, e))
+            return node_err_here(item, e);
+        if (j->share > 1)
+            return node_err(item, e, "'%s' should be a share between 0 and 1", item->text);
+    }
+    return true;
+}
+
 static bool decode_operand(enum metric_unit unit, const char *text, double *value, struct err *e)
 {
     int64_t ns;

@@ -1,5 +1,5 @@
-// What a scenario tolerates and what it demands: the maps below `allow` and
-// `expect`, whose keys are the metrics of metrics.h. Called by decode.c for
+// What a scenario tolerates and what it demands: the maps below `allow`,
+// `judged` and `expect`, whose keys are the metrics of metrics.h. Called by decode.c for
 // fields of these types; `slot` is an array and its count.
 #pragma once
 
@@ -7,6 +7,8 @@
 #include "scenario/node.h"
 
 MUST_USE bool objectives_decode_allow(
+    const struct field *f, const struct node *n, void *slot, struct err *e);
+MUST_USE bool objectives_decode_judged(
     const struct field *f, const struct node *n, void *slot, struct err *e);
 MUST_USE bool objectives_decode_expect(
     const struct field *f, const struct node *n, void *slot, struct err *e);

@@ -196,6 +196,16 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:6:9: allow: 'lots' is no invariant; did you mean 'lost'?"},
         {HEAD LOAD "allow: {lost: some}\n",
             "x.yaml:6:15: allow.lost: 'some' should be any or a whole number"},
+        {HEAD LOAD "judged: {late: 150%}\n",
+            "x.yaml:6:16: judged.late: '150%' should be a share between 0 and 1"},
+        {HEAD LOAD "judged: {delivered: 50%}\n",
+            "x.yaml:6:10: judged: 'delivered' is no invariant; `mailproof list` shows them"},
+        {HEAD LOAD "collector: {promises: [order, wait]}\n",
+            "x.yaml:6:31: collector.promises.1: 'wait' should be no_loss, once, limit, timeout, "
+            "order, reconnect, sharing, small or waits_for_writers"},
+        {HEAD LOAD "collector: {capacity: 2000}\n",
+            "x.yaml:6:23: collector.capacity: '2000' has no unit; write a rate such as 200/s or a "
+            "ramp such as 100/s..2000/s"},
         {HEAD LOAD "expect: {latency.p98: \"< 1s\"}\n",
             "x.yaml:6:10: expect: 'latency.p98' is no metric; did you mean 'latency.p90'?"},
         {HEAD LOAD "expect:\n  latency.p99: \"< 500\"\n",

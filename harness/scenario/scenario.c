@@ -122,6 +122,9 @@ void scenario_fini(struct scenario *s)
     for (size_t i = 0; i < s->allow_count; i++)
         free(s->allow[i].invariant);
     free(s->allow);
+    for (size_t i = 0; i < s->judged_count; i++)
+        free(s->judged[i].invariant);
+    free(s->judged);
     for (size_t i = 0; i < s->expect_count; i++) {
         free(s->expect[i].metric);
         free(s->expect[i].want);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "scenario/promises.h"
 #include "scenario/verbs.h"
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
@@ -51,6 +52,8 @@ struct scenario_collector {
     int64_t batch_timeout_ns;
     struct settings env;
     bool restart;
+    int promises;    // of enum promise
+    double capacity; // tokens per second that it can sustain; 0: not known
 };
 
 struct load_phase {
@@ -103,6 +106,12 @@ struct allowance {
     int64_t most; // INT64_MAX for `any`
 };
 
+// How much of an invariant has to be judged for the run to prove anything.
+struct judged_least {
+    char *invariant;
+    double share;
+};
+
 struct expectation {
     char *metric;
     char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
@@ -126,6 +135,8 @@ struct scenario {
     int64_t slack_ns; // SLACK_AUTO: measured beside the run
     struct allowance *allow;
     size_t allow_count;
+    struct judged_least *judged;
+    size_t judged_count;
     struct expectation *expect;
     size_t expect_count;
 };

@@ -88,6 +88,8 @@ static const char full[] =
     "  batch_timeout: 100ms\n"
     "  env: {MAILROOM_GRACE: 100}\n"
     "  restart: false\n"
+    "  promises: [no_loss, order]\n"
+    "  capacity: 2000.5/s\n"
     "load:\n"
     "  - name: up\n"
     "    for: 1.5s\n"
@@ -119,6 +121,7 @@ static const char full[] =
     "recovery_limit: 2s\n"
     "slack: 70ms\n"
     "allow: {vanished: any, lost: 3}\n"
+    "judged: {late: 70%, early: 0.25}\n"
     "expect: {duplicated: \"= 0\", latency.p99: \"< 1s\", collector.cpu_s: \"<= 500ms\",\n"
     "  rate.delivered: \">= 100/s\"}\n";
 
@@ -148,6 +151,10 @@ static void reads_a_full_one(void **state)
     assert_null(s.collector.command[5]);
     assert_int_equal(s.collector.layout, LAYOUT_FOREIGN);
     assert_false(s.collector.restart);
+    assert_int_equal(s.collector.promises, PROMISE_NO_LOSS | PROMISE_ORDER);
+    assert_true(s.collector.capacity == 2000.5);
+    assert_string_equal(s.judged[0].invariant, "late");
+    assert_true(s.judged[0].share == 0.7 && s.judged[1].share == 0.25);
     assert_true(s.load[0].rate_from == 100 && s.load[0].rate_to == 2000.5);
     assert_int_equal(s.load[0].for_ns, 1500 * NS_PER_MS);
     assert_string_equal(s.load[1].name, "phase-2");

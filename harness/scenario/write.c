@@ -22,6 +22,7 @@ bool scenario_write(const struct scenario *s, struct buf *out)
 // Whether this struct has something to say for the field.
 static bool is_written(const struct field *f, const void *base)
 {
+    double rate;
     int64_t ns;
 
     if (f->written && !f->written(base))
@@ -34,6 +35,10 @@ static bool is_written(const struct field *f, const void *base)
     if (f->optional && f->type == FIELD_DURATION) {
         memcpy(&ns, (const char *)base + f->offset, sizeof ns);
         return ns != 0;
+    }
+    if (f->optional && f->type == FIELD_PER_S) {
+        memcpy(&rate, (const char *)base + f->offset, sizeof rate);
+        return rate > 0;
     }
     return true;
 }
@@ -130,6 +135,16 @@ static void write_allow(const struct scenario *s, int indent, struct buf *out)
     }
 }
 
+static void write_judged(const struct scenario *s, int indent, struct buf *out)
+{
+    if (s->judged_count == 0)
+        buf_append_str(out, " {}");
+    for (size_t i = 0; i < s->judged_count; i++) {
+        buf_printf(out, "\n%*s%s: ", indent, "", s->judged[i].invariant);
+        units_print_number(out, s->judged[i].share);
+    }
+}
+
 static void write_expect(const struct scenario *s, int indent, struct buf *out)
 {
     if (s->expect_count == 0)
@@ -156,6 +171,19 @@ static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
         if (w->value == value && !w->refusal)
             return buf_printf(out, " %s", w->name);
     return false;
+}
+
+static void write_flags(const struct field *f, int flags, struct buf *out)
+{
+    const char *before = " [";
+
+    for (const struct word *w = f->words; w->name; w++) {
+        if (!(flags & (int)w->value))
+            continue;
+        buf_printf(out, "%s%s", before, w->name);
+        before = ", ";
+    }
+    buf_append_str(out, flags ? "]" : " []");
 }
 
 static void write_range(const int range[2], struct buf *out)
@@ -224,6 +252,14 @@ static void write_value(const struct field *f, const void *slot, struct buf *out
         units_print_number(out, *(const double *)slot);
         buf_append_str(out, "B/s");
         break;
+    case FIELD_PER_S:
+        buf_append_char(out, ' ');
+        units_print_number(out, *(const double *)slot);
+        buf_append_str(out, "/s");
+        break;
+    case FIELD_FLAGS:
+        write_flags(f, *(const int *)slot, out);
+        break;
     case FIELD_VERB:
         buf_printf(out, " %s", (*(const struct verb *const *)slot)->name);
         break;
@@ -255,6 +291,9 @@ static void write_field(const struct field *f, const void *base, int indent, str
         break;
     case FIELD_ALLOW:
         write_allow(base, indent, out);
+        break;
+    case FIELD_JUDGED:
+        write_judged(base, indent, out);
         break;
     case FIELD_EXPECT:
         write_expect(base, indent, out);

@@ -82,19 +82,10 @@ broken() { # folder, scenario
         return
     fi
     awk '
-        /^ +"[a-z_]+": [0-9]+,?$/ {
-            gsub(/[ ",]/, "")
-            split($0, part, ":")
-            if (!(part[1] in count)) count[part[1]] = part[2]
-        }
-        END {
-            split("lost phantom premature ineligible duplicated vanished over_limit early late" \
-                " out_of_order torn forged unplanned_exit unrecovered busy_idle leak end_state", names, " ")
-            for (i = 1; i in names; i++)
-                if (count[names[i]] > (names[i] == "duplicated" ? count["duplicate_bound"] : 0))
-                    list = list (list ? "," : "") names[i]
-            print list
-        }' "$result"
+        /^  "broken": \[/ { inside = 1; if (!/\]/) next }
+        inside && /\]/ { exit }
+        inside { gsub(/[ ",]/, ""); list = list (list ? "," : "") $0 }
+        END { print list }' "$result"
 }
 
 found() { # defect, scenario

@@ -283,11 +283,20 @@ function environment() {
     ['settings', text(durability.settings)]]);
 }
 
+// How much of an invariant was judged, and what excused the rest.
+function judgedShare(j) {
+  if (!j.of) return 'nothing to judge';
+  const excused = Object.entries(j.excused).map(([cause, n]) => `${rounded(n, 1)} by ${cause}`);
+  return `${rounded(j.judged, 1)} of ${rounded(j.of, 1)} ${j.over}` +
+    (excused.length ? `; excused ${excused.join(', ')}` : '');
+}
+
 function tables() {
   const counts = Object.assign({}, result.tokens, result.process);
   latencies();
-  fillTable('invariant-table', 'Invariants', ['invariant', 'count', ''],
-    data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds']));
+  fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
+    data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds',
+      judgedShare(result.judged[name])]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => [x.metric, x.want, text(x.got), x.holds ? 'holds' : 'does not hold']));
   recoveries();

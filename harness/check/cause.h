@@ -1,0 +1,24 @@
+// The one thing that explains why a case is excused, or counted apart.
+#pragma once
+
+#include <stdint.h>
+
+enum cause_kind {
+    CAUSE_NONE,        // nothing: the case is judged
+    CAUSE_FAULT,       // index: a fault record
+    CAUSE_BATCH,       // index: a line that its writer could not confirm
+    CAUSE_TRANSACTION, // index: a transaction
+    CAUSE_STALL,       // index: a stall, of the harness or of the server's flush
+    CAUSE_STARVED,     // index: a process that was given no processor
+    CAUSE_KINDS,
+};
+
+struct cause {
+    enum cause_kind kind;
+    uint32_t index;
+};
+
+#define CAUSE_IS_NONE ((struct cause){0})
+
+// "fault", "batch", …
+const char *cause_name(enum cause_kind kind);

@@ -1,0 +1,119 @@
+// What is found: the cases of each invariant, how much of it was judged, and why
+// the rest was not.
+#include "check/inside.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
+{
+    struct finding *f = &r->findings[id];
+    va_list args;
+
+    if (f->count++ >= FINDING_EXAMPLES)
+        return;
+    va_start(args, fmt);
+    vsnprintf(f->examples[f->example_count++], sizeof f->examples[0], fmt, args);
+    va_end(args);
+}
+
+void result_reason(struct result *r, const char *fmt, ...)
+{
+    va_list args;
+
+    if (r->reason_count == REASONS_MAX)
+        return;
+    va_start(args, fmt);
+    vsnprintf(r->reasons[r->reason_count++], sizeof r->reasons[0], fmt, args);
+    va_end(args);
+}
+
+// --- how much was judged ----------------------------------------------------------
+
+const char *cause_name(enum cause_kind kind)
+{
+    static const char *const names[CAUSE_KINDS] = {
+        "nothing", "fault", "batch", "transaction", "stall", "starved"};
+
+    return names[kind];
+}
+
+void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause)
+{
+    struct judged *j = &r->judged[id];
+
+    j->of += amount;
+    if (cause.kind == CAUSE_NONE)
+        j->judged += amount;
+    else
+        j->excused[cause.kind] += amount;
+}
+
+double judged_share(const struct judged *j)
+{
+    return j->of > 0 ? j->judged / j->of : NAN;
+}
+
+void judged_text(const struct result *r, enum metric_id id, char *out, size_t size)
+{
+    const struct judged *j = &r->judged[id];
+    const char *before = ", the rest excused by ";
+    size_t len = (size_t)snprintf(out, size, "%.0f%% of %.0f %s judged", 100 * judged_share(j),
+        j->of, metric_over_name(metrics[id].over));
+
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS && len < size; kind++) {
+        if (j->excused[kind] <= 0)
+            continue;
+        len += (size_t)snprintf(
+            out + len, size - len, "%s%s (%.0f)", before, cause_name(kind), j->excused[kind]);
+        before = ", ";
+    }
+}
+
+// Of what `judged` names, so much; of what `expect` names, half.
+static double least_share(const struct scenario *s, enum metric_id id)
+{
+    const double half = 0.5;
+
+    for (size_t i = 0; i < s->judged_count; i++) {
+        if (strcmp(s->judged[i].invariant, metrics[id].name) == 0)
+            return s->judged[i].share;
+    }
+    for (size_t i = 0; i < s->expect_count; i++) {
+        if (strcmp(s->expect[i].metric, metrics[id].name) == 0)
+            return half;
+    }
+    return 0;
+}
+
+void check_judged(struct result *r, const struct scenario *s)
+{
+    char text[200];
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        double least = metrics[id].invariant ? least_share(s, id) : 0;
+        if (!result_judged(r, id) || r->judged[id].of <= 0 || judged_share(&r->judged[id]) >= least)
+            continue;
+        judged_text(r, id, text, sizeof text);
+        result_reason(r, "too little of %s: %s, at least %.0f%% are needed", metrics[id].name, text,
+            100 * least);
+    }
+}
+
+bool result_judged(const struct result *r, enum metric_id id)
+{
+    return metrics[id].invariant && !isnan(r->values[id]);
+}
+
+// A scenario that names an invariant in `expect` promises it for its subject.
+bool check_promised(const struct scenario *s, enum metric_id id)
+{
+    unsigned promise = metrics[id].promise;
+    bool named = false;
+
+    for (size_t i = 0; i < s->expect_count; i++)
+        named = named || strcmp(s->expect[i].metric, metrics[id].name) == 0;
+    return promise == 0 || ((unsigned)s->collector.promises & promise) || named;
+}

@@ -1,0 +1,20 @@
+// What a subject promises, by the words of `collector.promises`: a promise that is
+// not made masks the invariants that rest on it.
+#pragma once
+
+enum promise {
+    PROMISE_NO_LOSS = 1 << 0,
+    PROMISE_ONCE = 1 << 1,
+    PROMISE_LIMIT = 1 << 2,
+    PROMISE_TIMEOUT = 1 << 3,
+    PROMISE_ORDER = 1 << 4,
+    PROMISE_RECONNECT = 1 << 5,
+    PROMISE_SHARING = 1 << 6,
+    PROMISE_SMALL = 1 << 7,
+    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise but a plea: late counts from their end
+};
+
+// The default. Our own collector waits for open transactions: when it no longer
+// does, take the word away here, and here alone.
+#define PROMISES_DEFAULT                                                                           \
+    "[no_loss, once, limit, timeout, order, reconnect, sharing, waits_for_writers]"
