@@ -60,6 +60,14 @@ static void print_exit_codes(void)
         printf(".TP\n.B %s\n%s\n", codes[i].code, codes[i].meaning);
 }
 
+static void print_files(void)
+{
+    puts(".SH FILES\n"
+         ".TP\n.I PREFIX/share/mailproof/own/WRITE\\-YOUR\\-OWN.md\n"
+         "What a collector of yours reads and writes: line format, signature with a test vector, "
+         "settings, exit codes, schema; two complete collectors lie beside it.");
+}
+
 void manual_print(const struct command *commands, size_t count)
 {
     puts(".TH MAILPROOF 1 \"\" \"mailproof " MAILPROOF_VERSION "\" \"User Commands\"\n"
@@ -84,6 +92,7 @@ void manual_print(const struct command *commands, size_t count)
          "\\-\\-set.");
     keys_each(print_key);
     print_exit_codes();
+    print_files();
 }
 
 static void print_word(const struct option_text *o)

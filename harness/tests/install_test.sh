@@ -10,6 +10,7 @@ expect_exit 0 "$mailproof" list
 grep -q '^  steady ' "$place/out" || fail "the installed mailproof has no scenarios"
 grep -q '^.B .-.-min.-effect' "$place/usr/share/man/man1/mailproof.1" || fail "no manual page"
 grep -q '^.B load.N.rate$' "$place/usr/share/man/man1/mailproof.1" || fail "no keys in the manual page"
+[ -x "$place/usr/share/mailproof/own/examples/collector.py" ] || fail "no example of a collector"
 # shellcheck disable=SC1091
 . "$place/usr/share/bash-completion/completions/mailproof"
 COMP_WORDS=(mailproof compare --cal) COMP_CWORD=2

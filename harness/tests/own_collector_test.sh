@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The page for those who write a collector is true: its test vector is what the
+# page says, and its two examples keep their promises. With the argument "all":
+# in every scenario of a promise that they make, else in one that breaks most.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+page=$SOURCE_DIR/harness/subject/WRITE-YOUR-OWN.md
+examples=$SOURCE_DIR/harness/subject/examples
+promised=(promise-limit promise-timeout promise-once-per-death promise-order promise-reconnect
+    promise-backpressure promise-stop promise-stop-silent)
+
+main() {
+    signatures_are_as_the_page_says
+    /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || skip "python3-psycopg2 is not installed"
+    refuses_to_start_without_settings collector.py collector.sh
+    survives_everything collector.py 200/s &
+    local python=$!
+    survives_everything collector.sh 60/s
+    wait "$python" || fail "collector.py"
+    if [ "${1-}" = all ]; then
+        keeps_its_promises collector.py
+        judge collector.py promise-small-idle
+        keeps_its_promises collector.sh --set load.0.rate=60/s --set slack=500ms
+        dies_at_every_message collector.py
+    fi
+    expect_nothing_left
+}
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+
+on_page() { sed -n "s/^$1  *//p" "$page"; }
+
+# With openssl, which shares no code with the harness or with the examples.
+signatures_are_as_the_page_says() {
+    local key secret code
+    key=$(on_page key) secret=$(on_page secret) code=$(on_page code)
+    [ "$(signature /activate "$secret" "" "$key")" = "$(on_page 'activation signature')" ] ||
+        fail "the page's activation signature"
+    [ "$(signature /recover "$secret" "$code" "$key")" = "$(on_page 'recovery signature')" ] ||
+        fail "the page's recovery signature"
+    [ "$(worked_texts "$secret")" = "$(grep '^1,ann' "$page")" ] || fail "the page's worked line"
+}
+
+signature() { # path, secret, code, key
+    printf '%b' "$1$(hex_escapes "$2")$3" |
+        openssl dgst -sha256 -mac HMAC -macopt "hexkey:$4" | sed 's/.*= //'
+}
+
+hex_escapes() {
+    local hex=$1
+    while [ -n "$hex" ]; do
+        printf '\\x%s' "${hex:0:2}"
+        hex=${hex:2}
+    done
+}
+
+worked_texts() { # secret
+    printf '1,ann@example.org,ann,%s,,2,bob@example.org,bob,%s,%s\n' \
+        "$(text "$1$(on_page 'activation signature')")" \
+        "$(text "$1$(on_page 'recovery signature')")" "$(on_page code)"
+}
+
+text() { tr a-f A-F <<<"$1" | basenc -d --base16 | basenc --base64url -w 0 | tr -d =; }
+
+refuses_to_start_without_settings() {
+    local collector got
+    for collector; do
+        got=0
+        env -u MAILROOM_SECRET_KEY "$examples/$collector" 2>/dev/null || got=$?
+        [ "$got" = 78 ] || fail "$collector without settings exits with $got"
+    done
+}
+
+# judge COLLECTOR SCENARIO OPTION…: in a folder of its own, so that two may run at once.
+judge() {
+    local collector=$1 got=0 tries=3
+    shift
+    while :; do
+        got=0
+        run --set collector.layout=foreign --collector "$examples/$collector" "$@" \
+            >"$place/$collector.out" 2>&1 || got=$?
+        tries=$((tries - 1))
+        # A machine that is too busy for the plan proves nothing either way.
+        if [ "$got" != 2 ] || [ "$tries" = 0 ]; then break; fi
+    done
+    [ "$got" = 0 ] || [ "$got" = 2 ] || { cat "$place/$collector.out" && fail "$collector: exit code $got: $*"; }
+}
+
+survives_everything() { # collector, rate
+    judge "$1" promise-no-loss --set load.0.for=3s --set load.0.rate="$2" --set 'faults=[
+        {at: 300ms, do: terminate-backend, target: collector}, {at: 800ms, do: kill-collector},
+        {at: 1200ms, do: reset}, {at: 1600ms, do: kill-server, for: 100ms}, {at: 2500ms, do: close-reader}]'
+}
+
+keeps_its_promises() { # collector, scenario or option…
+    local collector=$1 scenario
+    shift
+    for scenario in "${promised[@]}"; do
+        judge "$collector" "$scenario" "$@"
+    done
+}
+
+dies_at_every_message() {
+    local got=0
+    "$mailproof" run --quiet --out "$place/cuts" --set collector.layout=foreign every-cut --every-cut \
+        --collector "$examples/$1" >"$place/cuts.out" 2>&1 || got=$?
+    [ "$got" = 0 ] || { cat "$place/cuts.out" && fail "$1: a cut loses or doubles"; }
+}
+
+main "$@"
