@@ -19,6 +19,8 @@ static const struct command commands[] = {
         "try batch limits and timeouts, show the trade-off, recommend"},
     {"shrink", "shrink RESULT", SCOPE_SHRINK, cli_shrink,
         "look for a shorter scenario that still breaks what a stored run broke"},
+    {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
+        "what of a server or a pooler would break a collector or a run"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
 };
 

@@ -13,7 +13,8 @@
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK,
-    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
+                  SCOPE_DOCTOR,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -101,6 +102,7 @@ static const struct {
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
+    {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
 };

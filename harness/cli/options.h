@@ -42,6 +42,7 @@ enum option_scope {
     SCOPE_CHECK = 1 << 5,
     SCOPE_REPORT = 1 << 6,
     SCOPE_SHRINK = 1 << 7,
+    SCOPE_DOCTOR = 1 << 8,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

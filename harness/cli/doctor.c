@@ -1,0 +1,46 @@
+// mailproof doctor CONNINFO: what would break a collector or a run there.
+#include "doctor/doctor.h"
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static const char *const marks[] = {
+    [WEIGHT_GOOD] = "ok",
+    [WEIGHT_NOTE] = "note",
+    [WEIGHT_BREAKS] = "BREAKS",
+};
+
+static void print(const struct diagnosis *d, bool quiet)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const struct finding *f = &d->findings[i];
+        if (quiet && f->weight == WEIGHT_GOOD)
+            continue;
+        printf("  %-6s  %-13s  %s\n", marks[f->weight], f->about, f->what);
+        if (*f->advice)
+            printf("  %-6s  %-13s  -> %s\n", "", "", f->advice);
+    }
+    const size_t breaks = doctor_count(d, WEIGHT_BREAKS), notes = doctor_count(d, WEIGHT_NOTE);
+    if (breaks == 0 && notes == 0)
+        puts("nothing found that would break a collector or a run");
+    else
+        printf("%zu finding%s would break a collector or a run, %zu to know\n", breaks,
+            breaks == 1 ? "" : "s", notes);
+}
+
+int cli_doctor(const struct options *o)
+{
+    struct diagnosis d;
+    struct err e = {0};
+
+    if (!o->args[0] || o->args[1]) {
+        err_set(&e, ERR_USAGE,
+            "doctor: name one server, e.g. 'host=db.example dbname=mail user=mailroom'");
+        return cli_fail(&e);
+    }
+    if (!doctor_examine(&d, o->args[0], &e))
+        return cli_fail(&e);
+    print(&d, o->quiet);
+    return doctor_count(&d, WEIGHT_BREAKS) > 0 ? 1 : EXIT_OK;
+}

@@ -1,0 +1,169 @@
+#include "doctor/doctor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor/patient.h"
+#include "postgres/sql.h"
+
+#define CONNECT_TIMEOUT "5" // seconds
+
+static bool parse(struct patient *p, const char *conninfo, struct err *e)
+{
+    char *message = NULL;
+
+    p->options = PQconninfoParse(conninfo, &message);
+    if (!p->options) {
+        // libpq's message may quote the string, and with it a password.
+        err_set(e, ERR_USAGE, "doctor: that is not a conninfo string or URI (%s)",
+            message && strstr(message, "invalid") ? "libpq finds an invalid option in it"
+                                                  : "see libpq's connection strings");
+        PQfreemem(message);
+        return false;
+    }
+    return true;
+}
+
+static PGconn *open_session(const char *conninfo)
+{
+    // What conninfo says itself comes later in the list, and wins.
+    static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
+    const char *values[] = {CONNECT_TIMEOUT, "mailproof doctor", conninfo, NULL};
+
+    return PQconnectdbParams(keys, values, 1);
+}
+
+static bool connect_first(struct patient *p, const char *conninfo)
+{
+    struct err why;
+
+    p->about = "connection";
+    p->first = open_session(conninfo);
+    if (PQstatus(p->first) == CONNECTION_OK)
+        return true;
+    sql_fail(p->first, NULL, "no session", &why);
+    patient_breaks(p, "Start the server, or correct host, port, role, password or pg_hba.conf.",
+        "%.280s", why.text);
+    return false;
+}
+
+static void connect_second(struct patient *p, const char *conninfo)
+{
+    struct err why;
+
+    p->second = open_session(conninfo);
+    if (PQstatus(p->second) == CONNECTION_OK)
+        return;
+    sql_fail(p->second, NULL, "a second session gets no answer", &why);
+    patient_breaks(p,
+        "Allow more connections: a larger pool, or a higher max_connections or role limit.",
+        "%.200s; a collector and the application need one each", why.text);
+    PQfinish(p->second);
+    p->second = NULL;
+}
+
+static void examine_all(struct patient *p)
+{
+    static const struct examination *const groups[] = {
+        doctor_session_examinations, doctor_server_examinations, doctor_rights_examinations};
+
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        for (const struct examination *x = groups[g]; x->name; x++) {
+            p->about = x->name;
+            x->examine(p);
+        }
+    }
+}
+
+bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e)
+{
+    struct patient p = {.diagnosis = d};
+
+    *d = (struct diagnosis){0};
+    if (!parse(&p, conninfo, e))
+        return false;
+    if (connect_first(&p, conninfo)) {
+        connect_second(&p, conninfo);
+        examine_all(&p);
+    }
+    PQfinish(p.first);
+    PQfinish(p.second);
+    PQconninfoFree(p.options);
+    return true;
+}
+
+size_t doctor_count(const struct diagnosis *d, enum weight weight)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->count; i++)
+        count += d->findings[i].weight == weight;
+    return count;
+}
+
+static void add(
+    struct patient *p, enum weight weight, const char *advice, const char *fmt, va_list args)
+{
+    struct diagnosis *d = p->diagnosis;
+
+    if (d->count == DOCTOR_FINDINGS_MAX)
+        return;
+    struct finding *f = &d->findings[d->count++];
+    *f = (struct finding){.about = p->about, .weight = weight};
+    vsnprintf(f->what, sizeof f->what, fmt, args);
+    snprintf(f->advice, sizeof f->advice, "%s", advice);
+}
+
+void patient_good(struct patient *p, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add(p, WEIGHT_GOOD, "", fmt, args);
+    va_end(args);
+}
+
+void patient_note(struct patient *p, const char *advice, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add(p, WEIGHT_NOTE, advice, fmt, args);
+    va_end(args);
+}
+
+void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add(p, WEIGHT_BREAKS, advice, fmt, args);
+    va_end(args);
+}
+
+bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, size_t size)
+{
+    struct err why;
+    PGresult *result = sql_query(conn, sql, 0, NULL, &why);
+
+    if (!result) {
+        patient_breaks(
+            p, "Run doctor again; if it persists, look into the server's log.", "%.280s", why.text);
+        return false;
+    }
+    snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return true;
+}
+
+bool patient_number(struct patient *p, const char *sql, double *out)
+{
+    char text[64];
+
+    if (!patient_ask(p, p->first, sql, text, sizeof text))
+        return false;
+    *out = strtod(text, NULL);
+    return true;
+}

@@ -1,0 +1,216 @@
+// The server itself: may it be written to, does it keep what it acknowledged, and
+// is anything there that would end or delay a collector's session?
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "doctor/patient.h"
+
+#define OLDEST_VERSION 130000
+#define HEALTHCHECK_MS 270000 // MAILROOM_HEALTHCHECK_INTERVAL's default
+#define DEADLINE_MS 4000      // the collector's for one statement
+#define TOKEN_LIFE_S 900      // accounts get 15 minutes to answer
+
+static void examine_version(struct patient *p)
+{
+    const int version = PQserverVersion(p->first);
+    const char *text = PQparameterStatus(p->first, "server_version");
+
+    if (version < OLDEST_VERSION)
+        patient_breaks(p, "Upgrade to PostgreSQL 13 or later.",
+            "PostgreSQL %.40s lacks pg_snapshot and xid8, on which the cursor rests", text);
+    else
+        patient_good(p, "PostgreSQL %.40s", text);
+}
+
+static void examine_role(struct patient *p)
+{
+    char standby[8], readonly[8];
+
+    if (!patient_ask(p, p->first, "SELECT pg_is_in_recovery()", standby, sizeof standby) ||
+        !patient_ask(p, p->first, "SHOW transaction_read_only", readonly, sizeof readonly))
+        return;
+    if (*standby == 't')
+        patient_breaks(p, "Connect to the primary, with target_session_attrs=read-write.",
+            "this is a standby: it takes no writes and no LISTEN");
+    else if (strcmp(readonly, "on") == 0)
+        patient_breaks(p, "ALTER ROLE or ALTER DATABASE … RESET default_transaction_read_only.",
+            "transactions are read-only here: a collector cannot move its cursor");
+    else
+        patient_good(p, "a primary that takes writes");
+}
+
+// Each setting that must be `good` for an acknowledged commit to survive.
+static void examine_durability(struct patient *p)
+{
+    static const struct {
+        const char *name, *good, *harm;
+    } settings[] = {
+        {"fsync", "on", "a crash of the host loses acknowledged mail and may ruin the database"},
+        {"full_page_writes", "on", "a crash of the host may leave torn pages"},
+        {"synchronous_commit", NULL, "a crash loses the last acknowledged commits"},
+    };
+    bool good = true;
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char sql[64], value[32], advice[96];
+        snprintf(sql, sizeof sql, "SHOW %s", settings[i].name);
+        if (!patient_ask(p, p->first, sql, value, sizeof value))
+            return;
+        if (settings[i].good ? strcmp(value, settings[i].good) == 0 : strcmp(value, "off") != 0)
+            continue;
+        good = false;
+        snprintf(advice, sizeof advice, "Set %s = on.", settings[i].name);
+        patient_breaks(p, advice, "%s is %s: %s", settings[i].name, value, settings[i].harm);
+    }
+    if (good)
+        patient_good(
+            p, "settings keep acknowledged commits; whether the disk does is proved by a run");
+}
+
+// A time-out of the server's that is shorter than what a collector needs; 0 is off.
+static void examine_timeouts(struct patient *p)
+{
+    static const struct {
+        const char *name;
+        double least_ms;
+        const char *harm;
+    } timeouts[] = {
+        {"idle_session_timeout", HEALTHCHECK_MS,
+            "the server ends a collector's session between two health checks"},
+        {"statement_timeout", DEADLINE_MS,
+            "a read behind a large backlog may be cancelled again and again"},
+        {"transaction_timeout", DEADLINE_MS,
+            "a read behind a large backlog may be cancelled again and again"},
+        {"lock_timeout", 100, "a migration or a change of mode may give up at once"},
+    };
+
+    for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
+        char sql[160], advice[128];
+        double ms;
+        // Not every version has each; without it there is no row.
+        snprintf(
+            sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
+        if (!patient_number(p, sql, &ms))
+            return;
+        if (ms <= 0 || ms >= timeouts[i].least_ms)
+            continue;
+        snprintf(advice, sizeof advice, "ALTER ROLE … SET %s = 0 for the collector's role.",
+            timeouts[i].name);
+        patient_breaks(p, advice, "%s is %.0f ms: %s", timeouts[i].name, ms, timeouts[i].harm);
+    }
+}
+
+static double wall_clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void examine_clock(struct patient *p)
+{
+    const double before_s = wall_clock_s();
+    double there_s;
+
+    if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
+        return;
+    const double after_s = wall_clock_s();
+    // The answer was made at some time between the two.
+    const double bound_s = (after_s - before_s) / 2;
+    const double offset_s = there_s - (before_s + after_s) / 2;
+    if (fabs(offset_s) - bound_s > 60)
+        patient_breaks(p, "Synchronise both clocks (NTP).",
+            "the server's clock is %+.0f s from ours: tokens live for %d s by the server's clock, "
+            "so "
+            "a verifier elsewhere refuses them early or takes them late",
+            offset_s, TOKEN_LIFE_S);
+    else if (fabs(offset_s) - bound_s > 1)
+        patient_note(p, "Synchronise both clocks (NTP).",
+            "the server's clock is %+.1f s from ours: times in logs will not agree", offset_s);
+    else
+        patient_good(
+            p, "the server's clock agrees with ours within %.3f s", fabs(offset_s) + bound_s);
+}
+
+static void examine_suspension(struct patient *p)
+{
+    double up_s;
+
+    if (patient_number(p,
+            "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())", &up_s) &&
+        up_s < 300)
+        patient_note(p,
+            "If it is suspended while idle, switch that off, or lower "
+            "MAILROOM_HEALTHCHECK_INTERVAL.",
+            "the server started %.0f s ago: a managed database that sleeps while idle drops LISTEN "
+            "and sends nothing",
+            up_s);
+}
+
+static void examine_connections(struct patient *p)
+{
+    double left;
+
+    if (!patient_number(p,
+            "SELECT current_setting('max_connections')::int"
+            " - current_setting('superuser_reserved_connections')::int"
+            " - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')",
+            &left))
+        return;
+    if (left < 2)
+        patient_breaks(p, "Raise max_connections, or end idle sessions.",
+            "%.0f connections are left: a collector that loses its session may not come back",
+            left);
+    else if (left < 16)
+        patient_note(p, "Raise max_connections, or set load.N.connections lower.",
+            "%.0f connections are left: a run opens eight and more", left);
+    else
+        patient_good(p, "%.0f connections are left", left);
+}
+
+static void examine_neighbours(struct patient *p)
+{
+    double oldest_s, prepared_s, queue;
+
+    if (patient_number(p,
+            "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)"
+            " FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            " AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL) AND backend_type = 'client "
+            "backend'",
+            &oldest_s) &&
+        oldest_s > 60)
+        patient_note(p, "Find it in pg_stat_activity (xact_start) and end it.",
+            "a transaction has been open for %.0f s: it keeps dead rows, and delays collectors "
+            "that "
+            "wait for writers",
+            oldest_s);
+    if (patient_number(p,
+            "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - prepared)), 0) FROM "
+            "pg_prepared_xacts",
+            &prepared_s) &&
+        prepared_s > 60)
+        patient_note(p, "COMMIT PREPARED or ROLLBACK PREPARED it.",
+            "a transaction has been prepared for %.0f s: it outlives restarts", prepared_s);
+    if (patient_number(p, "SELECT pg_notification_queue_usage()", &queue) && queue > 0.1)
+        patient_breaks(p,
+            "Find the listener that does not read (wait_event ClientWrite) and end it.",
+            "the notification queue is %.0f%% full: when it is full, every insert fails",
+            queue * 100);
+}
+
+const struct examination doctor_server_examinations[] = {
+    {"version", examine_version},
+    {"role", examine_role},
+    {"durability", examine_durability},
+    {"time-outs", examine_timeouts},
+    {"clock", examine_clock},
+    {"suspension", examine_suspension},
+    {"connections", examine_connections},
+    {"neighbours", examine_neighbours},
+    {0},
+};

@@ -1,0 +1,164 @@
+// Is a session our own, and does it keep what a collector needs? A pooler may lend
+// one server session to many clients; then locks and LISTEN are not kept, without
+// any error.
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "doctor/patient.h"
+#include "postgres/sql.h"
+
+#define CHANNEL "mailproof_doctor"
+#define ANSWER_NS (2 * NS_PER_S)
+
+static const char own_session[] =
+    "Connect to the server itself, or to a pool in session mode (pool_mode = session).";
+
+// A pooler in statement mode refuses every transaction block.
+static void examine_transactions(struct patient *p)
+{
+    struct err why;
+
+    if (sql_exec(p->first, "BEGIN", &why) && sql_exec(p->first, "COMMIT", &why)) {
+        patient_good(p, "transactions of several statements work");
+        return;
+    }
+    patient_breaks(
+        p, own_session, "a transaction of several statements is refused: %.200s", why.text);
+}
+
+// Behind a pooler the pid that libpq was told is not the server process's.
+static bool behind_pooler(struct patient *p)
+{
+    char pid[32];
+
+    return patient_ask(p, p->first, "SELECT pg_backend_pid()", pid, sizeof pid) &&
+           strtol(pid, NULL, 10) != PQbackendPID(p->first);
+}
+
+// The second session can take a lock that the first one holds only where both are
+// the same session to the server.
+static bool lock_is_kept(struct patient *p, bool *kept)
+{
+    char got[8], got_again[8], ignored[8];
+    const char *try = "SELECT pg_try_advisory_lock(752647361, 509837210)";
+
+    bool ok = patient_ask(p, p->first, try, got, sizeof got) &&
+              patient_ask(p, p->second, try, got_again, sizeof got_again);
+    *kept = ok && got[0] == 't' && got_again[0] == 'f';
+    return ok &&
+           patient_ask(p, p->second, "SELECT pg_advisory_unlock_all()", ignored, sizeof ignored) &&
+           patient_ask(p, p->first, "SELECT pg_advisory_unlock_all()", ignored, sizeof ignored);
+}
+
+static void examine_locks(struct patient *p)
+{
+    bool kept;
+
+    if (!p->second || !lock_is_kept(p, &kept))
+        return;
+    if (!kept)
+        patient_breaks(p, own_session,
+            "session locks are not kept: two collectors would both believe to hold the queue");
+    else if (behind_pooler(p))
+        patient_note(p,
+            "Give the pool one connection for each collector, beside the application's.",
+            "a pooler stands before the server; in session mode each collector takes one of its "
+            "connections for good");
+    else
+        patient_good(p, "session locks are kept");
+}
+
+static bool hears(PGconn *conn)
+{
+    const int64_t until_ns = clock_now_ns() + ANSWER_NS;
+    PGnotify *notify = NULL;
+
+    while (!notify && PQconsumeInput(conn) && !(notify = PQnotifies(conn))) {
+        struct pollfd fd = {.fd = PQsocket(conn), .events = POLLIN};
+        int64_t left_ns = until_ns - clock_now_ns();
+        if (left_ns <= 0 || poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1) < 0)
+            break;
+    }
+    bool heard = notify != NULL;
+    PQfreemem(notify);
+    return heard;
+}
+
+static void examine_listen(struct patient *p)
+{
+    struct err why;
+
+    if (!p->second)
+        return;
+    if (!sql_exec(p->first, "LISTEN " CHANNEL, &why)) {
+        patient_breaks(p, "Connect to the primary; a standby cannot LISTEN.",
+            "LISTEN is refused: %.200s", why.text);
+        return;
+    }
+    if (!sql_exec(p->second, "NOTIFY " CHANNEL, &why))
+        patient_breaks(p, "Connect to the primary.", "NOTIFY is refused: %.200s", why.text);
+    else if (hears(p->first))
+        patient_good(p, "notifications arrive");
+    else
+        patient_breaks(p, own_session,
+            "LISTEN is accepted, but a notification does not arrive: a collector would look at the "
+            "queue only at its health checks");
+    if (!sql_exec(p->first, "UNLISTEN *", &why)) {
+        // The session ends with us.
+    }
+}
+
+static bool is_local(const char *host)
+{
+    return !host || !*host || *host == '/' || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
+}
+
+// The server names the address at which it was reached. Another one than ours
+// belongs to something in between.
+static void examine_path(struct patient *p)
+{
+    char port[16], want[16];
+    const char *ours = PQport(p->first);
+
+    if (!patient_ask(p, p->first, "SELECT inet_server_port()", port, sizeof port))
+        return;
+    snprintf(want, sizeof want, "%s", ours && *ours ? ours : "5432");
+    if (*port && strcmp(port, want) != 0 && !behind_pooler(p))
+        patient_note(p,
+            "Set its idle timeouts above MAILROOM_HEALTHCHECK_INTERVAL (270 s), or lower that.",
+            "the server listens on port %s, we reached it through port %s: a proxy forwards the "
+            "connection, and may end one that is idle",
+            port, want);
+    if (!is_local(PQhost(p->first)) && !PQsslInUse(p->first))
+        patient_note(p, "Set sslmode=verify-full.", "the connection to %.100s is not encrypted",
+            PQhost(p->first));
+}
+
+// With several hosts libpq takes the first that answers, also a standby.
+static void examine_hosts(struct patient *p)
+{
+    const char *host = NULL, *attrs = NULL;
+
+    for (const PQconninfoOption *o = p->options; o->keyword; o++) {
+        if (strcmp(o->keyword, "host") == 0)
+            host = o->val;
+        else if (strcmp(o->keyword, "target_session_attrs") == 0)
+            attrs = o->val;
+    }
+    if (host && strchr(host, ',') && (!attrs || strcmp(attrs, "any") == 0))
+        patient_breaks(p, "Add target_session_attrs=read-write.",
+            "several hosts are named, and a standby among them would do");
+}
+
+const struct examination doctor_session_examinations[] = {
+    {"transactions", examine_transactions},
+    {"locks", examine_locks},
+    {"notifications", examine_listen},
+    {"path", examine_path},
+    {"hosts", examine_hosts},
+    {0},
+};
