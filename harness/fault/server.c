@@ -52,7 +52,11 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
         return false;
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server still runs since %s", now);
-    snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
+    if (r->spec->verb->id == VERB_CUT_POWER)
+        snprintf(
+            r->evidence, sizeof r->evidence, "%s", c->server->provider->cut_evidence(c->server));
+    else
+        snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
     return true;
 }
 

@@ -83,21 +83,6 @@ static int32_t int4_at(const PGresult *row, int column)
     return (int32_t)ntohl(value);
 }
 
-static uint16_t marks_of(const PGresult *row)
-{
-    struct decoded t = {.email = PQgetvalue(row, 0, 2),
-        .email_len = (size_t)PQgetlength(row, 0, 2),
-        .login = PQgetvalue(row, 0, 0),
-        .login_len = (size_t)PQgetlength(row, 0, 0),
-        .code = PQgetvalue(row, 0, 4),
-        .code_len = (size_t)PQgetlength(row, 0, 4)};
-    size_t len = (size_t)PQgetlength(row, 0, 3);
-
-    // One of another length is unsendable, and nothing is compared with it.
-    memcpy(t.secret, PQgetvalue(row, 0, 3), len < sizeof t.secret ? len : sizeof t.secret);
-    return decode_marks(&t);
-}
-
 static void end_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -113,7 +98,6 @@ static void end_row(struct ledger *l, const PGresult *row)
         (size_t)PQgetlength(row, 0, 2), PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
         (const unsigned char *)PQgetvalue(row, 0, 3), (size_t)PQgetlength(row, 0, 3),
         PQgetvalue(row, 0, 4), (size_t)PQgetlength(row, 0, 4));
-    t->marks = marks_of(row);
 }
 
 static void dead_letter_row(struct ledger *l, const PGresult *row)
@@ -154,11 +138,8 @@ static void count_deliveries(struct ledger *l)
             continue;
         struct ledger_token *t = &l->tokens[d->token];
         if ((t->flags & TOKEN_PRESENT) && !(d->flags & DELIVERY_NAMED) &&
-            d->fingerprint != t->fingerprint && !(d->flags & DELIVERY_FORGED)) {
+            d->fingerprint != t->fingerprint)
             d->flags |= DELIVERY_FORGED;
-            subject_note(l->log, d->line, d->token, "%s is not the database's",
-                decode_differs(d->marks, t->marks));
-        }
         if (d->flags)
             t->flags |= TOKEN_NAMED;
         else if (t->deliveries++ == 0)

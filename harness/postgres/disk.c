@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -15,10 +13,6 @@
 #include "os/paths.h"
 #include "os/process.h"
 
-// linux/fs.h has it since 6.17 only; ext4 and xfs have answered it for longer.
-#define FS_SHUTDOWN _IOR('X', 125, uint32_t)
-#define FS_SHUTDOWN_NO_LOG_FLUSH 2u
-
 #define DISK_BYTES (INT64_C(2) << 30) // sparse: takes what is written
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
@@ -26,11 +20,21 @@ static const int64_t poll_ns = 5 * NS_PER_MS;
 
 static bool enter_namespace(struct err *e)
 {
-    if (geteuid() != 0)
-        return err_set(e, ERR_SKIP, "storage: crashable needs root, for a disk of its own");
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs a mount namespace");
     return true;
+}
+
+static bool make_file(const char *path, int64_t bytes, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && ftruncate(fd, bytes) == 0;
+
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot make %s", path);
+    if (fd >= 0)
+        close(fd);
+    return ok;
 }
 
 static bool make_image(const struct disk *d, struct err *e)
@@ -38,57 +42,96 @@ static bool make_image(const struct disk *d, struct err *e)
     char text[300];
     const char *argv[] = {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
         "lazy_itable_init=1,lazy_journal_init=1,nodiscard", d->image, NULL};
-    int fd = open(d->image, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && ftruncate(fd, DISK_BYTES) == 0;
 
-    if (!ok)
-        err_sys(e, ERR_SYSTEM, "cannot make %s", d->image);
-    if (fd >= 0)
-        close(fd);
-    if (!ok || process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
-        return ok;
+    if (!make_file(d->image, DISK_BYTES, e) || !make_file(d->device, 0, e))
+        return false;
+    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
+        return true;
     e->kind = ERR_SKIP;
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
-bool disk_mount(struct disk *d, struct err *e)
+// The kernel is not to fill inode tables in the background: only what the server
+// does shall reach the disk.
+static bool mount_it(struct disk *d, struct err *e)
 {
     char text[300];
-    const char *argv[] = {"mount", "-t", "ext4", "-o", "loop", d->image, d->mount, NULL};
+    const char *options =
+        d->manner == DISK_UNASKED ? "loop,noinit_itable,nobarrier" : "loop,noinit_itable,barrier";
+    const char *argv[] = {"mount", "-t", "ext4", "-o", options, d->device, d->mount, NULL};
 
-    if (d->mounted)
-        return true;
     d->mounted = process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
     return d->mounted;
 }
 
-bool disk_make(struct disk *d, const char *dir, uid_t uid, gid_t gid, struct err *e)
+static bool serve(struct disk *d, const char *dir, struct err *e)
 {
-    d->mounted = false;
-    if (!path_join(d->image, dir, "disk.img", e) || !path_join(d->mount, dir, "disk", e) ||
-        !enter_namespace(e) || !make_image(d, e))
+    // The namespace comes behind the start: the program shall not keep it alive.
+    if (!drive_start(&d->drive, dir, e) || !enter_namespace(e) ||
+        !drive_mount(&d->drive, d->device, e))
+        return false;
+    d->served = true;
+    return true;
+}
+
+bool disk_make(struct disk *d, const char *dir, enum disk_manner manner, uint64_t seed, uid_t uid,
+    gid_t gid, struct err *e)
+{
+    *d = (struct disk){.drive = DRIVE_INIT, .manner = manner, .seed = seed};
+    if (geteuid() != 0)
+        return err_set(e, ERR_SKIP, "storage: crashable needs root, for a disk of its own");
+    if (!path_join(d->image, dir, "disk.img", e) || !path_join(d->device, dir, "disk.dev", e) ||
+        !path_join(d->mount, dir, "disk", e) || !make_image(d, e) || !serve(d, dir, e))
         return false;
     if (mkdir(d->mount, 0700) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make %s", d->mount);
-    if (!disk_mount(d, e)) {
+    if (!mount_it(d, e)) {
         e->kind = ERR_SKIP;
         return err_prefix(e, "storage: crashable needs a loop device");
     }
-    return chown(d->mount, uid, gid) == 0 ||
-           err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", d->mount);
+    return canary_make(&d->canary, d->mount, e) &&
+           (chown(d->mount, uid, gid) == 0 ||
+               err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", d->mount));
 }
 
-bool disk_cut_power(struct disk *d, struct err *e)
+static bool flush(const struct disk *d, struct err *e)
 {
-    uint32_t how = FS_SHUTDOWN_NO_LOG_FLUSH;
     int fd = open(d->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && ioctl(fd, FS_SHUTDOWN, &how) == 0;
+    bool ok = fd >= 0 && syncfs(fd) == 0;
 
     if (!ok)
-        err_sys(e, ERR_SYSTEM, "cannot cut the power of %s", d->mount);
+        err_sys(e, ERR_SYSTEM, "cannot flush %s", d->mount);
     if (fd >= 0)
         close(fd);
     return ok;
+}
+
+bool disk_settle(struct disk *d, struct err *e)
+{
+    return flush(d, e) && drive_tell(&d->drive, NULL, 0, e, "settle") &&
+           (d->manner != DISK_LYING || drive_tell(&d->drive, NULL, 0, e, "lie")) &&
+           canary_write_flushed(&d->canary, d->mount, e);
+}
+
+// --- the power -----------------------------------------------------------------------
+
+bool disk_cut_power(struct disk *d, struct err *e)
+{
+    canary_draw_mark(&d->canary);
+    if (!drive_tell(&d->drive, NULL, 0, e, "arm %llu %s", (unsigned long long)d->seed + ++d->cuts,
+            d->canary.mark) ||
+        !canary_write_unflushed(&d->canary, d->mount, e))
+        return false;
+    d->power = DISK_DARK;
+    return true;
+}
+
+bool disk_off(struct disk *d, struct err *e)
+{
+    if (!drive_tell(&d->drive, NULL, 0, e, "off"))
+        return false;
+    d->power = DISK_OFF;
+    return true;
 }
 
 bool disk_unmount(struct disk *d, struct err *e)
@@ -107,14 +150,77 @@ bool disk_unmount(struct disk *d, struct err *e)
     return true;
 }
 
-bool disk_flush(const struct disk *d, struct err *e)
+// What an operator does with a disk that does not mount.
+static bool repair(const struct disk *d, struct err *e)
 {
-    int fd = open(d->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && syncfs(fd) == 0;
+    char text[300];
+    const char *argv[] = {"e2fsck", "-fy", d->device, NULL};
+    struct err repaired; // it exits with 1 when it repaired something; the mount will tell
 
-    if (!ok)
-        err_sys(e, ERR_SYSTEM, "cannot flush %s", d->mount);
-    if (fd >= 0)
-        close(fd);
-    return ok;
+    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, &repaired))
+        return true;
+    return repaired.kind == ERR_SYSTEM || err_set(e, repaired.kind, "%s", repaired.text);
+}
+
+static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired, struct err *e)
+{
+    int flushed, unflushed;
+    struct err unread;
+    const int all = CANARY_BYTES / 512;
+
+    // With its file system gone, so is what was not flushed.
+    if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
+        flushed = unflushed = all;
+    snprintf(d->evidence, sizeof d->evidence,
+        "%lld of %lld unflushed sectors kept; gone of the canary: %d of %d unflushed, %d flushed%s",
+        (long long)left[2], (long long)left[1], unflushed, all, flushed,
+        repaired ? "; file system repaired" : "");
+    if (unflushed == 0)
+        return err_set(e, ERR_SYSTEM, "what was not flushed is still there after the cut");
+    if (flushed > 0 && d->manner == DISK_HONEST)
+        return err_set(e, ERR_SYSTEM, "%d flushed sectors are gone after the cut", flushed);
+    return true;
+}
+
+bool disk_mount(struct disk *d, struct err *e)
+{
+    int64_t left[3];
+    bool cut = d->power == DISK_OFF, repaired = false;
+
+    if (d->mounted)
+        return true;
+    if (cut && !drive_tell(&d->drive, left, 3, e, "on"))
+        return false;
+    d->power = DISK_ON;
+    if (!mount_it(d, e)) {
+        // An honest disk never needs that: its file system is built for power cuts.
+        repaired = true;
+        if (!cut || d->manner == DISK_HONEST || !repair(d, e) || !mount_it(d, e))
+            return false;
+    }
+    return !cut ||
+           (look_at_canary(d, left, repaired, e) && canary_write_flushed(&d->canary, d->mount, e));
+}
+
+void disk_remove(struct disk *d)
+{
+    struct err ignored;
+
+    if (d->power == DISK_DARK && !disk_off(d, &ignored)) {
+        // Its program is gone, and nobody waits for its answer.
+    }
+    if (!disk_unmount(d, &ignored)) {
+        // It goes with the last process of its namespace, which is ours.
+    }
+    if (d->served && umount2(d->device, MNT_DETACH) == 0)
+        d->served = false;
+    drive_end(&d->drive);
+}
+
+void disk_keep(struct disk *d)
+{
+    if (d->drive.control >= 0)
+        close(d->drive.control);
+    d->drive = (struct drive)DRIVE_INIT;
+    d->mounted = d->served = false;
 }

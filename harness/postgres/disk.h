@@ -1,38 +1,71 @@
-// A disk of the cluster's own, whose power can be cut: an ext4 file system in
-// an image file, on a loop device.
+// A disk of the cluster's own that can crash: an ext4 file system on a loop device
+// on a file that mailproof-disk serves through FUSE, so that every write and every
+// flush goes through a program of ours (harness/disk).
 //
-// Cutting the power drops everything that was not flushed: file system blocks
-// that were only in memory, and the part of its journal that was not committed.
-// That is what a machine does that goes dark; SIGKILL keeps the page cache and
-// proves nothing about fsync.
+// A power cut keeps what was flushed and a seeded choice of the rest, sector by
+// sector. What the kernel had only in memory is gone as well: the disk takes
+// nothing any more. SIGKILL alone keeps the page cache and proves nothing about
+// fsync.
 //
 // The file system is mounted in a mount namespace of this process and its
 // children. When the last of them is gone, however it went, the kernel unmounts
-// it and frees the loop device: nothing has to be swept up.
+// it, frees the loop device and lets go of mailproof-disk, which then ends.
 #pragma once
 
 #include <limits.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "postgres/canary.h"
+#include "postgres/drive.h"
+#include "scenario/scenario.h"
+
+enum disk_power { DISK_ON, DISK_DARK, DISK_OFF };
 
 struct disk {
     char image[PATH_MAX];
-    char mount[PATH_MAX]; // where it is mounted; belongs to the server's user
-    bool mounted;
+    char device[PATH_MAX]; // the file that mailproof-disk serves
+    char mount[PATH_MAX];  // where it is mounted; belongs to the server's user
+    struct drive drive;
+    struct canary canary;
+    enum disk_manner manner;
+    enum disk_power power;
+    uint64_t seed;      // draws what each cut keeps
+    unsigned cuts;      // so far
+    bool served;        // the device is mounted
+    bool mounted;       // the file system is
+    char evidence[160]; // of the last cut, in words
 };
 
-// Makes and mounts a disk in `dir`. ERR_SKIP without root or loop devices. Must
-// be called on the main thread, before others are started.
-MUST_USE bool disk_make(struct disk *d, const char *dir, uid_t uid, gid_t gid, struct err *e);
+#define DISK_INIT                                                                                  \
+    {                                                                                              \
+        .drive = DRIVE_INIT                                                                        \
+    }
 
-// From now on nothing reaches the disk any more; processes on it still run.
+// Makes and mounts a disk in `dir`. ERR_SKIP without root, FUSE or loop devices.
+// Must be called on the main thread, before others are started. disk_remove in any
+// case.
+MUST_USE bool disk_make(struct disk *d, const char *dir, enum disk_manner manner, uint64_t seed,
+    uid_t uid, gid_t gid, struct err *e);
+
+// Flushes all that was written so far. From now on the disk is as its manner says.
+MUST_USE bool disk_settle(struct disk *d, struct err *e);
+
+// From now on nothing reaches the disk any more, and whoever writes or flushes gets
+// no answer: to be killed. Afterwards disk_off lets their requests go.
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);
+MUST_USE bool disk_off(struct disk *d, struct err *e);
 
 // After every process on it has ended: unmounts it, and mounts it again, which
-// replays its journal.
+// replays its journal. After a cut, mounting it proves by the canary that the cut
+// took effect, and leaves the evidence.
 MUST_USE bool disk_unmount(struct disk *d, struct err *e);
 MUST_USE bool disk_mount(struct disk *d, struct err *e);
 
-// Flushes all that was written so far.
-MUST_USE bool disk_flush(const struct disk *d, struct err *e);
+// Lets go of it without unmounting: it goes with the last process of its namespace,
+// which is a server that is left running.
+void disk_keep(struct disk *d);
+
+// Unmounts everything and ends mailproof-disk; accepts what was half made.
+void disk_remove(struct disk *d);

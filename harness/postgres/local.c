@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
-#include "os/postmasters.h"
 #include "os/process.h"
 #include "os/workdir.h"
 #include "postgres/sql.h"
@@ -67,6 +66,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     if (!l)
         return err_set(e, ERR_INTERNAL, "out of memory");
     l->dir.lock = -1;
+    l->disk = (struct disk)DISK_INIT;
     l->settings = &want->settings;
     l->port = LOCAL_PORT;
     l->standby_mode = want->standby;
@@ -79,10 +79,13 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
-        (l->crashable && !disk_make(&l->disk, l->dir.path, l->user.uid, l->user.gid, e)) ||
+        (l->crashable &&
+            !disk_make(&l->disk, l->dir.path, want->disk, s->seed, l->user.uid, l->user.gid, e)) ||
         !path_join(l->data, l->crashable ? l->disk.mount : l->dir.path, "data", e) ||
         !path_join(l->log, l->dir.path, "server.log", e) ||
-        !template_copy(l->bindir, l->data, &l->user, e) || (l->net && !admit_collector(l, e))) {
+        !template_copy(l->bindir, l->data, &l->user, e) ||
+        (want->checksums && !template_checksums(l->bindir, l->data, &l->user, e)) ||
+        (l->net && !admit_collector(l, e))) {
         local_close(s);
         return false;
     }
@@ -150,10 +153,6 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     spec.death_signal = l->detached ? 0 : SIGQUIT;
     pid_t pid = process_start(&spec, e);
     close(log);
-    if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
-        process_end(pid, SIGKILL, 0);
-        return -1;
-    }
     return pid;
 }
 
@@ -243,9 +242,9 @@ static bool local_start(struct server *s, struct err *e)
 }
 
 // Frozen first, so that it cannot start another child while we look; with us as
-// subreaper its children become ours and are waited for. Then nobody is left to
-// remove their shared memory.
-bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
+// subreaper its children become ours and are waited for. Those that wait for a
+// disk that went dark can end only when it lets them go.
+static bool kill_all(pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
     int64_t deadline = clock_now_ns() + stop_limit_ns;
@@ -256,14 +255,18 @@ bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
     for (size_t i = 0; i < count; i++)
         kill(children[i], SIGKILL);
     kill(postmaster, SIGKILL);
+    if (dark && !disk_off(dark, e))
+        return false;
     bool gone = process_wait(postmaster, deadline, NULL);
     for (size_t i = 0; i < count; i++)
         gone = process_wait(children[i], deadline, NULL) && gone;
-    postmasters_bury(l->dir.path, postmaster);
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
 }
 
-static bool local_pause(struct server *s, bool paused, struct err *e);
+bool local_kill(pid_t postmaster, struct err *e)
+{
+    return kill_all(postmaster, NULL, e);
+}
 
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
 {
@@ -272,15 +275,16 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     if (!l->postmaster)
         return true;
     s->running = false;
-    // A machine that goes dark does nothing more, so the server stands still
-    // first; and a killed one must not flush with its last breath.
-    if (how == SERVER_STOP_POWER && (!local_pause(s, true, e) || !disk_cut_power(&l->disk, e)))
+    // The disk goes first, in the middle of all that the server does; the server is
+    // killed while it waits for the disk, and never hears from it again.
+    if (how == SERVER_STOP_POWER && !disk_cut_power(&l->disk, e))
         return false;
     s->paused = false;
     if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
-        bool gone = local_kill(l, l->postmaster, e);
+        bool power = how == SERVER_STOP_POWER;
+        bool gone = kill_all(l->postmaster, power ? &l->disk : NULL, e);
         l->postmaster = 0;
-        return gone && (how == SERVER_STOP_KILL || disk_unmount(&l->disk, e));
+        return gone && (!power || disk_unmount(&l->disk, e));
     }
     kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
     if (!process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL))
@@ -323,9 +327,16 @@ static bool local_settle(struct server *s, struct err *e)
     if (!l->crashable)
         return true;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
-    bool ok = conn && sql_exec(conn, "CHECKPOINT", e) && disk_flush(&l->disk, e);
+    bool ok = conn && sql_exec(conn, "CHECKPOINT", e) && disk_settle(&l->disk, e);
     PQfinish(conn);
     return ok;
+}
+
+static const char *local_cut_evidence(const struct server *s)
+{
+    const struct local *l = s->state;
+
+    return l->disk.evidence;
 }
 
 static bool local_keep(struct server *s, struct buf *out, struct err *e)
@@ -345,8 +356,7 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
         l->dir.path, l->port, (int)l->postmaster, (int)l->postmaster, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;
-    // It goes with the last process of its namespace, which is the server.
-    l->disk.mounted = false;
+    disk_keep(&l->disk);
     return true;
 }
 
@@ -360,11 +370,9 @@ static void local_close(struct server *s)
     // Nothing in it will be looked at again: the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
-    if (l->standby && !local_kill(l, l->standby, &ignored))
+    if (l->standby && !local_kill(l->standby, &ignored))
         process_wait(l->standby, CLOCK_NEVER, NULL);
-    if (l->crashable && !disk_unmount(&l->disk, &ignored)) {
-        // It goes with the last process of its namespace, which is ours.
-    }
+    disk_remove(&l->disk);
     workdir_remove(&l->dir);
     free(l);
     *s = (struct server){.provider = s->provider};
@@ -380,6 +388,7 @@ const struct provider provider_local = {
     .address = local_address,
     .promote = standby_promote,
     .settle = local_settle,
+    .cut_evidence = local_cut_evidence,
     .keep = local_keep,
     .close = local_close,
 };

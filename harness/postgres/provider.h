@@ -54,6 +54,8 @@ struct provider {
     // After the run's database was prepared: makes it last, whatever the server's
     // own settings, so that a power cut takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
+    // What the last power cut did to the disk, in words. NULL: none is cut.
+    const char *(*cut_evidence)(const struct server *s);
     // Says in `out` how to reach and remove a server that is left running.
     MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
     void (*close)(struct server *s);
@@ -63,6 +65,7 @@ struct server {
     const struct provider *provider;
     void *state;             // the provider's own
     const char *conninfo;    // --postgres CONNINFO, before open; NULL: none was given
+    uint64_t seed;           // of what a power cut keeps, before open
     const struct netns *net; // of the run's own, before open; NULL: none. Local only
     const char *database;    // of the run
     const char *superuser;   // role that the harness itself uses

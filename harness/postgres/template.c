@@ -217,3 +217,16 @@ bool template_copy(
         store(data, cached);
     return true;
 }
+
+bool template_checksums(
+    const char *bindir, const char *data, const struct server_user *user, struct err *e)
+{
+    char program[PATH_MAX], text[800];
+
+    if (!path_join(program, bindir, "pg_checksums", e))
+        return false;
+    const char *argv[] = {program, "--enable", "--no-sync", "--pgdata", data, NULL};
+    // Newer servers are made with them.
+    return process_run(argv, user->uid, user->gid, text, sizeof text, e) ||
+           strstr(e->text, "already enabled");
+}

@@ -54,6 +54,7 @@ bool run_prepare_server(struct run *r, struct err *e)
 
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
+    r->server.seed = s->seed;
     if (!fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
         !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
         return false;
@@ -168,10 +169,9 @@ static bool start_probe(struct run *r, struct err *e)
 
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
-    r->probe = ok ? probe_start(conninfo.data, PROBE_ANSWER, e) : NULL;
-    r->flush_probe = r->probe ? probe_start(conninfo.data, PROBE_FLUSH, e) : NULL;
+    r->probe = ok ? probe_start(conninfo.data, e) : NULL;
     buf_fini(&conninfo);
-    return r->flush_probe;
+    return r->probe;
 }
 
 static size_t collector_pids(void *arg, pid_t *pids, size_t max)

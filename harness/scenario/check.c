@@ -112,6 +112,9 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
         return node_err(standby ? standby : root, e, "only provider: local can have a standby");
     if (s->postgres.storage == STORAGE_CRASHABLE && says_elsewhere(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
+    if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
+        return node_err(node_child(postgres, "disk"), e,
+            "only with postgres.storage: crashable is the disk ours");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
 
     for (size_t i = 0; i < s->postgres.settings.count; i++) {

@@ -46,6 +46,13 @@ static const struct word storages[] = {
     {0},
 };
 
+static const struct word disks[] = {
+    {"honest", DISK_HONEST, NULL},
+    {"lying", DISK_LYING, NULL},
+    {"no-barriers", DISK_UNASKED, NULL},
+    {0},
+};
+
 static const struct word durabilities[] = {
     {"prove", DURABILITY_PROVE, NULL},
     {"waive", DURABILITY_WAIVE, NULL},
@@ -129,6 +136,11 @@ static const struct field postgres_fields[] = {
         .help = "server settings, as postgresql.conf would have them"},
     {"storage", FIELD_WORD, AT(postgres.storage), .fallback = "plain", .words = storages,
         .help = "plain, or crashable: a file system of its own whose power can be cut"},
+    {"disk", FIELD_WORD, AT(postgres.disk), .fallback = "honest", .words = disks,
+        .help = "of storage: crashable: honest, lying (flushes are answered, not done) or "
+                "no-barriers (the file system asks for none)"},
+    {"checksums", FIELD_BOOL, AT(postgres.checksums), .fallback = "false",
+        .help = "data pages carry checksums; provider: local"},
     {"durability", FIELD_WORD, AT(postgres.durability), .fallback = "prove", .words = durabilities,
         .help = "prove that commits reach the disk, or waive it"},
     {"standby", FIELD_WORD, AT(postgres.standby), .fallback = "none", .words = standbys,

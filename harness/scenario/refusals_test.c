@@ -231,6 +231,8 @@ static void says_what_cannot_be_done(void **state)
     static const struct wrong cases[] = {
         {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
             "x.yaml:6:42: postgres.storage: only provider: local can be crashable"},
+        {HEAD LOAD "postgres: {disk: lying}\n",
+            "x.yaml:6:18: postgres.disk: only with postgres.storage: crashable is the disk ours"},
         {HEAD LOAD "postgres: {provider: cloud}\n",
             "x.yaml:6:22: postgres.provider: 'cloud' should be local, container or url"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",

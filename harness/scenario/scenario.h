@@ -19,6 +19,14 @@ enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
 enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
+
+// What becomes of a flush on a crashable disk.
+enum disk_manner {
+    DISK_HONEST,
+    DISK_LYING,  // it is answered, and nothing is flushed
+    DISK_UNASKED // the file system asks for none: mounted without barriers
+};
+
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -39,6 +47,8 @@ struct scenario_postgres {
     struct settings settings;
     enum durability durability;
     enum storage storage;
+    enum disk_manner disk;
+    bool checksums; // of data pages
     enum standby_mode standby;
 };
 

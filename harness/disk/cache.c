@@ -1,0 +1,151 @@
+#include "disk/cache.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/rng.h"
+
+static void free_write(struct cached_write *w)
+{
+    free(w->before); // holds `after` as well
+}
+
+void cache_clear(struct cache *c)
+{
+    for (size_t i = c->first; i < c->count; i++)
+        free_write(&c->items[i]);
+    c->first = c->count = 0;
+    c->bytes = 0;
+}
+
+void cache_fini(struct cache *c)
+{
+    cache_clear(c);
+    free(c->items);
+    *c = (struct cache){0};
+}
+
+static bool make_room(struct cache *c)
+{
+    if (c->count < c->capacity)
+        return true;
+    if (c->first > c->capacity / 2) {
+        memmove(c->items, c->items + c->first, (c->count - c->first) * sizeof *c->items);
+        c->count -= c->first;
+        c->first = 0;
+        return true;
+    }
+    size_t capacity = c->capacity ? 2 * c->capacity : 256;
+    struct cached_write *items = realloc(c->items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    c->items = items;
+    c->capacity = capacity;
+    return true;
+}
+
+bool cache_add(
+    struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after)
+{
+    assert(offset % CACHE_SECTOR == 0 && length % CACHE_SECTOR == 0 && length > 0);
+    unsigned char *bytes = make_room(c) ? malloc(after ? 2 * (size_t)length : length) : NULL;
+    if (!bytes)
+        return false;
+    memcpy(bytes, before, length);
+    if (after)
+        memcpy(bytes + length, after, length);
+    c->items[c->count++] =
+        (struct cached_write){offset, length, bytes, after ? bytes + length : NULL};
+    c->bytes += length;
+    return true;
+}
+
+void cache_evict(struct cache *c, uint64_t most)
+{
+    while (c->bytes > most) {
+        struct cached_write *oldest = &c->items[c->first++];
+        c->bytes -= oldest->length;
+        free_write(oldest);
+    }
+    if (c->first == c->count)
+        c->first = c->count = 0;
+}
+
+bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg)
+{
+    for (size_t i = c->count; i-- > c->first;) {
+        const struct cached_write *w = &c->items[i];
+        if (!put(arg, w->offset, w->before, w->length))
+            return false;
+    }
+    return true;
+}
+
+// --- a power cut ------------------------------------------------------------------
+
+// One write's part in one sector.
+struct version {
+    uint64_t sector;
+    size_t write; // later writes have greater numbers
+};
+
+static int compare_versions(const void *a, const void *b)
+{
+    const struct version *x = a, *y = b;
+
+    if (x->sector != y->sector)
+        return x->sector < y->sector ? -1 : 1;
+    return x->write < y->write ? -1 : x->write > y->write;
+}
+
+// Sorted by sector, and within one by age.
+static struct version *list_versions(const struct cache *c, size_t *count)
+{
+    struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);
+
+    *count = 0;
+    for (size_t i = c->first; all && i < c->count; i++) {
+        const struct cached_write *w = &c->items[i];
+        for (uint32_t at = 0; at < w->length; at += CACHE_SECTOR)
+            all[(*count)++] = (struct version){(w->offset + at) / CACHE_SECTOR, i};
+    }
+    if (all)
+        qsort(all, *count, sizeof *all, compare_versions);
+    return all;
+}
+
+static const unsigned char *bytes_of(const struct cache *c, const struct version *v, bool before)
+{
+    const struct cached_write *w = &c->items[v->write];
+
+    return (before ? w->before : w->after) + (v->sector * CACHE_SECTOR - w->offset);
+}
+
+bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
+    struct cache_cut *out, struct err *e)
+{
+    static const double shares[] = {0, 0.125, 0.5, 0.875};
+    struct rng rng;
+    size_t count;
+    bool ok = true;
+    struct version *all = list_versions(c, &count);
+
+    if (!all)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    rng_init(&rng, seed, 0);
+    const double survives = shares[rng_below(&rng, sizeof shares / sizeof *shares)];
+    *out = (struct cache_cut){.writes = c->count - c->first};
+    for (size_t from = 0, to; ok && from < count; from = to) {
+        for (to = from + 1; to < count && all[to].sector == all[from].sector;)
+            to++;
+        bool old = rng_uniform(&rng) >= survives;
+        size_t chosen = old ? from : from + (size_t)rng_below(&rng, to - from);
+        ok =
+            put(arg, all[from].sector * CACHE_SECTOR, bytes_of(c, &all[chosen], old), CACHE_SECTOR);
+        out->sectors++;
+        out->kept += !old && chosen == to - 1;
+    }
+    free(all);
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
+}

@@ -1,0 +1,61 @@
+// What a disk has taken and not yet flushed: its volatile cache, in the order
+// in which the writes came. Pure: it knows neither FUSE nor a file.
+//
+// Each write keeps the bytes before and after it, so that a power cut can
+// choose for every sector which of its versions is on the platter.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define CACHE_SECTOR 512u // what a disk writes whole or not at all
+
+struct cached_write {
+    uint64_t offset; // bytes, whole sectors
+    uint32_t length; // bytes, whole sectors
+    unsigned char *before;
+    unsigned char *after; // NULL where only an undo is wanted
+};
+
+struct cache {
+    struct cached_write *items; // from `first` up to `count`
+    size_t first, count, capacity;
+    uint64_t bytes; // of the disk's that the items cover
+};
+
+// Zeroed is empty. Frees everything.
+void cache_fini(struct cache *c);
+
+// Takes copies of both. `after` may be NULL. False when memory is short.
+MUST_USE bool cache_add(
+    struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
+
+// Everything in it has reached the platter.
+void cache_clear(struct cache *c);
+
+// The oldest writes reach the platter until no more than `most` bytes are left.
+void cache_evict(struct cache *c, uint64_t most);
+
+// Gets one run of bytes and where it belongs; false ends the walk.
+typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
+
+// Puts back what was there before the first write, newest write first.
+MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
+
+// What a power cut left of the cache.
+struct cache_cut {
+    uint64_t writes;  // that were not flushed
+    uint64_t sectors; // that they touched
+    uint64_t kept;    // of these, sectors that hold the newest version
+};
+
+// A power cut: chooses for every sector one of the versions that it had since
+// the last flush, and puts it. The seed draws first how much survives (nothing,
+// an eighth, half, seven eighths), then each sector on its own: a disk is free to
+// write its cache in any order. Several writes to a sector may leave one that
+// lies between. The same cache and seed choose the same.
+MUST_USE bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
+    struct cache_cut *out, struct err *e);

@@ -1,0 +1,187 @@
+#include "disk/control.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/replay.h"
+
+struct command {
+    const char *name;
+    int numbers; // that follow it
+    bool (*run)(
+        struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
+};
+
+// What stands in `counts`, for evidence that a fault took effect.
+static bool tell_counts(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    (void)numbers;
+    (void)e;
+    snprintf(answer, size, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, d->counts.writes,
+        d->counts.flushes, d->counts.delayed, d->counts.failed);
+    return true;
+}
+
+// The harness has flushed the file system; everything is on the platter, also where
+// nobody asked the disk to flush.
+static bool settle(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    cache_clear(&d->cache);
+    return tell_counts(d, numbers, answer, size, e);
+}
+
+static bool lie(struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    d->flushing = FLUSHING_LIES;
+    return tell_counts(d, numbers, answer, size, e);
+}
+
+static bool take_time(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    d->flush_takes_ns = (int64_t)numbers[0];
+    return tell_counts(d, numbers, answer, size, e);
+}
+
+static bool fail(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    d->fail_in = numbers[0];
+    return tell_counts(d, numbers, answer, size, e);
+}
+
+static bool switch_off(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    if (d->power == POWER_ON)
+        return err_set(e, ERR_SYSTEM, "the power was not cut");
+    d->power = POWER_OFF;
+    return tell_counts(d, numbers, answer, size, e);
+}
+
+static void tell_cut(const struct cache_cut *left, char *answer, size_t size)
+{
+    snprintf(
+        answer, size, "%" PRIu64 " %" PRIu64 " %" PRIu64, left->writes, left->sectors, left->kept);
+}
+
+static bool switch_on(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    struct cache_cut left;
+
+    (void)numbers;
+    if (!device_power_on(d, &left, e))
+        return false;
+    tell_cut(&left, answer, size);
+    return true;
+}
+
+static bool start_record(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    return device_record(d, e) && tell_counts(d, numbers, answer, size, e);
+}
+
+static bool start_replay(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    uint64_t flushes;
+
+    (void)numbers;
+    if (!replay_begin(d, &flushes, e))
+        return false;
+    snprintf(answer, size, "%" PRIu64, flushes);
+    return true;
+}
+
+static bool put_state(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    struct cache_cut left;
+    int64_t at_ns = 0;
+
+    if (!d->replay)
+        return err_set(e, ERR_USAGE, "there is no replay");
+    if (!replay_state(d, numbers[0], numbers[1], &left, &at_ns, e))
+        return false;
+    tell_cut(&left, answer, size);
+    size_t len = strlen(answer);
+    snprintf(answer + len, size - len, " %" PRId64, at_ns);
+    return true;
+}
+
+static const struct command commands[] = {
+    {"counts", 0, tell_counts},
+    {"settle", 0, settle},
+    {"lie", 0, lie},
+    {"flush-takes", 1, take_time},
+    {"fail-flush", 1, fail},
+    {"off", 0, switch_off},
+    {"on", 0, switch_on},
+    {"record", 0, start_record},
+    {"replay", 0, start_replay},
+    {"state", 2, put_state},
+};
+
+static const struct command *find(const char *line, size_t length)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strlen(commands[i].name) == length && memcmp(commands[i].name, line, length) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static bool read_numbers(const char *text, uint64_t *numbers, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char *end;
+        if (*text++ != ' ')
+            return false;
+        numbers[i] = strtoull(text, &end, 10);
+        if (end == text)
+            return false;
+        text = end;
+    }
+    return *text == '\0';
+}
+
+// The one command with a word: "arm SEED CANARY".
+static bool arm(struct device *d, const char *text, struct err *e)
+{
+    char *end;
+    uint64_t seed = strtoull(text, &end, 10);
+
+    if (end == text || *end != ' ' || strlen(end + 1) != DEVICE_CANARY_BYTES)
+        return err_set(e, ERR_USAGE, "arm takes a seed and %u characters", DEVICE_CANARY_BYTES);
+    device_arm(d, end + 1, seed);
+    return true;
+}
+
+static bool run(struct device *d, const char *line, char *answer, size_t size, struct err *e)
+{
+    uint64_t numbers[2] = {0};
+    size_t length = strcspn(line, " ");
+    const struct command *command = find(line, length);
+
+    if (strncmp(line, "arm ", 4) == 0)
+        return arm(d, line + 4, e);
+    if (!command || !read_numbers(line + length, numbers, command->numbers))
+        return err_set(e, ERR_USAGE, "no such command: %s", line);
+    return command->run(d, numbers, answer, size, e);
+}
+
+void control_run(struct device *d, const char *line, char *answer, size_t size)
+{
+    char said[CONTROL_LINE_MAX - 8] = "";
+    struct err e;
+
+    if (run(d, line, said, sizeof said, &e))
+        snprintf(answer, size, "ok %s", said);
+    else
+        snprintf(answer, size, "error %.200s", e.text);
+}

@@ -1,0 +1,12 @@
+// What the harness tells the disk: one line with a command, one line back, "ok"
+// and what was counted, or "error" and the reason.
+#pragma once
+
+#include <stddef.h>
+
+#include "disk/device.h"
+
+#define CONTROL_LINE_MAX 256
+
+// Carries out a line without its '\n' and writes the answer, without '\n' too.
+void control_run(struct device *d, const char *line, char *answer, size_t size);

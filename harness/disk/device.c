@@ -1,0 +1,221 @@
+#include "disk/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "disk/journal.h"
+#include "disk/replay.h"
+
+// A real disk's cache has an end as well: what no longer fits is written.
+#define CACHE_MAX (UINT64_C(64) << 20)
+
+bool device_open(struct device *d, const char *dir, struct err *e)
+{
+    struct stat st;
+
+    d->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    d->image = d->dir >= 0 ? openat(d->dir, DEVICE_IMAGE, O_RDWR | O_CLOEXEC) : -1;
+    if (d->image < 0 || fstat(d->image, &st) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot open %s/" DEVICE_IMAGE, dir);
+        device_close(d);
+        return false;
+    }
+    d->size = (uint64_t)st.st_size;
+    return true;
+}
+
+void device_close(struct device *d)
+{
+    if (d->record)
+        fclose(d->record);
+    replay_free(d->replay);
+    cache_fini(&d->cache);
+    if (d->image >= 0)
+        close(d->image);
+    if (d->dir >= 0)
+        close(d->dir);
+    *d = (struct device)DEVICE_INIT;
+}
+
+bool device_read(struct device *d, uint64_t offset, void *data, size_t length)
+{
+    size_t done = 0;
+
+    if (offset > d->size || length > d->size - offset)
+        return false;
+    while (done < length) {
+        ssize_t got = pread(d->image, (char *)data + done, length - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static bool write_all(int fd, uint64_t offset, const void *data, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        ssize_t got = pwrite(fd, (const char *)data + done, length - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool device_put(void *device, uint64_t offset, const void *data, uint32_t length)
+{
+    const struct device *d = device;
+
+    return write_all(d->image, offset, data, length);
+}
+
+static bool record(
+    struct device *d, enum journal_kind kind, uint64_t offset, const void *data, uint32_t length)
+{
+    struct journal_entry entry = {kind, length, offset, clock_now_ns()};
+    struct err unsaid; // the harness counts the entries
+
+    return !d->record || journal_append(d->record, &entry, data, &unsaid);
+}
+
+// Remembers what the write replaces, then writes.
+static bool take(struct device *d, uint64_t offset, const void *data, uint32_t length)
+{
+    unsigned char *before = malloc(length);
+    bool ok = before && device_read(d, offset, before, length);
+
+    if (ok && d->replay)
+        ok = replay_remember(d->replay, offset, length, before);
+    else if (ok)
+        ok = cache_add(&d->cache, offset, length, before, data);
+    free(before);
+    cache_evict(&d->cache, CACHE_MAX);
+    return ok && write_all(d->image, offset, data, length) &&
+           record(d, JOURNAL_WRITE, offset, data, length);
+}
+
+static bool is_canary(const struct device *d, const void *data, size_t length)
+{
+    return d->canary[0] && length >= DEVICE_CANARY_BYTES &&
+           memcmp((const char *)data + length - DEVICE_CANARY_BYTES, d->canary,
+               DEVICE_CANARY_BYTES) == 0;
+}
+
+enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length)
+{
+    if (d->power != POWER_ON)
+        return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
+    if (offset % CACHE_SECTOR || length % CACHE_SECTOR || length == 0 || length > UINT32_MAX ||
+        !take(d, offset, data, (uint32_t)length))
+        return DEVICE_FAILED;
+    d->counts.writes++;
+    if (is_canary(d, data, length)) {
+        d->canary[0] = '\0';
+        d->power = POWER_DARK;
+    }
+    return DEVICE_DONE;
+}
+
+enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns)
+{
+    if (d->power != POWER_ON)
+        return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
+    d->counts.flushes++;
+    if (d->fail_in > 0 && --d->fail_in == 0) {
+        d->counts.failed++;
+        return DEVICE_FAILED;
+    }
+    if (d->flushing == FLUSHING_HONEST)
+        cache_clear(&d->cache);
+    if (!record(d, JOURNAL_FLUSH, 0, NULL, 0))
+        return DEVICE_FAILED;
+    if (d->flush_takes_ns == 0)
+        return DEVICE_DONE;
+    d->counts.delayed++;
+    *due_ns = now_ns + d->flush_takes_ns;
+    return DEVICE_LATER;
+}
+
+void device_arm(struct device *d, const char *canary, uint64_t seed)
+{
+    snprintf(d->canary, sizeof d->canary, "%s", canary);
+    d->seed = seed;
+}
+
+bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
+{
+    *left = (struct cache_cut){0};
+    if (d->power == POWER_ON)
+        return true;
+    if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
+        return false;
+    cache_clear(&d->cache);
+    d->power = POWER_ON;
+    return true;
+}
+
+// --- recording --------------------------------------------------------------------
+
+// Only what is not a hole.
+static bool copy_image(int from, int to, uint64_t size)
+{
+    off_t at = 0, end;
+
+    if (ftruncate(to, (off_t)size) != 0)
+        return false;
+    while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+        end = lseek(from, at, SEEK_HOLE);
+        for (off_t out = at; at < end;) {
+            ssize_t got = copy_file_range(from, &at, to, &out, (size_t)(end - at), 0);
+            if (got <= 0)
+                return false;
+        }
+    }
+    return errno == ENXIO;
+}
+
+static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
+{
+    return write_all(*(int *)fd, offset, data, length);
+}
+
+static bool make_base(struct device *d, struct err *e)
+{
+    int fd = openat(d->dir, DEVICE_BASE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && copy_image(d->image, fd, d->size) && cache_undo(&d->cache, put_into, &fd);
+
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot copy the disk's image");
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+bool device_record(struct device *d, struct err *e)
+{
+    int fd = openat(d->dir, DEVICE_RECORD, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    d->record = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!d->record)
+        return err_sys(e, ERR_SYSTEM, "cannot make the disk's record");
+    if (!make_base(d, e))
+        return false;
+    for (size_t i = d->cache.first; i < d->cache.count; i++) {
+        const struct cached_write *w = &d->cache.items[i];
+        if (!record(d, JOURNAL_WRITE, w->offset, w->after, w->length))
+            return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
+    }
+    return true;
+}

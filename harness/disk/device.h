@@ -1,0 +1,90 @@
+// A disk with a volatile cache, kept in an image file: what it does with each
+// write and flush, and how its power is cut. It knows nothing of FUSE; serve.c
+// brings it the kernel's requests, control.c the harness's commands.
+//
+// The image always holds what the machine would read. The cache remembers what
+// of it a power cut may take away.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "disk/cache.h"
+
+#define DEVICE_IMAGE "disk.img"
+#define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
+#define DEVICE_RECORD "disk.log" // of a recording: see journal.h
+
+#define DEVICE_CANARY_BYTES 32u // at the end of the write that the power is cut at
+
+enum device_power {
+    POWER_ON,
+    POWER_DARK, // cut: nothing is taken any more, and nobody gets an answer
+    POWER_OFF,  // the machine is gone; what its kernel still writes is swallowed
+};
+
+enum device_flushing {
+    FLUSHING_HONEST,
+    FLUSHING_LIES, // a flush is answered, and the cache stays volatile
+};
+
+struct device_counts {
+    uint64_t writes, flushes, delayed, failed;
+};
+
+struct replay;
+
+struct device {
+    int dir, image; // -1: not open
+    uint64_t size;
+    enum device_power power;
+    enum device_flushing flushing;
+    struct cache cache;
+    int64_t flush_takes_ns;               // 0: as long as it takes
+    uint64_t fail_in;                     // the flush that fails, counted from the next; 0: none
+    char canary[DEVICE_CANARY_BYTES + 1]; // "": the power is not about to be cut
+    uint64_t seed;                        // of that cut
+    struct device_counts counts;
+    FILE *record;          // NULL: nothing is recorded
+    struct replay *replay; // NULL: this is no replay
+};
+
+#define DEVICE_INIT                                                                                \
+    {                                                                                              \
+        .dir = -1, .image = -1                                                                     \
+    }
+
+// Opens the image in the folder, which must be there, as long as it shall be.
+MUST_USE bool device_open(struct device *d, const char *dir, struct err *e);
+void device_close(struct device *d);
+
+enum device_answer {
+    DEVICE_DONE,
+    DEVICE_FAILED, // to be answered with EIO
+    DEVICE_HELD,   // to be answered when the machine is gone
+    DEVICE_LATER,  // done, to be answered at *due_ns
+};
+
+// Reads are answered whatever the power.
+MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t length);
+
+// Whole sectors. A write that ends with the armed canary is taken, and is the
+// last one before the power is gone.
+enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
+
+enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
+
+// Cuts the power with the write that ends with `canary`.
+void device_arm(struct device *d, const char *canary, uint64_t seed);
+
+// The machine comes back: what the cut left of the cache is on the image.
+MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
+
+// Copies the image as a cut at this moment would leave it at least, and records
+// everything that comes. device_close ends it.
+MUST_USE bool device_record(struct device *d, struct err *e);
+
+// Writes without any cache: for what puts a state onto the image. `device` is a
+// struct device; as cache_put_fn says.
+bool device_put(void *device, uint64_t offset, const void *data, uint32_t length);

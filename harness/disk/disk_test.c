@@ -1,0 +1,349 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "disk/control.h"
+#include "disk/device.h"
+
+#define SECTORS 64
+
+// A disk of 64 sectors in a folder of its own; sector n of it is full of one byte.
+struct bench {
+    char dir[64];
+    struct device d;
+};
+
+static int make_bench(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    char path[128];
+    struct err e;
+
+    snprintf(b->dir, sizeof b->dir, "/tmp/disk_test.XXXXXX");
+    assert_non_null(mkdtemp(b->dir));
+    snprintf(path, sizeof path, "%s/" DEVICE_IMAGE, b->dir);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(ftruncate(fd, SECTORS * CACHE_SECTOR), 0);
+    close(fd);
+    b->d = (struct device)DEVICE_INIT;
+    assert_true(device_open(&b->d, b->dir, &e));
+    *state = b;
+    return 0;
+}
+
+static int remove_bench(void **state)
+{
+    static const char *const names[] = {DEVICE_IMAGE, DEVICE_BASE, DEVICE_RECORD};
+    struct bench *b = *state;
+    char path[128];
+
+    device_close(&b->d);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", b->dir, names[i]);
+        unlink(path);
+    }
+    rmdir(b->dir);
+    free(b);
+    return 0;
+}
+
+static void put(struct device *d, unsigned sector, unsigned count, char byte)
+{
+    char data[SECTORS * CACHE_SECTOR];
+
+    memset(data, byte, sizeof data);
+    assert_int_equal(
+        device_write(d, sector * CACHE_SECTOR, data, count * CACHE_SECTOR), DEVICE_DONE);
+}
+
+static void flush(struct device *d)
+{
+    int64_t due_ns;
+
+    assert_int_equal(device_flush(d, 0, &due_ns), DEVICE_DONE);
+}
+
+// The byte that the sector is full of: a sector is never torn.
+static char get(struct device *d, unsigned sector)
+{
+    char data[CACHE_SECTOR];
+
+    assert_true(device_read(d, sector * CACHE_SECTOR, data, sizeof data));
+    for (size_t i = 1; i < sizeof data; i++)
+        assert_int_equal(data[i], data[0]);
+    return data[0];
+}
+
+static const char canary[] = "0123456789abcdef0123456789abcdef";
+
+// Goes dark with a write to the last sector.
+static void cut(struct device *d, uint64_t seed)
+{
+    char data[CACHE_SECTOR];
+
+    memset(data, 'c', sizeof data);
+    memcpy(data + sizeof data - DEVICE_CANARY_BYTES, canary, DEVICE_CANARY_BYTES);
+    device_arm(d, canary, seed);
+    assert_int_equal(device_write(d, (SECTORS - 1) * CACHE_SECTOR, data, sizeof data), DEVICE_DONE);
+    assert_int_equal(d->power, POWER_DARK);
+}
+
+static struct cache_cut power_on(struct device *d)
+{
+    struct cache_cut left;
+    struct err e;
+
+    assert_true(device_power_on(d, &left, &e));
+    return left;
+}
+
+static void a_cut_keeps_what_was_flushed(void **state)
+{
+    struct bench *b = *state;
+
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        put(&b->d, 0, 32, 'a');
+        flush(&b->d);
+        put(&b->d, 32, 16, 'b');
+        cut(&b->d, seed);
+        power_on(&b->d);
+        for (unsigned s = 0; s < 32; s++)
+            assert_int_equal(get(&b->d, s), 'a');
+    }
+}
+
+static void a_cut_tears_what_was_not_flushed(void **state)
+{
+    struct bench *b = *state;
+    unsigned kept = 0, none = 0, torn = 0;
+
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        put(&b->d, 0, 16, 'o');
+        flush(&b->d);
+        put(&b->d, 0, 16, 'n');
+        cut(&b->d, seed);
+        struct cache_cut left = power_on(&b->d);
+        assert_int_equal(left.writes, 2);
+        assert_int_equal(left.sectors, 17);
+        unsigned fresh = 0;
+        for (unsigned s = 0; s < 16; s++)
+            fresh += get(&b->d, s) == 'n';
+        kept += fresh;
+        none += fresh == 0;
+        torn += fresh > 0 && fresh < 16;
+    }
+    // Of each kind there are some, and about as many as the shares say.
+    assert_in_range(kept, 200, 400);
+    assert_in_range(none, 3, 30);
+    assert_in_range(torn, 20, 47);
+}
+
+// What is written and flushed elsewhere does not save an earlier version; any of
+// several may be the one that is left.
+static void any_version_since_the_flush_may_survive(void **state)
+{
+    struct bench *b = *state;
+    unsigned seen['z'] = {0};
+
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        put(&b->d, 3, 1, 'o');
+        flush(&b->d);
+        put(&b->d, 2, 3, 'p');
+        put(&b->d, 3, 1, 'q');
+        cut(&b->d, seed);
+        power_on(&b->d);
+        seen[(unsigned char)get(&b->d, 3)]++;
+    }
+    assert_true(seen['o'] > 20 && seen['p'] > 20 && seen['q'] > 20);
+    assert_int_equal(seen['o'] + seen['p'] + seen['q'], 200);
+}
+
+static void the_same_seed_keeps_the_same(void **state)
+{
+    struct bench *b = *state;
+    char first[32];
+
+    for (int turn = 0; turn < 2; turn++) {
+        put(&b->d, 0, 32, 'o');
+        flush(&b->d);
+        for (unsigned s = 0; s < 32; s++)
+            put(&b->d, s, 1, 'n');
+        cut(&b->d, 7);
+        power_on(&b->d);
+        for (unsigned s = 0; s < 32; s++) {
+            if (turn == 0)
+                first[s] = get(&b->d, s);
+            assert_int_equal(get(&b->d, s), first[s]);
+        }
+    }
+}
+
+static void a_lying_disk_may_lose_what_was_flushed(void **state)
+{
+    struct bench *b = *state;
+    unsigned lost = 0;
+
+    b->d.flushing = FLUSHING_LIES;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        put(&b->d, 0, 16, 'o');
+        cut(&b->d, seed);
+        power_on(&b->d);
+        put(&b->d, 0, 16, 'n');
+        flush(&b->d);
+        cut(&b->d, seed + 1000);
+        power_on(&b->d);
+        for (unsigned s = 0; s < 16; s++)
+            lost += get(&b->d, s) != 'n';
+    }
+    assert_true(lost > 30);
+}
+
+static void in_the_dark_nothing_is_taken(void **state)
+{
+    struct bench *b = *state;
+    char data[CACHE_SECTOR] = "";
+    int64_t due_ns;
+
+    put(&b->d, 0, 1, 'a');
+    flush(&b->d);
+    cut(&b->d, 1);
+    assert_int_equal(device_write(&b->d, 0, data, sizeof data), DEVICE_HELD);
+    assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_HELD);
+    b->d.power = POWER_OFF;
+    assert_int_equal(device_write(&b->d, 0, data, sizeof data), DEVICE_DONE);
+    power_on(&b->d);
+    assert_int_equal(get(&b->d, 0), 'a');
+}
+
+static void half_a_sector_is_refused(void **state)
+{
+    struct bench *b = *state;
+    char data[CACHE_SECTOR] = "";
+
+    assert_int_equal(device_write(&b->d, 0, data, 100), DEVICE_FAILED);
+    assert_int_equal(device_write(&b->d, 100, data, sizeof data), DEVICE_FAILED);
+    assert_int_equal(device_write(&b->d, SECTORS * CACHE_SECTOR, data, sizeof data), DEVICE_FAILED);
+}
+
+static void tell(struct device *d, const char *line, const char *want)
+{
+    char answer[CONTROL_LINE_MAX];
+
+    control_run(d, line, answer, sizeof answer);
+    assert_string_equal(answer, want);
+}
+
+static void a_flush_takes_its_time_or_fails(void **state)
+{
+    struct bench *b = *state;
+    int64_t due_ns = 0;
+
+    tell(&b->d, "flush-takes 500", "ok 0 0 0 0");
+    assert_int_equal(device_flush(&b->d, 1000, &due_ns), DEVICE_LATER);
+    assert_int_equal(due_ns, 1500);
+    tell(&b->d, "flush-takes 0", "ok 0 1 1 0");
+    tell(&b->d, "fail-flush 2", "ok 0 1 1 0");
+    put(&b->d, 0, 1, 'o');
+    flush(&b->d);
+    put(&b->d, 0, 1, 'n');
+    assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_FAILED);
+    tell(&b->d, "counts", "ok 2 3 1 1");
+    // What the failed flush was for is still in doubt, and the next one makes it last.
+    assert_int_equal(b->d.cache.count, 1);
+    flush(&b->d);
+    assert_int_equal(b->d.cache.count, 0);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    struct bench *b = *state;
+
+    tell(&b->d, "", "error no such command: ");
+    tell(&b->d, "count", "error no such command: count");
+    tell(&b->d, "fail-flush", "error no such command: fail-flush");
+    tell(&b->d, "fail-flush many", "error no such command: fail-flush many");
+    tell(&b->d, "arm 1 short", "error arm takes a seed and 32 characters");
+    tell(&b->d, "state 1 1", "error there is no replay");
+    tell(&b->d, "off", "error the power was not cut");
+}
+
+// Three intervals: a b c in sector 0, one after another, each flushed; sectors 1 to
+// 16 written in the second. What a trial writes is gone in the next state.
+static void a_replay_goes_through_all_states(void **state)
+{
+    struct bench *b = *state;
+    char answer[CONTROL_LINE_MAX];
+
+    put(&b->d, 0, 17, 'o');
+    tell(&b->d, "settle", "ok 1 0 0 0");
+    tell(&b->d, "record", "ok 1 0 0 0");
+    put(&b->d, 0, 1, 'a');
+    flush(&b->d);
+    put(&b->d, 0, 17, 'b');
+    flush(&b->d);
+    put(&b->d, 0, 1, 'c');
+    flush(&b->d);
+    tell(&b->d, "replay", "ok 3");
+    for (unsigned n = 1; n <= 3; n++) {
+        char line[40], before = n == 1 ? 'o' : n == 2 ? 'a' : 'b', after = "-abc"[n];
+        snprintf(line, sizeof line, "state %u 2", n);
+        control_run(&b->d, line, answer, sizeof answer);
+        assert_memory_equal(answer, "ok 1 ", 5);
+        assert_true(get(&b->d, 0) == before || get(&b->d, 0) == after);
+        unsigned fresh = 0;
+        for (unsigned s = 1; s < 17; s++)
+            fresh += get(&b->d, s) == 'b';
+        assert_true(n == 1 ? fresh == 0 : n == 3 ? fresh == 16 : fresh <= 16);
+        put(&b->d, 0, 30, 'x');
+        flush(&b->d);
+    }
+    tell(&b->d, "state 3 2", "error the states of a replay only go forward");
+    tell(&b->d, "state 4 2", "error the disk's record has no such flush");
+}
+
+// A recording that begins while something is in the cache: that is not yet safe.
+static void a_recording_begins_with_what_was_flushed(void **state)
+{
+    struct bench *b = *state;
+    unsigned old = 0;
+
+    put(&b->d, 0, 16, 'o');
+    flush(&b->d);
+    put(&b->d, 0, 16, 'n');
+    tell(&b->d, "record", "ok 2 1 0 0");
+    flush(&b->d);
+    tell(&b->d, "replay", "ok 1");
+    char answer[CONTROL_LINE_MAX];
+    control_run(&b->d, "state 1 3", answer, sizeof answer);
+    for (unsigned s = 0; s < 16; s++)
+        old += get(&b->d, s) == 'o';
+    assert_true(old > 0);
+}
+
+#define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, make_bench, remove_bench)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_BENCH(a_cut_keeps_what_was_flushed),
+        WITH_BENCH(a_cut_tears_what_was_not_flushed),
+        WITH_BENCH(any_version_since_the_flush_may_survive),
+        WITH_BENCH(the_same_seed_keeps_the_same),
+        WITH_BENCH(a_lying_disk_may_lose_what_was_flushed),
+        WITH_BENCH(in_the_dark_nothing_is_taken),
+        WITH_BENCH(half_a_sector_is_refused),
+        WITH_BENCH(a_flush_takes_its_time_or_fails),
+        WITH_BENCH(nonsense_is_refused),
+        WITH_BENCH(a_replay_goes_through_all_states),
+        WITH_BENCH(a_recording_begins_with_what_was_flushed),
+    };
+
+    return cmocka_run_group_tests_name("harness.disk", tests, NULL, NULL);
+}

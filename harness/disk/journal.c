@@ -1,0 +1,41 @@
+#include "disk/journal.h"
+
+#include <stdlib.h>
+
+#define LENGTH_MAX (64u << 20)
+
+bool journal_append(FILE *f, const struct journal_entry *entry, const void *data, struct err *e)
+{
+    bool ok = fwrite(entry, sizeof *entry, 1, f) == 1 &&
+              (entry->length == 0 || fwrite(data, entry->length, 1, f) == 1);
+
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
+}
+
+static bool broken(FILE *f, struct err *e)
+{
+    return ferror(f) ? err_sys(e, ERR_SYSTEM, "cannot read the disk's record")
+                     : err_set(e, ERR_SYSTEM, "the disk's record ends within an entry");
+}
+
+bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, size_t *size,
+    bool *end, struct err *e)
+{
+    size_t got = fread(entry, 1, sizeof *entry, f);
+
+    *end = got == 0 && feof(f);
+    if (*end)
+        return true;
+    if (got != sizeof *entry)
+        return broken(f, e);
+    if (entry->length > LENGTH_MAX)
+        return err_set(e, ERR_SYSTEM, "the disk's record holds an impossible length");
+    if (entry->length > *size) {
+        unsigned char *more = realloc(*data, entry->length);
+        if (!more)
+            return err_set(e, ERR_INTERNAL, "out of memory");
+        *data = more;
+        *size = entry->length;
+    }
+    return entry->length == 0 || fread(*data, entry->length, 1, f) == 1 || broken(f, e);
+}

@@ -1,0 +1,164 @@
+#include "disk/replay.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "disk/journal.h"
+
+// What one trial may write to the disk before it is undone: recovery and a
+// checkpoint take a few megabytes.
+#define TRIAL_MAX (UINT64_C(512) << 20)
+
+struct replay {
+    FILE *record;
+    uint64_t flushed;    // flushes before the state that the disk is in
+    struct cache trial;  // what was done to the disk since that state was put
+    unsigned char *data; // of the entry that was read last
+    size_t size;
+};
+
+static bool count_flushes(FILE *f, struct replay *r, uint64_t *flushes, struct err *e)
+{
+    struct journal_entry entry;
+    bool end;
+
+    for (*flushes = 0; journal_next(f, &entry, &r->data, &r->size, &end, e);) {
+        if (end)
+            return true;
+        *flushes += entry.kind == JOURNAL_FLUSH;
+    }
+    return false;
+}
+
+static FILE *open_record(struct device *d, struct err *e)
+{
+    int fd = openat(d->dir, DEVICE_RECORD, O_RDONLY | O_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+    if (!f)
+        err_sys(e, ERR_SYSTEM, "cannot open the disk's record");
+    return f;
+}
+
+// The base itself takes the place of the image: one copy less.
+static bool take_base(struct device *d, struct err *e)
+{
+    int base = openat(d->dir, DEVICE_BASE, O_RDWR | O_CLOEXEC);
+
+    if (base < 0 || renameat(d->dir, DEVICE_BASE, d->dir, DEVICE_IMAGE) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot go back to the recorded disk");
+        if (base >= 0)
+            close(base);
+        return false;
+    }
+    close(d->image);
+    d->image = base;
+    return true;
+}
+
+bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
+{
+    struct replay *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    if (d->record && fclose(d->record) != 0) {
+        d->record = NULL;
+        free(r);
+        return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
+    }
+    d->record = NULL;
+    cache_clear(&d->cache);
+    d->replay = r;
+    d->power = POWER_ON;
+    r->record = open_record(d, e);
+    if (!r->record || !count_flushes(r->record, r, flushes, e))
+        return false;
+    rewind(r->record);
+    return take_base(d, e);
+}
+
+void replay_free(struct replay *r)
+{
+    if (!r)
+        return;
+    if (r->record)
+        fclose(r->record);
+    cache_fini(&r->trial);
+    free(r->data);
+    free(r);
+}
+
+bool replay_remember(struct replay *r, uint64_t offset, uint32_t length, const void *before)
+{
+    return r->trial.bytes + length <= TRIAL_MAX &&
+           cache_add(&r->trial, offset, length, before, NULL);
+}
+
+static bool undo_trial(struct device *d, struct err *e)
+{
+    if (!cache_undo(&d->replay->trial, device_put, d))
+        return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
+    cache_clear(&d->replay->trial);
+    return true;
+}
+
+// A sector of the choice lies on the image only until the next state.
+static bool put_for_trial(void *device, uint64_t offset, const void *data, uint32_t length)
+{
+    struct device *d = device;
+    unsigned char before[CACHE_SECTOR];
+
+    return length == sizeof before && device_read(d, offset, before, length) &&
+           replay_remember(d->replay, offset, length, before) &&
+           device_put(d, offset, data, length);
+}
+
+// Writes up to the next flush go onto the image, and into the cache with what they
+// replaced.
+static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns, struct err *e)
+{
+    struct replay *r = d->replay;
+    struct journal_entry entry;
+    bool end;
+
+    for (;;) {
+        if (!journal_next(r->record, &entry, &r->data, &r->size, &end, e))
+            return false;
+        if (end)
+            return err_set(e, ERR_SYSTEM, "the disk's record has no such flush");
+        if (entry.kind == JOURNAL_FLUSH)
+            break;
+        unsigned char *before = malloc(entry.length);
+        bool ok = before && device_read(d, entry.offset, before, entry.length) &&
+                  cache_add(cache, entry.offset, entry.length, before, r->data) &&
+                  device_put(d, entry.offset, r->data, entry.length);
+        free(before);
+        if (!ok)
+            return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
+    }
+    *at_ns = entry.at_ns;
+    return true;
+}
+
+bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
+    int64_t *at_ns, struct err *e)
+{
+    struct replay *r = d->replay;
+    struct cache cache = {0};
+    bool ok = undo_trial(d, e);
+
+    if (ok && n <= r->flushed)
+        return err_set(e, ERR_USAGE, "the states of a replay only go forward");
+    while (ok && r->flushed < n) {
+        cache_clear(&cache);
+        ok = read_interval(d, &cache, at_ns, e);
+        r->flushed++;
+    }
+    // The image now has all of the last interval. That is what the next state needs
+    // under its own; the choice is laid over it for as long as this one lasts.
+    ok = ok && cache_choose(&cache, seed, put_for_trial, d, left, e);
+    cache_fini(&cache);
+    return ok;
+}

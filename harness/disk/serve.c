@@ -1,0 +1,313 @@
+// mailproof-disk FOLDER: serves disk.img of the folder as one file, through FUSE.
+//
+// Standard input is an open /dev/fuse that the caller mounts once we are ready;
+// standard output is a socket on which the caller gives commands (control.h). We
+// end when the file is unmounted. That is why we leave the caller's mount
+// namespace: otherwise we would keep it alive, and with it the mount.
+#define FUSE_USE_VERSION 35
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "disk/control.h"
+#include "disk/device.h"
+
+#define WAITING_MAX 1024
+#define WRITE_MAX (1u << 20)
+
+static const int control = STDOUT_FILENO;
+
+// A request that has no answer yet.
+struct waiting {
+    fuse_req_t request;
+    size_t length;  // of a write
+    int64_t due_ns; // CLOCK_NEVER: when the machine is gone
+};
+
+struct server {
+    struct device device;
+    struct fuse_session *session;
+    struct waiting waiting[WAITING_MAX];
+    size_t waiting_count;
+    char line[CONTROL_LINE_MAX];
+    size_t line_length;
+    enum { STARTING, SERVING, DESERTED } state; // deserted: nobody gives commands any more
+};
+
+static struct server *server_of(fuse_req_t request)
+{
+    return fuse_req_userdata(request);
+}
+
+// --- the kernel's requests -----------------------------------------------------------
+
+// A write's length tells it from a flush.
+static void reply_done(fuse_req_t request, size_t length)
+{
+    if (length)
+        fuse_reply_write(request, length);
+    else
+        fuse_reply_err(request, 0);
+}
+
+static void reply_when_due(struct server *s, fuse_req_t request, size_t length, int64_t due_ns)
+{
+    if (s->waiting_count == WAITING_MAX)
+        fuse_reply_err(request, EIO);
+    else
+        s->waiting[s->waiting_count++] = (struct waiting){request, length, due_ns};
+}
+
+static void answer(
+    struct server *s, fuse_req_t request, enum device_answer how, size_t length, int64_t due_ns)
+{
+    switch (how) {
+    case DEVICE_DONE:
+        reply_done(request, length);
+        break;
+    case DEVICE_FAILED:
+        fuse_reply_err(request, EIO);
+        break;
+    case DEVICE_HELD:
+        reply_when_due(s, request, length, CLOCK_NEVER);
+        break;
+    case DEVICE_LATER:
+        reply_when_due(s, request, length, due_ns);
+        break;
+    }
+}
+
+static void on_init(void *userdata, struct fuse_conn_info *info)
+{
+    (void)userdata;
+    info->max_write = WRITE_MAX;
+}
+
+static void on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct stat st = {.st_ino = ino,
+        .st_mode = S_IFREG | 0600,
+        .st_nlink = 1,
+        .st_size = (off_t)server_of(request)->device.size};
+
+    (void)fi;
+    fuse_reply_attr(request, &st, 3600);
+}
+
+// Past the page cache: the kernel must not remember what a power cut took away.
+static void on_open(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    (void)ino;
+    fi->direct_io = 1;
+    fuse_reply_open(request, fi);
+}
+
+static void on_read(
+    fuse_req_t request, fuse_ino_t ino, size_t length, off_t offset, struct fuse_file_info *fi)
+{
+    struct device *d = &server_of(request)->device;
+    char *data = malloc(length);
+
+    (void)ino;
+    (void)fi;
+    if (data && device_read(d, (uint64_t)offset, data, length))
+        fuse_reply_buf(request, data, length);
+    else
+        fuse_reply_err(request, EIO);
+    free(data);
+}
+
+static void on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_t length,
+    off_t offset, struct fuse_file_info *fi)
+{
+    struct server *s = server_of(request);
+
+    (void)ino;
+    (void)fi;
+    answer(
+        s, request, device_write(&s->device, (uint64_t)offset, data, length), length, CLOCK_NEVER);
+}
+
+static void on_fsync(fuse_req_t request, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    struct server *s = server_of(request);
+    int64_t due_ns = CLOCK_NEVER;
+
+    (void)ino;
+    (void)datasync;
+    (void)fi;
+    answer(s, request, device_flush(&s->device, clock_now_ns(), &due_ns), 0, due_ns);
+}
+
+static const struct fuse_lowlevel_ops operations = {
+    .init = on_init,
+    .getattr = on_getattr,
+    .open = on_open,
+    .read = on_read,
+    .write = on_write,
+    .fsync = on_fsync,
+};
+
+static int64_t next_due_ns(const struct server *s)
+{
+    int64_t due_ns = CLOCK_NEVER;
+
+    for (size_t i = 0; i < s->waiting_count; i++)
+        due_ns = clock_min(due_ns, s->waiting[i].due_ns);
+    return due_ns;
+}
+
+// When the machine is gone, nobody sees what its requests are answered.
+static void answer_what_is_due(struct server *s, int64_t now_ns)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < s->waiting_count; i++) {
+        struct waiting *w = &s->waiting[i];
+        if (w->due_ns <= now_ns || (w->due_ns == CLOCK_NEVER && s->device.power != POWER_DARK))
+            reply_done(w->request, w->length);
+        else
+            s->waiting[left++] = *w;
+    }
+    s->waiting_count = left;
+}
+
+// --- the harness's commands -------------------------------------------------------------
+
+static bool say(const char *text)
+{
+    char line[CONTROL_LINE_MAX + 2];
+    int length = snprintf(line, sizeof line, "%s\n", text);
+
+    return write(control, line, (size_t)length) == length;
+}
+
+static void obey(struct server *s, char *line)
+{
+    char text[CONTROL_LINE_MAX] = "ok";
+
+    if (strcmp(line, "serve") == 0)
+        s->state = SERVING;
+    else
+        control_run(&s->device, line, text, sizeof text);
+    if (!say(text))
+        s->state = DESERTED;
+}
+
+// Without its harness the disk only serves until it is unmounted, and is switched
+// on, so that this can come to its end.
+static void read_commands(struct server *s)
+{
+    ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);
+
+    if (got < 0 && errno == EINTR)
+        return;
+    if (got <= 0) {
+        s->device.power = s->device.power == POWER_DARK ? POWER_OFF : s->device.power;
+        s->state = s->state == STARTING ? STARTING : DESERTED;
+        if (s->state == STARTING)
+            fuse_session_exit(s->session);
+        return;
+    }
+    s->line_length += (size_t)got;
+    for (char *end; (end = memchr(s->line, '\n', s->line_length)) != NULL;) {
+        size_t used = (size_t)(end - s->line) + 1;
+        *end = '\0';
+        obey(s, s->line);
+        s->line_length -= used;
+        memmove(s->line, s->line + used, s->line_length);
+    }
+    if (s->line_length == sizeof s->line - 1)
+        s->line_length = 0;
+}
+
+// --- the loop ------------------------------------------------------------------------------
+
+static bool serve_request(struct server *s, struct fuse_buf *buf)
+{
+    int got = fuse_session_receive_buf(s->session, buf);
+
+    if (got == -EINTR || got == -EAGAIN)
+        return true;
+    if (got <= 0)
+        return false;
+    fuse_session_process_buf(s->session, buf);
+    return true;
+}
+
+// Until the file is unmounted.
+static void serve(struct server *s)
+{
+    struct fuse_buf buf = {0};
+    bool ok = true;
+
+    while (ok && !fuse_session_exited(s->session)) {
+        struct pollfd polled[2] = {
+            {.fd = s->state == STARTING ? -1 : fuse_session_fd(s->session), .events = POLLIN},
+            {.fd = s->state == DESERTED ? -1 : control, .events = POLLIN},
+        };
+        int ready = poll(polled, 2, clock_poll_ms(clock_now_ns(), next_due_ns(s)));
+        if (ready < 0 && errno != EINTR)
+            break;
+        if (ready > 0 && polled[1].revents)
+            read_commands(s);
+        if (ready > 0 && polled[0].revents)
+            ok = serve_request(s, &buf);
+        answer_what_is_due(s, clock_now_ns());
+    }
+    free(buf.mem);
+}
+
+static bool leave_namespace(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static struct fuse_session *attach(struct server *s)
+{
+    char name[] = "mailproof-disk";
+    char *argv[] = {name, NULL};
+    struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+    struct fuse_session *session = fuse_session_new(&args, &operations, sizeof operations, s);
+
+    if (session && fuse_session_mount(session, "/dev/fd/0") != 0) {
+        fuse_session_destroy(session);
+        session = NULL;
+    }
+    fuse_opt_free_args(&args);
+    return session;
+}
+
+int main(int argc, char **argv)
+{
+    struct server *s = calloc(1, sizeof *s);
+    struct err e = {0};
+
+    if (!s || argc != 2) {
+        fprintf(stderr, "mailproof-disk FOLDER: a part of mailproof, which starts it\n");
+        free(s);
+        return 64;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    s->device = (struct device)DEVICE_INIT;
+    bool ok = device_open(&s->device, argv[1], &e) &&
+              (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
+              ((s->session = attach(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
+    if (!ok)
+        say(e.text);
+    else if (say("ok"))
+        serve(s);
+    if (s->session)
+        fuse_session_destroy(s->session);
+    device_close(&s->device);
+    free(s);
+    return ok ? 0 : 70;
+}

@@ -1,0 +1,122 @@
+#include "postgres/canary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+
+#define SECTOR 512
+
+static const char flushed[] = "canary.flushed";
+static const char unflushed[] = "canary.unflushed";
+
+// Direct writes need memory that is aligned like the disk.
+struct content {
+    _Alignas(4096) unsigned char bytes[CANARY_BYTES];
+};
+
+// Every sector differs from every other and from that of another turn.
+static void fill(struct content *content, const struct canary *c)
+{
+    for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {
+        memset(content->bytes + at, (int)('A' + c->turn % 26), SECTOR);
+        snprintf((char *)content->bytes + at, 40, "turn %u sector %u", c->turn, at / SECTOR);
+    }
+    if (c->mark[0])
+        memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);
+}
+
+static int open_file(const char *dir, const char *name, int flags, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_join(path, dir, name, e))
+        return -1;
+    int fd = open(path, flags | O_CLOEXEC, 0600);
+    if (fd < 0)
+        err_sys(e, ERR_SYSTEM, "cannot open %s", path);
+    return fd;
+}
+
+static bool write_file(const char *dir, const char *name, int flags, bool flush,
+    const struct content *content, struct err *e)
+{
+    int fd = open_file(dir, name, O_WRONLY | flags, e);
+
+    if (fd < 0)
+        return false;
+    bool ok =
+        pwrite(fd, content->bytes, CANARY_BYTES, 0) == CANARY_BYTES && (!flush || fsync(fd) == 0);
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot write %s", name);
+    close(fd);
+    return ok;
+}
+
+bool canary_make(struct canary *c, const char *dir, struct err *e)
+{
+    struct content content;
+
+    *c = (struct canary){0};
+    fill(&content, c);
+    return write_file(dir, flushed, O_CREAT, true, &content, e) &&
+           write_file(dir, unflushed, O_CREAT, true, &content, e);
+}
+
+bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
+{
+    struct content content;
+
+    c->turn++;
+    c->mark[0] = '\0';
+    fill(&content, c);
+    return write_file(dir, flushed, O_DIRECT, true, &content, e);
+}
+
+void canary_draw_mark(struct canary *c)
+{
+    snprintf(c->mark, sizeof c->mark, "%016llx%08x%08x", (unsigned long long)clock_now_ns(),
+        (unsigned)getpid(), c->turn);
+}
+
+bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e)
+{
+    struct content content;
+
+    fill(&content, c);
+    return write_file(dir, unflushed, O_DIRECT, false, &content, e);
+}
+
+static bool count_gone(
+    const char *dir, const char *name, const struct content *want, int *gone, struct err *e)
+{
+    struct content got;
+    int fd = open_file(dir, name, O_RDONLY, e);
+
+    *gone = 0;
+    if (fd < 0)
+        return false;
+    bool ok = pread(fd, got.bytes, CANARY_BYTES, 0) == CANARY_BYTES;
+    close(fd);
+    for (int at = 0; ok && at < CANARY_BYTES; at += SECTOR)
+        *gone += memcmp(got.bytes + at, want->bytes + at, SECTOR) != 0;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot read %s", name);
+}
+
+bool canary_count_gone(
+    const struct canary *c, const char *dir, int *flushed_gone, int *unflushed_gone, struct err *e)
+{
+    struct content want;
+    struct canary plain = {.turn = c->turn};
+
+    fill(&want, &plain);
+    if (!count_gone(dir, flushed, &want, flushed_gone, e))
+        return false;
+    fill(&want, c);
+    return count_gone(dir, unflushed, &want, unflushed_gone, e);
+}

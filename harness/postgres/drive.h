@@ -1,0 +1,34 @@
+// mailproof-disk as a child of ours: started, told what to do, waited for. See
+// harness/disk/README.md for its commands.
+#pragma once
+
+#include <stdint.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct drive {
+    pid_t pid;   // 0: none
+    int control; // our end of its socket; -1: none
+    int fuse;    // /dev/fuse, until it is mounted; -1 afterwards
+};
+
+#define DRIVE_INIT                                                                                 \
+    {                                                                                              \
+        .control = -1, .fuse = -1                                                                  \
+    }
+
+// Starts it for the image in `dir`; nothing is mounted yet. ERR_SKIP where FUSE or
+// the program is missing.
+MUST_USE bool drive_start(struct drive *d, const char *dir, struct err *e);
+
+// Mounts its one file over the (empty) file at `path`.
+MUST_USE bool drive_mount(struct drive *d, const char *path, struct err *e);
+
+// Gives a command and reads the numbers of its answer into `numbers`.
+MUST_USE bool drive_tell(struct drive *d, int64_t *numbers, size_t count, struct err *e,
+    const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+// After the file was unmounted: waits for its end, and ends it should it not come.
+void drive_end(struct drive *d);
