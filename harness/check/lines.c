@@ -8,6 +8,20 @@
 #include "base/clock.h"
 #include "plan/names.h"
 
+// Whether a torn line names an account whose name, printed as it is, tears it.
+static bool is_torn_by_name(const struct ledger *l, const struct line_record *line)
+{
+    const struct subject_log *log = l->log;
+
+    for (size_t i = line->first_delivery;
+         i < log->delivery_count && &log->lines[log->deliveries[i].line] == line; i++) {
+        uint32_t token = log->deliveries[i].token;
+        if (token < l->plan->token_count && l->plan->kinds[token] == TOKEN_BAD_NAME)
+            return true;
+    }
+    return false;
+}
+
 static void check_line(struct result *r, const struct ledger *l, const struct line_record *line)
 {
     const struct process_record *p = &l->log->processes[line->process];
@@ -15,7 +29,11 @@ static void check_line(struct result *r, const struct ledger *l, const struct li
     judged_add(r, METRIC_TORN, 1, CAUSE_IS_NONE);
     if (line->state == LINE_WHOLE)
         judged_add(r, METRIC_OVER_LIMIT, 1, CAUSE_IS_NONE);
-    if (line->state == LINE_TORN)
+    if (line->state == LINE_TORN && is_torn_by_name(l, line))
+        finding_add(r, METRIC_FORGED,
+            "pid %d, read at %.3f s: a name that the wire cannot carry, printed as it is",
+            (int)p->pid, ledger_seconds(l, line->read_ns));
+    else if (line->state == LINE_TORN)
         finding_add(r, METRIC_TORN, "pid %d, read at %.3f s", (int)p->pid,
             ledger_seconds(l, line->read_ns));
     if (line->state == LINE_WHOLE && line->tokens > (uint32_t)l->scenario->collector.batch_limit)

@@ -37,6 +37,23 @@ static void tell_fields_of_another(struct story *s)
     s->deliveries[1].fingerprint = 1000;
 }
 
+// Printed as it is, whether or not a reader can take the line apart.
+static void tell_bad_name(struct story *s)
+{
+    story_good_token(s);
+    uint32_t bad = story_txn(s, 250, 1);
+    s->kinds[bad] = TOKEN_BAD_NAME;
+    story_line(s, 350, bad, 1);
+}
+
+static void tell_torn_by_name(struct story *s)
+{
+    tell_bad_name(s);
+    s->lines[1].state = LINE_TORN;
+    s->lines[1].tokens = 0;
+    s->deliveries[1].flags = DELIVERY_NAMED;
+}
+
 static void tell_out_of_order(struct story *s)
 {
     uint32_t first = story_txn(s, 50, 2);
@@ -62,6 +79,8 @@ static const struct story_case cases[] = {
     {"the tail of a killed process", tell_tail, "", VERDICT_PASS},
     {"bad signature", tell_forged, "forged=1 ", VERDICT_VIOLATED},
     {"fields of another", tell_fields_of_another, "forged=1 ", VERDICT_VIOLATED},
+    {"a bad name, printed", tell_bad_name, "forged=1 ", VERDICT_VIOLATED},
+    {"torn by a bad name", tell_torn_by_name, "forged=1 ", VERDICT_VIOLATED},
     {"out of order", tell_out_of_order, "out_of_order=1 ", VERDICT_VIOLATED},
     {"overtaken while open", tell_overtaken_while_open, "", VERDICT_PASS},
 };

@@ -158,18 +158,21 @@ bool check_skips_locked(const struct scenario *s)
 }
 
 // Whether a line is there to be judged: with a token that comes for the first
-// time. What is written again is duplicated, and what nobody planned a phantom.
+// time. What is written again is duplicated, what nobody planned a phantom, and a
+// forged one may be half of a line.
 static bool has_news(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
+    bool news = false;
 
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (d->token < l->plan->token_count && d->flags == 0 &&
-            l->tokens[d->token].first_line == index)
-            return true;
+        if (d->flags & DELIVERY_FORGED)
+            return false;
+        news = news || (d->token < l->plan->token_count && d->flags == 0 &&
+                           l->tokens[d->token].first_line == index);
     }
-    return false;
+    return news;
 }
 
 static bool holds_token_announced_before(

@@ -57,17 +57,19 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
     size_t held = 0;
     bool ok = true;
 
-    buf_init(&logins, 1 << 20);
+    buf_init(&logins, 32 << 20);
     for (uint32_t t = 0; ok && t < l->plan->token_count; t++) {
-        char name[NAMES_MAX];
+        struct names names;
         if (ledger_txn(l, t)->outcome == TXN_UNKNOWN) {
+            names_make(&names, t, plan_name_shape(l->plan, &l->plan->txns[l->txn_of[t]], t));
             buf_append_char(&logins, held++ ? ',' : '{');
-            buf_append(&logins, name, names_login(name, t));
+            names_quote(&logins, names.login);
         }
         if (held == 0 || (held < CHUNK && t + 1 < l->plan->token_count))
             continue;
         buf_append(&logins, "}", 2);
-        ok = each_row(l, conn, ledger_sql_present, logins.data, settle_row, e);
+        ok = !logins.failed ? each_row(l, conn, ledger_sql_present, logins.data, settle_row, e)
+                            : err_set(e, ERR_INTERNAL, "out of memory for the unknown tokens");
         buf_clear(&logins);
         held = 0;
     }
@@ -127,7 +129,8 @@ static void unmarked_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_UNMARKED;
 }
 
-// Valid: signed, whole, and exactly what the database holds. A token that the
+// Valid: signed, whole, exactly what the database holds, and something that the wire
+// can carry: a name that is printed as it is forges, whoever reads it well. A token that the
 // database does not have cannot be compared; what was delivered of it is a
 // phantom, not a forgery.
 static void count_deliveries(struct ledger *l)
@@ -138,7 +141,7 @@ static void count_deliveries(struct ledger *l)
             continue;
         struct ledger_token *t = &l->tokens[d->token];
         if ((t->flags & TOKEN_PRESENT) && !(d->flags & DELIVERY_NAMED) &&
-            d->fingerprint != t->fingerprint)
+            (d->fingerprint != t->fingerprint || l->plan->kinds[d->token] == TOKEN_BAD_NAME))
             d->flags |= DELIVERY_FORGED;
         if (d->flags)
             t->flags |= TOKEN_NAMED;

@@ -61,7 +61,10 @@ bool txn_ends_at_once(const struct plan_txn *txn)
 
 static bool alone(const struct plan *plan, const struct plan_txn *txn)
 {
-    return txn->rows == 1 && txn->flags == 0 && plan->kinds[txn->first_token] == TOKEN_ACTIVATION &&
+    enum token_kind kind = plan->kinds[txn->first_token];
+
+    return txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
+           (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
 }
 
@@ -72,32 +75,31 @@ static bool is_for(const struct statement *st, const struct plan *plan, uint32_t
     return st->kind == TOKEN_ACTIVATION ? lacks_code(plan, token) : plan->kinds[token] == st->kind;
 }
 
-static bool send_account(PGconn *conn, uint32_t token)
+static bool send_account(
+    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, uint32_t token)
 {
-    char email[NAMES_MAX], login[NAMES_MAX];
-    const char *values[] = {email, login};
+    struct names names;
+    const char *values[] = {names.email, names.login};
 
-    names_email(email, token);
-    names_login(login, token);
+    names_make(&names, token, plan_name_shape(plan, txn, token));
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
-// An array literal of the rows that a statement is for; names need no quoting.
-// Returns how many there are.
+// An array literal of the rows that a statement is for. Returns how many there are.
 static size_t array_of(const struct plan *plan, const struct plan_txn *txn,
     const struct statement *st, bool emails, struct buf *out)
 {
     size_t count = 0;
-    char name[NAMES_MAX];
+    struct names names;
 
     buf_append_char(out, '{');
     for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
         if (!is_for(st, plan, t))
             continue;
-        size_t len = emails ? names_email(name, t) : names_login(name, t);
+        names_make(&names, t, plan_name_shape(plan, txn, t));
         if (count++ > 0)
             buf_append_char(out, ',');
-        buf_append(out, name, len);
+        names_quote(out, emails ? names.email : names.login);
     }
     buf_append(out, "}", 2);
     return count;
@@ -133,7 +135,7 @@ bool txn_send(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {
     if (alone(plan, txn))
-        return send_account(conn, txn->first_token);
+        return send_account(conn, plan, txn, txn->first_token);
     if (!send_word(conn, "BEGIN"))
         return false;
     for (size_t i = 0; i < STATEMENTS; i++) {

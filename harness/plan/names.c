@@ -1,9 +1,15 @@
 #include "plan/names.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #define DIGITS_MIN 7
 #define DIGITS_MAX 9
+#define CHARACTERS_MAX 254 // of a name, as accounts has it
+#define TAIL '~'
+#define DOMAIN "@mailproof.invalid"
+#define SIGNED_TEXT_LEN 86 // of a secret on the wire
 
 size_t names_login(char out[NAMES_MAX], uint32_t token)
 {
@@ -12,13 +18,117 @@ size_t names_login(char out[NAMES_MAX], uint32_t token)
 
 size_t names_email(char out[NAMES_MAX], uint32_t token)
 {
-    return (size_t)snprintf(out, NAMES_MAX, "t%0*u@mailproof.invalid", DIGITS_MIN, (unsigned)token);
+    return (size_t)snprintf(out, NAMES_MAX, "t%0*u" DOMAIN, DIGITS_MIN, (unsigned)token);
 }
+
+// --- names that are not plain ---------------------------------------------------------
+
+static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
+
+// As many characters as a name may have; `filler` is one of them.
+static void fill(char *out, const char *start, const char *filler, const char *end)
+{
+    size_t fillers = CHARACTERS_MAX - strlen(start) - strlen(end), len = strlen(filler);
+    char *at = stpcpy(out, start);
+
+    for (size_t i = 0; i < fillers; i++, at += len)
+        memcpy(at, filler, len);
+    stpcpy(at, end);
+}
+
+static const char *control(uint32_t token)
+{
+    // The last is U+0085, a line break to some.
+    static const char *const characters[] = {"\t", "\x01", "\x1b", "\x7f", "\r", "\xc2\x85"};
+
+    return characters[token / 3 % (sizeof characters / sizeof *characters)];
+}
+
+// A field that closes its own record with a secret and a code that look right, and
+// opens another one, behind a comma or a newline.
+static void make_record(char *out, const char *start, const char *between, bool is_email)
+{
+    char secret[SIGNED_TEXT_LEN + 1];
+
+    memset(secret, 'A', SIGNED_TEXT_LEN);
+    secret[SIGNED_TEXT_LEN] = '\0';
+    if (is_email)
+        snprintf(out, NAMES_SHAPED_MAX, "%s" DOMAIN ",%s,%s,12345%s1,%s" DOMAIN, start, start,
+            secret, between, start);
+    else
+        snprintf(out, NAMES_SHAPED_MAX, "%s,%s,12345%s1,%s" DOMAIN ",%s", start, secret, between,
+            start, start);
+}
+
+static void make_one(
+    char *out, const char *start, enum name_shape shape, uint32_t token, bool is_email)
+{
+    const char *end = is_email ? DOMAIN : "";
+
+    switch (shape) {
+    case NAME_UTF8:
+        snprintf(
+            out, NAMES_SHAPED_MAX, "%s\xc3\xbc\xce\xa9\xe6\xbc\xa2%s\xcc\x88%s", start, face, end);
+        return;
+    case NAME_COMMA:
+        snprintf(out, NAMES_SHAPED_MAX, "%s,%s%s", start, start, end);
+        return;
+    case NAME_QUOTE:
+        snprintf(out, NAMES_SHAPED_MAX, "%s\"%s", start, end);
+        return;
+    case NAME_CONTROL:
+        snprintf(out, NAMES_SHAPED_MAX, "%s%s%s", start, control(token), end);
+        return;
+    case NAME_NEWLINE:
+        snprintf(out, NAMES_SHAPED_MAX, "%s\n%s%s", start, start, end);
+        return;
+    case NAME_RECORD:
+    case NAME_LINES:
+        make_record(out, start, shape == NAME_RECORD ? "," : "\n", is_email);
+        return;
+    default:
+        assert(shape == NAME_LONG || shape == NAME_WIDEST);
+        fill(out, start, shape == NAME_LONG ? "x" : face, end);
+    }
+}
+
+void names_make(struct names *names, uint32_t token, enum name_shape shape)
+{
+    char start[NAMES_MAX + 1];
+    bool sendable = shape < NAME_COMMA;
+
+    names_login(names->login, token);
+    names_email(names->email, token);
+    if (shape == NAME_PLAIN)
+        return;
+    size_t len = names_login(start, token);
+    start[len] = TAIL;
+    start[len + 1] = '\0';
+    if (sendable || token % 3 != 0)
+        make_one(names->login, start, shape, token, false);
+    if (sendable || token % 3 != 1)
+        make_one(names->email, start, shape, token, true);
+}
+
+void names_quote(struct buf *out, const char *text)
+{
+    buf_append_char(out, '"');
+    for (const char *p = text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            buf_append_char(out, '\\');
+        buf_append_char(out, *p);
+    }
+    buf_append_char(out, '"');
+}
+
+// --- and back -------------------------------------------------------------------------
 
 bool names_token(const char *login, size_t len, uint32_t *token)
 {
+    const char *tail = memchr(login, TAIL, len);
     uint32_t number = 0;
 
+    len = tail ? (size_t)(tail - login) : len;
     if (len < 1 + DIGITS_MIN || len > 1 + DIGITS_MAX || login[0] != 't')
         return false;
     for (size_t i = 1; i < len; i++) {

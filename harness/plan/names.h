@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Room for the longest name with its NUL.
+#include "base/buf.h"
+
+// Room for the longest plain name with its NUL.
 #define NAMES_MAX 48
 
 // The login of a token's account, e.g. t0000042; returns its length.
@@ -15,5 +17,35 @@ size_t names_login(char out[NAMES_MAX], uint32_t token);
 // Its address, e.g. t0000042@mailproof.invalid (a domain that no mail leaves for).
 size_t names_email(char out[NAMES_MAX], uint32_t token);
 
-// The token behind a login; false when it is none of ours.
+// What a name is like. All but the plain ones go on with a '~' and a tail; from
+// NAME_COMMA on the wire cannot carry them.
+enum name_shape {
+    NAME_PLAIN,
+    NAME_UTF8,    // letters of two, three and four bytes
+    NAME_LONG,    // 254 characters, the most that an account takes
+    NAME_WIDEST,  // 254 characters, most of them of four bytes
+    NAME_COMMA,   // one field too many
+    NAME_QUOTE,   // what a quoting reader would trip over
+    NAME_CONTROL, // a control character other than a newline
+    NAME_NEWLINE, // a line too many
+    NAME_RECORD,  // looks like the end of one record and the beginning of another
+    NAME_LINES,   // the same on two lines
+    NAME_SHAPES,
+};
+
+// 254 characters of four bytes, and a NUL.
+#define NAMES_SHAPED_MAX (254 * 4 + 1)
+
+struct names {
+    char login[NAMES_SHAPED_MAX], email[NAMES_SHAPED_MAX];
+};
+
+// Of a shape that the wire cannot carry: login, email or both, as the token's number
+// has it; the other one is plain.
+void names_make(struct names *names, uint32_t token, enum name_shape shape);
+
+// Appends an element of an array literal, in quotes.
+void names_quote(struct buf *out, const char *text);
+
+// The token behind a login, plain or not; false when it is none of ours.
 bool names_token(const char *login, size_t len, uint32_t *token);

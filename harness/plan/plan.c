@@ -87,9 +87,20 @@ const char *token_kind_name(enum token_kind kind)
         [TOKEN_SUSPENDED] = "suspended",
         [TOKEN_SHORT_SECRET] = "short-secret",
         [TOKEN_WITHOUT_CODE] = "without-code",
+        [TOKEN_BAD_NAME] = "bad-name",
     };
 
     return names[kind];
+}
+
+enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token)
+{
+    // Neighbours are to differ in more than their last digit's way.
+    uint32_t choice = (token * UINT32_C(2654435761)) >> 16;
+
+    if (p->kinds[token] == TOKEN_BAD_NAME)
+        return NAME_COMMA + choice % (NAME_SHAPES - NAME_COMMA);
+    return txn->flags & TXN_HOSTILE ? choice % NAME_COMMA : NAME_PLAIN;
 }
 
 static bool too_many_tokens(struct err *e)
@@ -158,6 +169,8 @@ static enum token_kind draw_kind(struct maker *m)
     bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
     uint64_t variant = rng_next(&m->streams[STREAM_VARIANT]) >> 32;
 
+    if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
+        return TOKEN_BAD_NAME;
     if (unsendable)
         return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
     if (ineligible)
@@ -194,6 +207,8 @@ static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
         t->flags |= TXN_ROLLBACK;
     if (draw(m, STREAM_HOLD, m->phase->hold_share))
         t->flags |= TXN_HOLD;
+    if (m->phase->names == NAMES_HOSTILE)
+        t->flags |= TXN_HOSTILE;
     for (size_t i = 0; i < rows; i++)
         p->kinds[p->token_count++] = (uint8_t)draw_kind(m);
     return true;

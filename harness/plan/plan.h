@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/names.h"
 #include "scenario/scenario.h"
 
 enum token_kind {
@@ -21,6 +22,7 @@ enum token_kind {
     TOKEN_SUSPENDED,    // ineligible: its account is suspended
     TOKEN_SHORT_SECRET, // unsendable: the secret is not 32 bytes long
     TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
+    TOKEN_BAD_NAME,     // unsendable: a login or an address that would forge a field
     TOKEN_KINDS,
 };
 
@@ -33,7 +35,7 @@ static inline bool token_kind_ineligible(enum token_kind kind)
 
 static inline bool token_kind_unsendable(enum token_kind kind)
 {
-    return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE;
+    return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_BAD_NAME;
 }
 
 // Tokens of these kinds belong to an account that exists before the load.
@@ -42,7 +44,11 @@ static inline bool token_kind_recovery(enum token_kind kind)
     return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
 }
 
-enum txn_flags { TXN_ROLLBACK = 1 << 0, TXN_HOLD = 1 << 1 };
+enum txn_flags {
+    TXN_ROLLBACK = 1 << 0,
+    TXN_HOLD = 1 << 1,
+    TXN_HOSTILE = 1 << 2, // the names of its accounts are not plain
+};
 
 struct plan_txn {
     int64_t at_ns; // intended time, counted from the start of the load
@@ -81,6 +87,9 @@ void plan_fini(struct plan *p);
 // True when b cannot begin while a lasts, because they hurt the same thing: the end
 // of one would be the end of both. The plan leaves b out then.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
+
+// What the account of a transaction's token is called like.
+enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
 
 // How long a fault is to last; 0 for one in an instant, and for one that ends a
 // collector for good: what it does is done at once.

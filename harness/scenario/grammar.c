@@ -92,6 +92,12 @@ static const struct word arrivals[] = {
     {0},
 };
 
+static const struct word names[] = {
+    {"plain", NAMES_PLAIN, NULL},
+    {"hostile", NAMES_HOSTILE, NULL},
+    {0},
+};
+
 static const struct word rates[] = {{"max", 1, NULL}, {0}};
 
 static const struct word targets[] = {
@@ -220,6 +226,9 @@ static const struct field load_fields[] = {
         .help = "share of tokens made expired, consumed or suspended"},
     {"unsendable", FIELD_SHARE, PHASE(unsendable), .fallback = "0",
         .help = "share of tokens that the wire cannot carry"},
+    {"names", FIELD_WORD, PHASE(names), .fallback = "plain", .words = names,
+        .help = "plain, or hostile: half of the unsendable ones have commas, quotes, control "
+                "characters or whole records in their names, many others UTF-8 and 254 characters"},
 };
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);

@@ -27,6 +27,7 @@ enum disk_manner {
     DISK_UNASKED // the file system asks for none: mounted without barriers
 };
 
+enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -84,6 +85,7 @@ struct load_phase {
     int64_t hold_for_ns;
     double ineligible; // share of tokens made expired, consumed or suspended
     double unsendable; // share of tokens that the wire cannot carry
+    enum load_names names;
 };
 
 struct fault_spec {

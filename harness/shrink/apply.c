@@ -46,6 +46,7 @@ static void make_plain(struct load_phase *p, unsigned plain)
     p->ineligible = plain & PLAIN_INELIGIBLE ? 0 : p->ineligible;
     p->unsendable = plain & PLAIN_UNSENDABLE ? 0 : p->unsendable;
     p->recovery = plain & PLAIN_RECOVERY ? 0 : p->recovery;
+    p->names = plain & PLAIN_NAMES ? NAMES_PLAIN : p->names;
     p->rows_from = plain & PLAIN_ROWS ? 1 : p->rows_from;
     p->rows_to = plain & PLAIN_ROWS ? 1 : p->rows_to;
 }

@@ -32,7 +32,8 @@ enum plain {
     PLAIN_UNSENDABLE = 1 << 3,
     PLAIN_RECOVERY = 1 << 4,
     PLAIN_ROWS = 1 << 5,
-    PLAIN_ALL = (1 << 6) - 1,
+    PLAIN_NAMES = 1 << 6,
+    PLAIN_ALL = (1 << 7) - 1,
 };
 
 struct sketch {

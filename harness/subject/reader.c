@@ -87,16 +87,28 @@ static bool add_line(struct reader *r, const struct line_record *line)
     return true;
 }
 
+// The token that an account's login or address names.
+static bool token_named(const char *name, size_t len, uint32_t *token)
+{
+    const char *at = memchr(name, '@', len);
+
+    return names_token(name, len, token) || (at && names_token(name, (size_t)(at - name), token));
+}
+
 // A token named in a line that cannot be parsed is counted as torn, not also as
-// lost: remember the logins in it.
+// lost: remember the names in it.
 static bool add_names(struct reader *r, const char *line, size_t len)
 {
+    uint32_t last = TOKEN_UNKNOWN; // its address and its login are one name
+
     for (size_t pos = 0; pos < len;) {
         const char *comma = memchr(line + pos, ',', len - pos);
         size_t field = comma ? (size_t)(comma - line) - pos : len - pos;
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
-        if (names_token(line + pos, field, &named.token) && !add_delivery(r, &named))
+        bool found = token_named(line + pos, field, &named.token);
+        if (found && named.token != last && !add_delivery(r, &named))
             return false;
+        last = found ? named.token : last;
         pos += field + 1;
     }
     return true;
@@ -108,14 +120,10 @@ static uint32_t token_of(const struct decoded *t)
 {
     uint32_t token;
 
-    if (names_token(t->login, t->login_len, &token))
-        return token;
-    const char *at = memchr(t->login, '@', t->login_len);
-    if ((at && names_token(t->login, (size_t)(at - t->login), &token)) ||
-        names_token(t->email, t->email_len, &token))
-        return token;
-    at = memchr(t->email, '@', t->email_len);
-    return at && names_token(t->email, (size_t)(at - t->email), &token) ? token : TOKEN_UNKNOWN;
+    return token_named(t->login, t->login_len, &token) ||
+                   token_named(t->email, t->email_len, &token)
+               ? token
+               : TOKEN_UNKNOWN;
 }
 
 static struct delivery delivery_of(const struct decoded *t, uint32_t line)

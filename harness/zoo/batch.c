@@ -77,6 +77,8 @@ static const char *trouble_of(struct batch *b, const char *trouble)
         {DEFECT_SENDS_CONSUMED, "consumed"},
         {DEFECT_SENDS_EXPIRED, "expired"},
         {DEFECT_SENDS_SUSPENDED, "status"},
+        {DEFECT_PRINTS_NAMES, "email"},
+        {DEFECT_PRINTS_NAMES, "login"},
     };
 
     for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)

@@ -47,6 +47,8 @@ static const struct defect_row defects[] = {
     {DEFECT_WRONG_KEY, "wrong-key", "signs with another key", "forged", "plain"},
     {DEFECT_SIGNS_NO_CODE, "signs-no-code", "signs a recovery without its code", "forged", "plain"},
     {DEFECT_OLD_CODE, "old-code", "writes another code than the database has", "forged", "plain"},
+    {DEFECT_PRINTS_NAMES, "prints-names", "prints logins and addresses as they are", "forged",
+        "hostile"},
     {DEFECT_BREAKS_LINE, "breaks-line", "writes a newline in the middle of a line", "torn",
         "plain"},
     {DEFECT_TRAILING_COMMA, "trailing-comma", "ends each line with a comma", "torn", "plain"},
