@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/completion.h"
 #include "cli/manual.h"
 #include "os/interrupt.h"
 
@@ -41,7 +42,7 @@ static void print_help(FILE *out)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     fputs("\n'mailproof COMMAND --help' shows its options, 'mailproof --man' prints the manual\n"
-          "page, 'mailproof --completion bash' a completion.\n\n"
+          "page, 'mailproof --completion bash' (zsh, fish) a completion.\n\n"
           "Exit codes: 0 all expectations hold, 1 an invariant is broken, 2 inconclusive,\n"
           "3 an objective was missed, 4 regression, 64 usage, 70 internal error, 77 skipped.\n",
         out);
@@ -95,10 +96,9 @@ int main(int argc, char **argv)
         manual_print(commands, COMMANDS);
         return EXIT_OK;
     }
-    if (strcmp(name, "--completion") == 0 && argc == 3 && strcmp(argv[2], "bash") == 0) {
-        manual_print_completion(commands, COMMANDS);
+    if (strcmp(name, "--completion") == 0 && argc == 3 &&
+        completion_print(argv[2], commands, COMMANDS))
         return EXIT_OK;
-    }
     if (*name)
         fprintf(stderr, "mailproof: unknown %s '%s'\n", *name == '-' ? "option" : "command", name);
     print_help(stderr);

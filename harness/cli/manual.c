@@ -19,8 +19,9 @@ static void print_roff(const char *text)
     }
 }
 
-static void print_option(const struct option_text *o)
+static void print_option(const struct option_text *o, void *unused)
 {
+    (void)unused;
     fputs(".TP\n.B \\-\\-", stdout);
     print_roff(o->name);
     if (o->argument)
@@ -85,7 +86,7 @@ void manual_print(const struct command *commands, size_t count)
         putchar('\n');
         print_roff(commands[i].help);
         putchar('\n');
-        options_each(commands[i].scope, print_option);
+        options_each(commands[i].scope, print_option, NULL);
     }
     puts(".SH SCENARIO FILE\n"
          "YAML, named as the scenario is. N stands for an item of a list, counted from 0 in "
@@ -93,35 +94,4 @@ void manual_print(const struct command *commands, size_t count)
     keys_each(print_key);
     print_exit_codes();
     print_files();
-}
-
-static void print_word(const struct option_text *o)
-{
-    printf(" --%s", o->name);
-}
-
-void manual_print_completion(const struct command *commands, size_t count)
-{
-    puts("# bash completion for mailproof\n"
-         "_mailproof()\n{\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
-         "    case $COMP_CWORD:${COMP_WORDS[1]} in");
-    fputs("    1:*) words='", stdout);
-    for (size_t i = 0; i < count; i++)
-        printf("%s%s", i ? " " : "", commands[i].name);
-    puts(" --help --version' ;;");
-    for (size_t i = 0; i < count; i++) {
-        printf("    *:%s) words='", commands[i].name);
-        options_each(commands[i].scope, print_word);
-        puts("' ;;");
-    }
-    puts("    esac\n"
-         "    # Scenarios that come with mailproof are names, all others are files.\n"
-         "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
-         "        words=$(mailproof list 2>/dev/null | sed -n '/^Scenarios/,/^$/s/^  \\([^ ]*\\) "
-         ".*/\\1/p')\n"
-         "    fi\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-         "}\n"
-         "complete -o default -F _mailproof mailproof");
 }

@@ -1,4 +1,4 @@
-// The manual page and the shell completion, from the tables that drive --help.
+// The manual page, from the tables that drive --help.
 #pragma once
 
 #include <stddef.h>
@@ -15,6 +15,3 @@ struct command {
 
 // mailproof.1, in man's macros.
 void manual_print(const struct command *commands, size_t count);
-
-// A completion for bash.
-void manual_print_completion(const struct command *commands, size_t count);

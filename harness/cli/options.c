@@ -13,8 +13,8 @@
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK,
-    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
-                  SCOPE_DOCTOR,
+    SCOPE_EVERY =
+        SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK | SCOPE_DOCTOR,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -266,16 +266,18 @@ void options_fini(struct options *o)
     *o = (struct options){0};
 }
 
-void options_each(enum option_scope scope, void (*tell)(const struct option_text *o))
+void options_each(enum option_scope scope, void (*tell)(const struct option_text *o, void *context),
+    void *context)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         if (table[i].scope & scope)
-            tell(&(struct option_text){table[i].name, table[i].argument, table[i].help});
+            tell(&(struct option_text){table[i].name, table[i].argument, table[i].help}, context);
     }
 }
 
-static void print_line(const struct option_text *o)
+static void print_line(const struct option_text *o, void *unused)
 {
+    (void)unused;
     char left[40];
 
     snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
@@ -286,7 +288,7 @@ static void print_line(const struct option_text *o)
 void options_print_help(enum option_scope scope)
 {
     puts("\nOptions:");
-    options_each(scope, print_line);
+    options_each(scope, print_line, NULL);
 }
 
 struct overrides options_overrides(const struct options *o)

@@ -21,7 +21,7 @@ struct options {
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
     const char *markdown, *json_file, *csv;
-    int runs; // compare; 0 unless given
+    int runs;                     // compare; 0 unless given
     double min_effect, precision; // 0.1: a tenth
     bool ab, calibrate;
     const char *limits, *timeouts, *objective; // tune; NULL unless given
@@ -57,8 +57,9 @@ struct option_text {
     const char *help;
 };
 
-// Calls `tell` for each option of a subcommand.
-void options_each(enum option_scope scope, void (*tell)(const struct option_text *o));
+// Calls `tell` for each option of a subcommand; `context` is handed on.
+void options_each(enum option_scope scope, void (*tell)(const struct option_text *o, void *context),
+    void *context);
 
 // The options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);

@@ -19,6 +19,17 @@ _mailproof
 COMP_WORDS=(mailproof ru) COMP_CWORD=1
 _mailproof
 [ "${COMPREPLY[*]}" = run ] || fail "no completion of commands"
+if command -v fish >/dev/null; then
+    echo "complete -C 'mailproof compare --cal'" |
+        cat "$place/usr/share/fish/vendor_completions.d/mailproof.fish" - | fish --no-config |
+        grep -q '^--calibrate' || fail "no completion for fish"
+fi
+if command -v zsh >/dev/null; then
+    zsh -n "$place/usr/share/zsh/vendor-completions/_mailproof" || fail "no completion for zsh"
+fi
+for program in mailroom-collector mailroom-sender; do
+    grep -q '^.SH ENVIRONMENT' "$place/usr/share/man/man1/$program.1" || fail "no manual page of $program"
+done
 cd /
 expect_exit 0 run steady --set load.0.for=1s
 # Where nothing is called so, `scenarios` are those that came with it.

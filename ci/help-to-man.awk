@@ -1,0 +1,53 @@
+# Makes a manual page of what `PROGRAM --help` prints:
+#
+#   mailroom-collector --help | awk -v version=0.1.0 -f ci/help-to-man.awk
+#
+# The first line is "program: what it does."; then come paragraphs, settings as
+# "  NAME=default" with a deeper line that explains it, and "Exit codes: 0 …".
+
+function roff(text) {
+    gsub(/\\/, "\\e", text)
+    gsub(/-/, "\\-", text)
+    return text ~ /^[.']/ ? "\\&" text : text
+}
+
+NR == 1 {
+    name = $1
+    sub(/:$/, "", name)
+    sub(/^[^:]*: */, "")
+    sub(/\.$/, "")
+    printf ".TH %s 1 \"\" \"mailproof %s\" \"User Commands\"\n", toupper(roff(name)), version
+    printf ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", roff(name), roff($0)
+    next
+}
+/^Exit codes: / {
+    print ".SH EXIT STATUS"
+    codes = 1
+    sub(/^Exit codes: /, "  ")
+}
+codes && /^  [0-9]/ {
+    code = $1
+    sub(/^ *[0-9]+ */, "")
+    printf ".TP\n.B %s\n%s\n", code, roff($0)
+    next
+}
+/^$/ {
+    print ".PP"
+    next
+}
+/^  [A-Z][A-Z_]*(=|$)/ {
+    if (!settings++)
+        print ".SH ENVIRONMENT"
+    sub(/^ */, "")
+    printf ".TP\n.B %s\n", roff($0)
+    next
+}
+/^  [^ ]/ {
+    sub(/^ */, "")
+    printf ".PP\n.B %s\n.PP\n", roff($0)
+    next
+}
+{
+    sub(/^ */, "")
+    print roff($0)
+}

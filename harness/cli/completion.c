@@ -1,0 +1,136 @@
+#include "cli/completion.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// What the shells ask for the names of the scenarios that come with mailproof.
+#define SCENARIO_NAMES                                                                             \
+    "mailproof list 2>/dev/null | sed -n '/^Scenarios/,/^$/s/^  \\([^ ]*\\) .*/\\1/p'"
+
+static void print_word(const struct option_text *o, void *unused)
+{
+    (void)unused;
+    printf(" --%s", o->name);
+}
+
+static void print_bash(const struct command *commands, size_t count)
+{
+    puts("# bash completion for mailproof\n"
+         "_mailproof()\n{\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+         "    case $COMP_CWORD:${COMP_WORDS[1]} in");
+    fputs("    1:*) words='", stdout);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s", i ? " " : "", commands[i].name);
+    puts(" --help --version' ;;");
+    for (size_t i = 0; i < count; i++) {
+        printf("    *:%s) words='", commands[i].name);
+        options_each(commands[i].scope, print_word, NULL);
+        puts("' ;;");
+    }
+    puts("    esac\n"
+         "    # A word that is no option is a scenario's name, or a file.\n"
+         "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
+         "        words=$(" SCENARIO_NAMES ")\n"
+         "    fi\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "}\n"
+         "complete -o default -F _mailproof mailproof");
+}
+
+// Inside single quotes, for both zsh and fish.
+static void print_quoted(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+// zsh reads [text] behind an option, where brackets and colons are its own.
+static void print_zsh_option(const struct option_text *o, void *unused)
+{
+    (void)unused;
+    printf(" \\\n            '*--%s%s[", o->name, o->argument ? "=" : "");
+    for (const char *c = o->help; *c; c++) {
+        const char one[] = {*c, '\0'};
+        if (strchr("[]:\\", *c))
+            putchar('\\');
+        print_quoted(one);
+    }
+    if (o->argument)
+        printf("]:%s:_default'", o->argument);
+    else
+        fputs("]'", stdout);
+}
+
+static void print_zsh(const struct command *commands, size_t count)
+{
+    puts("#compdef mailproof\n"
+         "_mailproof_scenarios()\n{\n"
+         "    compadd -- ${(f)\"$(" SCENARIO_NAMES ")\"}\n"
+         "    _files\n"
+         "}\n"
+         "local -a commands=(");
+    for (size_t i = 0; i < count; i++) {
+        printf("    '%s:", commands[i].name);
+        print_quoted(commands[i].help);
+        puts("'");
+    }
+    puts(")\n"
+         "if (( CURRENT == 2 )); then\n"
+         "    _describe command commands\n"
+         "else\n"
+         "    (( CURRENT-- ))\n"
+         "    shift words\n"
+         "    case $words[1] in");
+    for (size_t i = 0; i < count; i++) {
+        printf("    %s)\n        _arguments", commands[i].name);
+        options_each(commands[i].scope, print_zsh_option, NULL);
+        puts(" \\\n            '*: :_mailproof_scenarios' ;;");
+    }
+    puts("    esac\nfi");
+}
+
+static void print_fish_option(const struct option_text *o, void *context)
+{
+    const struct command *command = context;
+
+    printf("complete -c mailproof -n '__fish_seen_subcommand_from %s' -l %s%s -d '", command->name,
+        o->name, o->argument ? " -r" : "");
+    print_quoted(o->help);
+    puts("'");
+}
+
+static void print_fish(const struct command *commands, size_t count)
+{
+    puts("# fish completion for mailproof\n"
+         "function __mailproof_scenarios\n"
+         "    " SCENARIO_NAMES "\n"
+         "end");
+    for (size_t i = 0; i < count; i++) {
+        printf("complete -c mailproof -n __fish_use_subcommand -f -a %s -d '", commands[i].name);
+        print_quoted(commands[i].help);
+        puts("'");
+        options_each(commands[i].scope, print_fish_option, (void *)&commands[i]);
+    }
+    puts("complete -c mailproof -n 'not __fish_use_subcommand' -a '(__mailproof_scenarios)'");
+}
+
+bool completion_print(const char *shell, const struct command *commands, size_t count)
+{
+    static const struct {
+        const char *shell;
+        void (*print)(const struct command *commands, size_t count);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shells[i].shell, shell) == 0) {
+            shells[i].print(commands, count);
+            return true;
+        }
+    }
+    return false;
+}
