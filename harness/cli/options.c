@@ -25,6 +25,8 @@ enum read_id {
     READ_SEED,
     READ_SET,
     READ_REPEAT,
+    READ_RETRIES,
+    READ_PAIRS,
     READ_RUNS,
     READ_MIN_EFFECT,
     READ_PRECISION
@@ -65,8 +67,14 @@ static const struct {
         "leave server and data, print how to reach and remove them"},
     {"every-cut", NULL, SCOPE_RUN, FLAG(every_cut),
         "cut the connection at every message there is, one after another"},
+    {"every-kill", NULL, SCOPE_RUN, FLAG(every_kill),
+        "kill the collector at every message there is, one after another"},
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
-        "with --every-cut: only at these, e.g. 'client Bind', 'server any'"},
+        "with --every-cut or --every-kill: only at these, e.g. 'client Bind', 'server any'"},
+    {"pairs", "N", SCOPE_RUN, READ(PAIRS),
+        "with --every-cut or --every-kill: also N trials with a second one during the recovery"},
+    {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
+        "run a scenario up to N times more while its run is inconclusive"},
     {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
         "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
@@ -183,6 +191,10 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
         return true;
     case READ_REPEAT:
         return read_count("repeat", value, 10000, &o->repeat, e);
+    case READ_RETRIES:
+        return read_count("retry-inconclusive", value, 100, &o->retries, e);
+    case READ_PAIRS:
+        return read_count("pairs", value, 10000, &o->pairs, e);
     case READ_RUNS:
         return read_count("runs", value, 500, &o->runs, e);
     case READ_MIN_EFFECT:

@@ -16,10 +16,12 @@ struct options {
     const char *junit;
     const char *tag;
     const char *cut_at; // run --every-cut: only there; NULL: everywhere
+    int pairs;          // run --every-cut: trials with two cuts
     const char **sets;  // owned array; the strings are argv's
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
+    int retries; // run: of an inconclusive one
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given
     double min_effect, precision; // 0.1: a tenth
@@ -28,7 +30,7 @@ struct options {
     const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
     const char *output; // shrink; NULL unless given
-    bool fail_fast, keep, quiet, every_cut, json, help;
+    bool fail_fast, keep, quiet, every_cut, every_kill, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 

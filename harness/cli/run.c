@@ -73,14 +73,23 @@ int cli_worse(int a, int b)
     return EXIT_OK;
 }
 
+static bool tries_cuts(const struct options *o)
+{
+    return o->every_cut || o->every_kill;
+}
+
 static bool every_cut(const struct scenario *s, const struct options *o,
-    const struct run_options *how, struct run_outcome *outcome, struct err *e)
+    const struct run_options *run, struct run_outcome *outcome, struct err *e)
 {
     struct message_kind only;
+    struct everycut_options how = {
+        .action = o->every_kill ? ACTION_KILL : ACTION_CUT,
+        .only = o->cut_at ? &only : NULL,
+        .pairs = (size_t)o->pairs,
+    };
 
-    if (!o->cut_at)
-        return everycut_run(s, how, NULL, outcome, e);
-    return message_kind_parse(o->cut_at, &only, e) && everycut_run(s, how, &only, outcome, e);
+    return (!o->cut_at || message_kind_parse(o->cut_at, &only, e)) &&
+           everycut_run(s, run, &how, outcome, e);
 }
 
 // Returns the exit code of one run; 0 also for a skipped one.
@@ -101,7 +110,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
 
     t->runs++;
     bool judged =
-        o->every_cut ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e);
+        tries_cuts(o) ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e);
     suite_hide(&t->table);
     suite_end(&t->table,
         &(struct suite_run){judged               ? SUITE_JUDGED
@@ -182,7 +191,7 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 {
     bool several = count * (size_t)o->repeat > 1;
 
-    if (!suite_init(table, count, several && !o->quiet && !o->every_cut, e))
+    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o), e))
         return false;
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
@@ -215,17 +224,25 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     return code;
 }
 
+static const char *cuts_option(const struct options *o)
+{
+    return o->every_kill ? "--every-kill" : "--every-cut";
+}
+
 // What is counted are messages of a kind, whatever they say.
 static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;
 
-    if (o->every_cut && o->keep)
-        return err_set(e, ERR_USAGE, "--keep does not go with --every-cut");
+    if (o->every_cut && o->every_kill)
+        return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
+    if (tries_cuts(o) && o->keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
+    if (!tries_cuts(o) && (o->cut_at || o->pairs))
+        return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
+            o->cut_at ? "cut-at" : "pairs");
     if (!o->cut_at)
         return true;
-    if (!o->every_cut)
-        return err_set(e, ERR_USAGE, "--cut-at goes with --every-cut");
     if (!message_kind_parse(o->cut_at, &kind, e))
         return err_prefix(e, "--cut-at");
     return !*kind.tag ||
@@ -233,7 +250,8 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 }
 
 // One collector and one server: what stands beside them is not there in a trial.
-static bool cuts_fit(const struct scenario *scenarios, size_t count, struct err *e)
+static bool cuts_fit(
+    const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {
         const struct scenario *s = &scenarios[i];
@@ -241,7 +259,7 @@ static bool cuts_fit(const struct scenario *scenarios, size_t count, struct err 
                            : s->collector.instances > 1 ? "more than one of collector.instances"
                                                         : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s does not go with --every-cut", s->name, what);
+            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what, cuts_option(o));
     }
     return true;
 }
@@ -270,7 +288,7 @@ int cli_run(const struct options *o)
         goto out;
     }
     if (load_all(scenarios, &count, &paths, o, &e) &&
-        (!o->every_cut || cuts_fit(scenarios, count, &e)))
+        (!tries_cuts(o) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)

@@ -20,8 +20,10 @@
 #define LINKS_MAX 128
 #define PASSWORD_SETTING "mailproof.proxy"
 
+enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
+
 struct cut {
-    bool armed, done;
+    enum cut_state state; // begun: the message has come, and the connection is about to end
     struct message_kind kind;
     int left; // messages of the kind until the cut
     enum cut_side side;
@@ -44,7 +46,11 @@ struct proxy {
     struct link_weather weather;
     int64_t jitter_ns;
     struct rng rng;
-    struct cut cut;
+    struct cut cut, next; // next: armed when the cut is done
+    proxy_hook *hook;
+    void *hook_arg;
+    size_t cut_count;
+    int64_t cut_ns[PROXY_CUTS_MAX];
     unsigned tally[2][256];
     uint64_t passed_before; // by links that are gone
     uint64_t refused;
@@ -217,25 +223,56 @@ void proxy_throttle(struct proxy *p, double rate)
     unlock_and_wake(p);
 }
 
+static struct cut make_cut(const struct message_kind *kind, int n, enum cut_side side)
+{
+    return (struct cut){.state = CUT_ARMED, .kind = *kind, .left = n, .side = side};
+}
+
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
 {
     lock(p);
-    p->cut = (struct cut){.armed = true, .kind = *kind, .left = n, .side = side};
+    p->cut = make_cut(kind, n, side);
+    p->next = (struct cut){0};
+    p->cut_count = 0;
     unlock_and_wake(p);
+}
+
+void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
+{
+    lock(p);
+    p->next = make_cut(kind, n, side);
+    unlock_and_wake(p);
+}
+
+void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg)
+{
+    lock(p);
+    p->hook = hook;
+    p->hook_arg = arg;
+    pthread_mutex_unlock(&p->lock);
+}
+
+size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX])
+{
+    lock(p);
+    size_t count = p->cut_count;
+    if (at_ns)
+        memcpy(at_ns, p->cut_ns, sizeof p->cut_ns);
+    pthread_mutex_unlock(&p->lock);
+    return count;
 }
 
 bool proxy_was_cut(struct proxy *p)
 {
-    lock(p);
-    bool done = p->cut.done;
-    pthread_mutex_unlock(&p->lock);
-    return done;
+    return proxy_cuts(p, NULL) > 0;
 }
 
 void proxy_forget_cut(struct proxy *p)
 {
     lock(p);
-    p->cut = (struct cut){0};
+    p->cut = p->next = (struct cut){0};
+    p->cut_count = 0;
+    p->hook = NULL;
     unlock_and_wake(p);
 }
 
@@ -303,11 +340,11 @@ static bool knows_password(const struct proxy *p, const struct wire_message *m)
 
 static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
 {
-    if (!c->armed || c->kind.sender != sender ||
+    if (c->state != CUT_ARMED || c->kind.sender != sender ||
         (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
         (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len)) || --c->left > 0)
         return false;
-    c->armed = false;
+    c->state = CUT_BEGUN;
     return true;
 }
 
@@ -326,6 +363,20 @@ static bool watch_message(
     return is_the_cut(&p->cut, sender, m);
 }
 
+// The connection is still open: what the hook does comes before its end.
+static void finish_cut(struct proxy *p)
+{
+    p->cut_ns[p->cut_count] = clock_now_ns();
+    if (p->hook)
+        p->hook(p->hook_arg, p->cut_count);
+    p->cut_count++;
+    p->cut.state = CUT_DONE;
+    if (p->next.state == CUT_ARMED && p->cut_count < PROXY_CUTS_MAX) {
+        p->cut = p->next;
+        p->next = (struct cut){0};
+    }
+}
+
 // Moves what can be moved; returns when to look again at the latest.
 static int64_t pump_all(struct proxy *p)
 {
@@ -341,8 +392,9 @@ static int64_t pump_all(struct proxy *p)
             i++;
             continue;
         }
+        if (was_cut && p->cut.state == CUT_BEGUN)
+            finish_cut(p);
         remove_link(p, i, false);
-        p->cut.done = p->cut.done || (was_cut && !p->cut.armed);
     }
     return wake_ns;
 }

@@ -53,6 +53,18 @@ void proxy_throttle(struct proxy *p, double rate);
 // Cuts one connection before or after the n-th message of this kind, counted
 // over all connections from now on. A cut replaces one that was not reached.
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
+// The second cut, whose messages count from the moment of the first.
+void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
+
+// Called by the proxy's thread at each cut, with the cut's number from 0, while
+// both ends are still open and nothing passes: it may kill the collector there. It
+// must not call the proxy. proxy_forget_cut lets go of it.
+typedef void proxy_hook(void *arg, size_t cut);
+void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg);
+
+// How many cuts were made since the last proxy_cut, and when. at_ns may be NULL.
+#define PROXY_CUTS_MAX 2
+size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX]);
 bool proxy_was_cut(struct proxy *p);
 void proxy_forget_cut(struct proxy *p);
 

@@ -150,6 +150,15 @@ static json_t *reasons(const struct report *r)
     return list;
 }
 
+static json_t *cuts(const struct report_cuts *c)
+{
+    if (!c)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:I, s:I}", "mode", c->mode, "tried", (json_int_t)c->tried,
+        "reached", (json_int_t)c->reached, "broken", (json_int_t)c->broken, "inconclusive",
+        (json_int_t)c->inconclusive);
+}
+
 static bool dump(json_t *root, struct buf *out, struct err *e)
 {
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
@@ -185,6 +194,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
     json_object_set_new(root, "duplicate_bound", json_integer((json_int_t)v->duplicate_bound));
     json_object_set_new(root, "faults", faults(r));
+    json_object_set_new(root, "cuts", cuts(r->cuts));
     json_object_set_new(
         root, "collector", metrics_object(r, METRIC_COLLECTOR_DEATHS, METRIC_COLLECTOR_CPU_S));
     report_add_measurements(r, root);

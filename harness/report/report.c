@@ -97,5 +97,7 @@ bool report_repeat_of(
 
 bool report_repeat(const struct report *r, struct buf *out)
 {
-    return report_repeat_of(r->folder->path, r->scenario, r->observed->collector, out);
+    bool ok = report_repeat_of(r->folder->path, r->scenario, r->observed->collector, out);
+
+    return ok && (!r->cuts || buf_printf(out, " %s", r->cuts->options));
 }

@@ -8,7 +8,15 @@
 #include "report/folder.h"
 #include "report/observed.h"
 
+// What --every-cut and --every-kill add to the report of a run.
+struct report_cuts {
+    const char *mode;                          // "every-cut"
+    const char *options;                       // of the command, to repeat it: "--every-cut"
+    size_t tried, reached, broken, inconclusive; // trials
+};
+
 struct report {
+    const struct report_cuts *cuts; // NULL: an ordinary run
     const struct scenario *scenario;
     const struct ledger *ledger;
     const struct result *result;

@@ -1,13 +1,20 @@
-// mailproof run --every-cut: learns which messages a small deterministic
-// workload exchanges, then repeats it once for each message and side, with the
-// connection cut there.
+// mailproof run --every-cut and --every-kill: learns which messages a small
+// workload exchanges (steps.h), then repeats it once for each message and side,
+// with the connection cut, or the collector killed, there. --pairs adds trials with
+// a second cut, or kill, while the collector recovers from the first.
 #pragma once
 
+#include "run/points.h"
 #include "runner.h"
-#include "scenario/messages.h"
 
-// As run_scenario. Of the scenario it uses postgres, collector, recovery_limit
-// and seed; its load and faults are replaced. `only` are the messages to cut
-// at; NULL: all. It has no command's tag. There is no standby and one collector.
+struct everycut_options {
+    enum cut_action action;
+    const struct message_kind *only; // the messages to cut at; NULL: all. Without a tag
+    size_t pairs;
+};
+
+// As run_scenario. Of the scenario it uses postgres, collector, recovery_limit,
+// slack, allow and seed; its load, faults and expectations are left out. There is no
+// standby and one collector.
 MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o,
-    const struct message_kind *only, struct run_outcome *outcome, struct err *e);
+    const struct everycut_options *how, struct run_outcome *outcome, struct err *e);

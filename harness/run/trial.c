@@ -1,30 +1,139 @@
 #include "run/trial.h"
 
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "os/interrupt.h"
-#include "plan/names.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
+#include "run/steps.h"
 #include "subject/command.h"
 #include "subject/subject.h"
-
-// The sixth token is a question: when it has come out, so has all that a
-// collector would repeat after its connection was cut.
-#define TOKENS (TRIAL_STEPS + 1)
 
 static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t quiet_ns = 20 * NS_PER_MS; // for what follows a line: its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
+static const int64_t links_end_ns = 500 * NS_PER_MS;
+static const int64_t kill_ns = 5 * NS_PER_S; // until a killed process is gone
+
+// A collector that never answers is not waited for at each step anew.
+#define SILENT_STEPS 2
+
+_Static_assert(POINTS_CUTS_MAX == PROXY_CUTS_MAX && POINTS_CUTS_MAX == STEPS_FAULTS,
+    "the cuts of a trial");
 
 struct trial {
     const struct trial_setting *setting;
     struct trial_bench *bench;
+    const struct trial_cuts *cuts;
+    struct trial_tally *tally; // NULL: not wanted
+    struct steps steps;
     struct command command;
     struct subject *subject;
+    pthread_mutex_t lock; // of what the proxy's thread uses: subject and faults
+    struct fault_record faults[POINTS_CUTS_MAX];
+    char messages[POINTS_CUTS_MAX][64];
+    struct ledger ledger;
+    struct check_input input;
+    struct load_result load;
+    struct err gave_up;
 };
+
+// --- the faults --------------------------------------------------------------------
+
+static const struct verb *verb_of(enum cut_action action)
+{
+    return verb_find(action == ACTION_KILL ? "kill-collector" : "cut-at");
+}
+
+static void make_faults(struct trial *t)
+{
+    for (int i = 0; i < t->cuts->count; i++) {
+        const struct cut_point *p = &t->cuts->at[i];
+        snprintf(t->messages[i], sizeof t->messages[i], "%s %s", message_sender_name(p->sender),
+            message_name(p->sender, p->type));
+        t->steps.faults[i] = (struct fault_spec){
+            .verb = verb_of(t->setting->action),
+            .target = TARGET_COLLECTOR,
+            .instance = -1,
+            .message = t->messages[i],
+            .n = p->n,
+            .side = p->side,
+        };
+        t->faults[i] = (struct fault_record){.spec = &t->steps.faults[i]};
+    }
+}
+
+static void arm(struct trial *t)
+{
+    struct proxy *proxy = t->bench->proxy;
+
+    for (int i = 0; i < t->cuts->count; i++) {
+        const struct cut_point *p = &t->cuts->at[i];
+        const struct message_kind kind = {.sender = p->sender, .type = p->type};
+        if (i == 0)
+            proxy_cut(proxy, &kind, p->n, p->side);
+        else
+            proxy_cut_next(proxy, &kind, p->n, p->side);
+    }
+}
+
+// One that has ended already, as after its Terminate, is as dead as a killed one.
+static bool kill_collector(struct subject *subject)
+{
+    int64_t deadline = clock_now_ns() + kill_ns;
+    pid_t pid;
+    size_t count = subject_signal(subject, -1, SIGKILL, &pid);
+
+    while (count > 0 && !subject_ended(subject, &pid, count)) {
+        if (clock_now_ns() > deadline)
+            return false;
+        usleep(100);
+    }
+    return true;
+}
+
+// In the proxy's thread, while the connection is still open.
+static void at_cut(void *arg, size_t cut)
+{
+    struct trial *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    struct fault_record *f = &t->faults[cut];
+    f->planned_ns = f->began_ns = clock_now_ns();
+    f->ok = t->setting->action == ACTION_CUT || kill_collector(t->subject);
+    f->ended_ns = clock_now_ns();
+    f->undone = true;
+    snprintf(f->evidence, sizeof f->evidence, "%s %s number %d",
+        points_side(f->spec->side), f->spec->message, f->spec->n);
+    pthread_mutex_unlock(&t->lock);
+}
+
+// --- the collector ----------------------------------------------------------------------
+
+static bool start_subject(struct trial *t, struct err *e)
+{
+    struct subject_config config = {
+        .command = t->command.argv,
+        .env = (const char *const *)t->command.env,
+        .key = t->command.key,
+        .instances = 1,
+        .restart = true,
+        .token_count = t->steps.plan.token_count,
+        .log_dir = t->setting->log_dir,
+    };
+
+    // A message that the collector sends at once waits for the subject to be known.
+    pthread_mutex_lock(&t->lock);
+    t->subject = subject_start(&config, e);
+    pthread_mutex_unlock(&t->lock);
+    return t->subject != NULL;
+}
 
 static bool start_collector(struct trial *t, struct err *e)
 {
@@ -37,118 +146,209 @@ static bool start_collector(struct trial *t, struct err *e)
         proxy_conninfo(t->bench->proxy, &conninfo) && buf_str(&conninfo) &&
         command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
-    if (!ok)
-        return false;
-    struct subject_config config = {
-        .command = t->command.argv,
-        .env = (const char *const *)t->command.env,
-        .key = t->command.key,
-        .instances = 1,
-        .restart = true,
-        .token_count = TOKENS,
-        .log_dir = s->log_dir,
-    };
-    t->subject = subject_start(&config, e);
-    return t->subject != NULL;
+    return ok && start_subject(t, e);
 }
 
-// Commits a token and waits for its line, no longer than a recovery may take.
-static bool step(struct trial *t, uint32_t token, struct err *e)
-{
-    char login[NAMES_MAX], email[NAMES_MAX];
-    const char *params[] = {email, login};
-    const struct scenario *s = t->setting->scenario;
-    int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
+// --- the steps --------------------------------------------------------------------------
 
-    names_login(login, token);
-    names_email(email, token);
-    PGresult *result = sql_query(
-        t->bench->db.conn, "INSERT INTO accounts (email, login) VALUES ($1, $2)", 2, params, e);
-    if (!result)
-        return false;
-    PQclear(result);
-    while (!subject_seen(t->subject, token) && clock_now_ns() < deadline &&
-           !subject_gave_up(t->subject, NULL)) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (subject_failed(t->subject, e))
+static bool is_read(const struct trial *t, size_t step)
+{
+    const struct plan_txn *txn = &t->steps.plan.txns[step];
+
+    for (uint32_t token = txn->first_token; token < txn->first_token + txn->rows; token++) {
+        if (steps_sendable(&t->steps, token) && !subject_seen(t->subject, token))
             return false;
     }
     return true;
 }
 
-static bool go_through_steps(struct trial *t, uint32_t *committed, struct err *e)
+static bool pause_a_little(struct err *e)
 {
-    for (*committed = 0; *committed < TRIAL_STEPS; (*committed)++) {
-        if (!step(t, *committed, e))
-            return false;
-    }
-    int64_t quiet_until = clock_now_ns() + quiet_ns;
-    while (!proxy_was_cut(t->bench->proxy) && clock_now_ns() < quiet_until) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
-    if (!proxy_was_cut(t->bench->proxy))
-        return true;
-    return step(t, (*committed)++, e);
+    return interrupt_sleep_until(clock_now_ns() + poll_ns) ||
+           err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-static void judge(const struct subject_log *log, uint32_t committed, struct trial_result *result)
+// Commits a step and waits for its lines, no longer than a recovery may take.
+static bool take_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
-    unsigned deliveries[TOKENS] = {0};
+    const struct scenario *s = t->setting->scenario;
+    int64_t wait_ns = s->recovery_limit_ns + 2 * s->collector.batch_timeout_ns;
 
-    result->lines = log->line_count;
-    for (size_t i = 0; i < log->line_count; i++) {
-        const struct line_record *line = &log->lines[i];
-        for (uint32_t d = 0; line->state == LINE_WHOLE && d < line->tokens; d++) {
-            const struct delivery *delivery = &log->deliveries[line->first_delivery + d];
-            if (delivery->flags == 0 && delivery->token < TOKENS)
-                deliveries[delivery->token]++;
-        }
+    if (!steps_commit(&t->steps, t->bench->db.conn, step, t->ledger.start_ns, e))
+        return false;
+    int64_t deadline = clock_now_ns() + wait_ns;
+    while (!(*answered = is_read(t, step)) && clock_now_ns() < deadline &&
+           !subject_gave_up(t->subject, &t->gave_up)) {
+        if (!pause_a_little(e) || subject_failed(t->subject, e))
+            return false;
     }
-    for (uint32_t token = 0; token < committed; token++) {
-        result->lost += deliveries[token] == 0;
-        result->duplicated += deliveries[token] > 1 ? deliveries[token] - 1 : 0;
+    return true;
+}
+
+static void tally_start(struct trial *t)
+{
+    if (!t->tally)
+        return;
+    proxy_tally(t->bench->proxy, t->tally->all);
+    for (int sender = 0; sender < 2; sender++) {
+        for (int type = 0; type < 256; type++)
+            t->tally->start[sender] += t->tally->all[sender][type];
     }
-    for (size_t i = 0; i < log->process_count; i++)
-        result->exits += !log->processes[i].asked;
+}
+
+static bool wait_for_quiet(struct trial *t, struct err *e)
+{
+    int64_t quiet_until = clock_now_ns() + quiet_ns;
+
+    while (!proxy_was_cut(t->bench->proxy) && clock_now_ns() < quiet_until) {
+        if (!pause_a_little(e))
+            return false;
+    }
+    return true;
+}
+
+static bool go_through_steps(struct trial *t, struct err *e)
+{
+    int silent = 0;
+
+    for (size_t step = 0; step + 1 < STEPS && silent < SILENT_STEPS; step++) {
+        bool answered;
+        if (!take_step(t, step, &answered, e))
+            return false;
+        silent = answered ? 0 : silent + 1;
+        if (t->gave_up.kind != ERR_NONE)
+            return true;
+        if (step == 0)
+            tally_start(t);
+    }
+    bool ignored;
+    return wait_for_quiet(t, e) && (!proxy_was_cut(t->bench->proxy) ||
+                                       take_step(t, STEPS - 1, &ignored, e));
+}
+
+// --- the verdict ------------------------------------------------------------------------
+
+static bool begin_ledger(struct trial *t, struct err *e)
+{
+    char epoch[32];
+
+    if (!ledger_init(&t->ledger, &t->steps.scenario, &t->steps.plan, e) ||
+        !sql_value(t->bench->db.conn,
+            "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint", epoch, sizeof epoch, e))
+        return false;
+    t->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
+    t->ledger.start_ns = clock_now_ns();
+    t->ledger.txns = t->steps.records;
+    t->load.records = t->steps.records;
+    return true;
+}
+
+// What the collector sent at its very end may still be on its way to the proxy.
+static void end_collector(struct trial *t)
+{
+    t->ledger.load_end_ns = clock_now_ns();
+    t->ledger.drain_end_ns = t->ledger.load_end_ns;
+    subject_stop(t->subject, collector_end_ns);
+    int64_t deadline = clock_now_ns() + links_end_ns;
+    while (proxy_counts(t->bench->proxy).links > 0 && clock_now_ns() < deadline)
+        usleep(200);
+}
+
+static void keep(struct trial_result *kept, const struct result *r, size_t faults)
+{
+    kept->verdict = r->verdict;
+    kept->ran = true;
+    kept->recovery_ms = faults > 0 ? r->recovery_ms[faults - 1] : NAN;
+    memcpy(kept->values, r->values, sizeof kept->values);
+    memcpy(kept->broken, r->broken, sizeof kept->broken);
+    for (size_t id = 0; id < METRIC_COUNT; id++) {
+        if (r->broken[id] && r->findings[id].example_count > 0)
+            snprintf(kept->example[id], sizeof kept->example[id], "%.*s",
+                (int)sizeof kept->example[id] - 1, r->findings[id].examples[0]);
+    }
+    if (r->reason_count > 0)
+        snprintf(kept->why, sizeof kept->why, "%s", r->reasons[0]);
+}
+
+static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
+{
+    struct result result;
+
+    // The proxy is idle: the collector has ended.
+    kept->reached = (int)proxy_cuts(t->bench->proxy, kept->cut_ns);
+    t->ledger.faults = t->faults;
+    t->ledger.fault_count = (size_t)kept->reached;
+    t->ledger.log = subject_log(t->subject);
+    t->input = (struct check_input){
+        .load = &t->load,
+        .reconnects = UINT64_MAX,
+        .gave_up = t->gave_up.kind != ERR_NONE ? t->gave_up.text : NULL,
+        .reader_stalls = &subject_cost(t->subject)->stalls,
+        .reader_ns = subject_cost(t->subject)->serving_ns,
+    };
+    if (!ledger_settle_end(&t->ledger, t->bench->db.conn, e) ||
+        !check_ledger(&result, &t->ledger, &t->input, e))
+        return false;
+    keep(kept, &result, t->ledger.fault_count);
+    if (t->input.gave_up && !*kept->why)
+        snprintf(kept->why, sizeof kept->why, "%.255s", t->input.gave_up);
+    result_fini(&result);
+    return true;
 }
 
 static void close_down(struct trial *t)
 {
+    // The proxy's thread uses the subject until it has let go of the hook.
+    proxy_forget_cut(t->bench->proxy);
     subject_free(t->subject);
     command_fini(&t->command);
+    ledger_fini(&t->ledger);
+    steps_fini(&t->steps);
+    pthread_mutex_destroy(&t->lock);
+}
+
+static bool prepare(struct trial *t, struct err *e)
+{
+    if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->bench->db, e) ||
+        !steps_prepare(&t->steps, t->bench->db.conn, e) || !begin_ledger(t, e))
+        return false;
+    make_faults(t);
+    proxy_forget_cut(t->bench->proxy);
+    proxy_at_cut(t->bench->proxy, at_cut, t);
+    arm(t);
+    return true;
 }
 
 bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
-    const struct cut_point *cut, struct trial_result *result, unsigned tally[2][256], struct err *e)
+    const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
+    struct err *e)
 {
-    const struct message_kind kind = {.sender = cut->sender, .type = cut->type};
-    struct trial t = {.setting = setting, .bench = bench};
-    unsigned counts[2][256];
-    uint32_t committed = 0;
+    struct trial *t = calloc(1, sizeof *t);
     int64_t began_ns = clock_now_ns();
+    unsigned counts[2][256];
 
-    *result = (struct trial_result){0};
+    if (!t)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    t->setting = setting;
+    t->bench = bench;
+    t->cuts = cuts;
+    t->tally = tally;
+    pthread_mutex_init(&t->lock, NULL);
+    *result = (struct trial_result){.recovery_ms = NAN};
     proxy_reset(bench->proxy);
     proxy_tally(bench->proxy, counts);
-    proxy_forget_cut(bench->proxy);
-    if (cut->n > 0)
-        proxy_cut(bench->proxy, &kind, cut->n, cut->side);
-    bool ok = freshdb_renew(&bench->db, e) && start_collector(&t, e) &&
-              go_through_steps(&t, &committed, e);
+    bool ok = prepare(t, e) && start_collector(t, e) && go_through_steps(t, e);
     if (ok) {
-        subject_stop(t.subject, collector_end_ns);
-        ok = !subject_failed(t.subject, e);
+        end_collector(t);
+        ok = !subject_failed(t->subject, e) && judge(t, result, e);
     }
-    if (ok) {
-        result->reached = proxy_was_cut(bench->proxy);
-        judge(subject_log(t.subject), committed, result);
-        proxy_tally(bench->proxy, counts);
-        if (tally)
-            memcpy(tally, counts, sizeof counts);
+    proxy_tally(bench->proxy, counts);
+    for (int sender = 0; tally && sender < 2; sender++) {
+        for (int type = 0; type < 256; type++)
+            tally->all[sender][type] += counts[sender][type];
     }
-    close_down(&t);
+    close_down(t);
+    free(t);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
 }

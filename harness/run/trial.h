@@ -1,27 +1,25 @@
-// One trial of --every-cut: a fresh database and a fresh collector, five
-// transactions one after another, and at most one cut of the connection.
+// One trial of --every-cut or --every-kill: a fresh database, a fresh collector,
+// the steps of steps.h, and the connection cut, or the collector killed, at one
+// message or two. What comes of it is judged as any run is, by all invariants.
 #pragma once
 
+#include "check/check.h"
 #include "fault/proxy.h"
 #include "postgres/provider.h"
 #include "run/freshdb.h"
+#include "run/points.h"
 #include "scenario/scenario.h"
 
-#define TRIAL_STEPS 5
-
-struct cut_point {
-    enum message_sender sender;
-    unsigned char type; // as in scenario/messages.h
-    int n;              // which of its kind, from 1; 0: no cut at all
-    enum cut_side side;
-};
-
 struct trial_result {
-    bool reached;        // the message came, and the connection was cut there
-    size_t lines;        // that were read, whatever they said
-    unsigned lost;       // tokens that were never read
-    unsigned duplicated; // tokens that were read again, each extra time
-    unsigned exits;      // ends of the collector that nobody had asked for
+    enum verdict verdict;
+    int reached;                // how many of its cuts were made
+    bool ran;                   // there is a verdict
+    double values[METRIC_COUNT]; // NAN: not measured
+    bool broken[METRIC_COUNT];
+    char example[METRIC_COUNT][160]; // the first case of each broken invariant
+    char why[256];                   // an inconclusive trial's first reason; ""
+    int64_t cut_ns[POINTS_CUTS_MAX]; // when the cuts were made
+    double recovery_ms;              // after the last of them; NAN: unknown
     int64_t took_ns;
 };
 
@@ -32,6 +30,7 @@ struct trial_setting {
     const struct server *server;
     const char *template_db; // see freshdb.h
     const char *log_dir;
+    enum cut_action action;
 };
 
 // What one worker uses again in all its trials.
@@ -40,7 +39,13 @@ struct trial_bench {
     struct freshdb db;
 };
 
-// `tally` gets the messages of the whole trial; NULL: not wanted.
+// The messages that collector and server exchanged.
+struct trial_tally {
+    unsigned all[2][256];
+    unsigned start[2]; // by sender, until the first line was read
+};
+
+// `tally` NULL: not wanted. False: the harness itself failed, or was interrupted.
 MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
-    const struct cut_point *cut, struct trial_result *result, unsigned tally[2][256],
+    const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e);

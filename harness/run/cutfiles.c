@@ -1,0 +1,320 @@
+#include "run/cutfiles.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "report/junit.h"
+#include "run/cutkinds.h"
+
+// --- the command ------------------------------------------------------------------------
+
+void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out)
+{
+    const struct message_kind *kind = c->how->only;
+
+    buf_append_str(out, c->how->action == ACTION_KILL ? "--every-kill" : "--every-cut");
+    if (c->how->pairs > 0)
+        buf_printf(out, " --pairs %zu", c->how->pairs);
+    if (only)
+        buf_printf(out, " --cut-at '%s'", only);
+    else if (kind)
+        buf_printf(out, " --cut-at '%s %s'", message_sender_name(kind->sender),
+            message_name(kind->sender, kind->type));
+}
+
+void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *out)
+{
+    report_repeat_of(c->folder->path, c->scenario, c->options->collector, out);
+    buf_append_char(out, ' ');
+    cutfiles_options(c, only, out);
+}
+
+// --- cuts.csv -------------------------------------------------------------------------
+
+static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
+{
+    const struct trial_result *r = &c->results[i];
+    const struct trial_cuts *cuts = &c->points->items[i];
+
+    for (int k = 0; k < POINTS_CUTS_MAX; k++) {
+        const struct cut_point *p = &cuts->at[k];
+        if (k < cuts->count)
+            buf_printf(csv, "%s,%s,%d,%s,", message_sender_name(p->sender),
+                message_name(p->sender, p->type), p->n, points_side(p->side));
+        else
+            buf_append_str(csv, ",,,,");
+    }
+    buf_printf(csv, "%d,%s,%lld", cutkinds_reached(c, i), verdict_name(r->verdict),
+        (long long)(r->took_ns / 1000000));
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (metrics[id].invariant)
+            buf_printf(csv, isnan(r->values[id]) ? "," : ",%.0f", r->values[id]);
+    }
+    buf_append_char(csv, '\n');
+}
+
+static bool write_points(const struct cutreport *c, struct err *e)
+{
+    struct buf csv;
+
+    buf_init(&csv, 16 << 20);
+    buf_append_str(&csv, "sender,message,n,side,then_sender,then_message,then_n,then_side,reached,"
+                         "verdict,ms");
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (metrics[id].invariant)
+            buf_printf(&csv, ",%s", metrics[id].name);
+    }
+    buf_append_char(&csv, '\n');
+    for (size_t i = 0; i < c->points->count; i++)
+        append_row(c, i, &csv);
+    bool ok = folder_write(c->folder, "cuts.csv", &csv, e);
+    buf_fini(&csv);
+    return ok;
+}
+
+// --- JUnit ----------------------------------------------------------------------------
+
+static void describe(const struct cutkind *k, char *message, size_t size)
+{
+    snprintf(message, size, "lost %.0f, duplicated %.0f, unplanned_exit %.0f, others %.0f",
+        k->sums[METRIC_LOST], k->sums[METRIC_DUPLICATED], k->sums[METRIC_UNPLANNED_EXIT],
+        cutkinds_others(k->sums));
+}
+
+// `only`: the kind of message that the command is restricted to; NULL: to none.
+static void add_case(
+    const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
+{
+    char name[64], message[120];
+    struct junit_case it = {.kind = "cut", .name = name, .message = message};
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    buf_append_str(&text, "repeat: ");
+    cutfiles_repeat(c, only, &text);
+    it.text = buf_str(&text);
+    snprintf(name, sizeof name, "%s %s", k->sender, k->message);
+    describe(k, message, sizeof message);
+    it.trouble = k->broken ? "failure" : NULL;
+    junit_case(c->scenario->name, &it, out);
+    buf_fini(&text);
+}
+
+static struct cutkind without_cut(const struct cutreport *c)
+{
+    struct cutkind k = {.sender = "without", .message = "any cut"};
+
+    k.broken = c->uncut->verdict == VERDICT_VIOLATED;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        k.sums[id] = metrics[id].invariant && c->uncut->broken[id] ? c->uncut->values[id] : 0;
+    return k;
+}
+
+static void add_kind(const struct cutreport *c, const struct cutkind *k, struct buf *out)
+{
+    char only[64];
+    bool pairs = strcmp(k->sender, "pairs") == 0;
+
+    snprintf(only, sizeof only, "%s %s", k->sender, k->message);
+    add_case(c, k, pairs ? NULL : only, out);
+}
+
+bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
+    const struct cutverdict *v, struct buf *out, struct err *e)
+{
+    const char *name = c->scenario->name;
+    const struct cutkind uncut = without_cut(c);
+    const bool enough = v->verdict != VERDICT_INCONCLUSIVE;
+    struct junit_counts counts = {.tests = 2, .errors = !enough, .failures = uncut.broken ? 1 : 0};
+    struct junit_case conclusive = {.kind = "verdict", .name = "conclusive"};
+    struct cutkind k;
+    char message[100];
+
+    for (size_t i = 0; cutkinds_next(c, &i, &k); counts.tests++)
+        counts.failures += k.broken > 0;
+    junit_open(name, &counts, (double)(c->end_ns - c->start_ns) / 1e9, out);
+    snprintf(message, sizeof message, "%zu of %zu cut points reached, %zu inconclusive", n->reached,
+        n->tried, n->inconclusive);
+    conclusive.trouble = enough ? NULL : "error";
+    conclusive.message = message;
+    junit_case(name, &conclusive, out);
+    add_case(c, &uncut, NULL, out);
+    for (size_t i = 0; cutkinds_next(c, &i, &k);)
+        add_kind(c, &k, out);
+    return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
+}
+
+// --- the report of any run --------------------------------------------------------------
+
+// The sums over all trials, in the form of one run without a load.
+struct sums {
+    struct scenario scenario; // without what is about its own load
+    struct plan plan;
+    struct subject_log log;
+    struct ledger ledger;
+    struct load_result load;
+    struct check_input input;
+    struct result result;
+    struct fault_spec spec;
+    struct fault_record *faults;
+    size_t fault_count;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct fault_record *x = a, *y = b;
+
+    return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
+}
+
+static bool collect_faults(struct sums *s, const struct cutreport *c, struct err *e)
+{
+    s->spec = (struct fault_spec){
+        .verb = verb_find(c->how->action == ACTION_KILL ? "kill-collector" : "cut-at"),
+        .instance = -1,
+    };
+    s->faults = calloc(c->points->count * POINTS_CUTS_MAX + 1, sizeof *s->faults);
+    if (!s->faults)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < c->points->count; i++) {
+        char text[POINTS_TEXT];
+        for (int k = 0; k < c->results[i].reached; k++) {
+            struct fault_record *f = &s->faults[s->fault_count++];
+            int64_t at_ns = c->results[i].cut_ns[k];
+            *f = (struct fault_record){.spec = &s->spec, .planned_ns = at_ns, .began_ns = at_ns,
+                .ended_ns = at_ns, .ok = true, .undone = true};
+            snprintf(f->evidence, sizeof f->evidence, "%.159s",
+                points_text(&c->points->items[i], text));
+        }
+    }
+    qsort(s->faults, s->fault_count, sizeof *s->faults, by_time);
+    return true;
+}
+
+static bool is_sum(enum metric_id id)
+{
+    return metrics[id].invariant || id <= METRIC_END_STATE;
+}
+
+static void add_trial(struct result *r, const struct trial_result *t, const char *where)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        bool counts = metrics[id].invariant ? t->broken[id] : is_sum(id);
+        if (isnan(t->values[id]) || !is_sum(id))
+            continue;
+        r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
+        r->broken[id] = r->broken[id] || t->broken[id];
+        if (!t->broken[id])
+            continue;
+        finding_add(r, id, "%s: %s", where, t->example[id]);
+        r->findings[id].count = (uint64_t)r->values[id];
+    }
+}
+
+// check_ledger gives the empty run all that a report needs; the trials' sums
+// take the place of what it found in it.
+static bool sum_up(struct sums *s, const struct cutreport *c, const struct cutverdict *v,
+    struct err *e)
+{
+    if (!check_ledger(&s->result, &s->ledger, &s->input, e))
+        return false;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        s->result.values[id] = NAN;
+        s->result.broken[id] = false;
+        s->result.findings[id] = (struct finding){0};
+    }
+    for (size_t i = 0; i < c->points->count; i++) {
+        char text[POINTS_TEXT];
+        add_trial(&s->result, &c->results[i], points_text(&c->points->items[i], text));
+    }
+    if (c->points->count == 0)
+        add_trial(&s->result, c->uncut, "without any cut");
+    s->result.verdict = v->verdict;
+    s->result.reason_count = 0;
+    for (size_t i = 0; i < v->reason_count; i++)
+        result_reason(&s->result, "%s", v->reasons[i]);
+    return true;
+}
+
+static bool make_sums(struct sums *s, const struct cutreport *c, const struct cutverdict *v,
+    struct err *e)
+{
+    s->scenario = *c->scenario;
+    s->scenario.load_count = s->scenario.fault_count = s->scenario.expect_count = 0;
+    s->input = (struct check_input){.load = &s->load, .reconnects = UINT64_MAX};
+    if (!collect_faults(s, c, e) || !ledger_init(&s->ledger, &s->scenario, &s->plan, e))
+        return false;
+    s->ledger.log = &s->log;
+    s->ledger.faults = s->faults;
+    s->ledger.fault_count = s->fault_count;
+    s->ledger.start_ns = c->start_ns;
+    s->ledger.load_end_ns = s->ledger.drain_end_ns = c->end_ns;
+    return sum_up(s, c, v, e);
+}
+
+static bool write_report(const struct cutreport *c, const struct report_cuts *n,
+    const struct sums *s, struct err *e)
+{
+    struct environment environment;
+    struct observed observed = {0};
+    const struct report report = {
+        .cuts = n,
+        .scenario = &s->scenario,
+        .ledger = &s->ledger,
+        .result = &s->result,
+        .input = &s->input,
+        .environment = &environment,
+        .observed = &observed,
+        .folder = c->folder,
+    };
+
+    environment_take(&environment, c->proof, c->server->version);
+    bool ok = observed_take(&observed, NULL, c->start_ns, c->options->collector, e) &&
+              report_write(&report, e);
+    observed_fini(&observed);
+    return ok;
+}
+
+// In place of the cases that report_write made, of sums: those by kind.
+static bool write_junit(const struct cutreport *c, const struct report_cuts *n,
+    const struct cutverdict *v, struct err *e)
+{
+    struct buf suite, document;
+
+    buf_init(&suite, 1 << 22);
+    buf_init(&document, 1 << 23);
+    bool ok = cutfiles_suite(c, n, v, &suite, e) &&
+              (report_junit_document(&suite, &document) ||
+                  err_set(e, ERR_INTERNAL, "junit.xml would be too long")) &&
+              folder_write(c->folder, "junit.xml", &document, e);
+    buf_fini(&suite);
+    buf_fini(&document);
+    return ok;
+}
+
+bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
+    const struct cutverdict *v, struct err *e)
+{
+    struct sums *s = calloc(1, sizeof *s);
+    struct report_cuts told = *n;
+    struct buf options;
+
+    if (!s)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    buf_init(&options, 1 << 12);
+    cutfiles_options(c, NULL, &options);
+    told.options = buf_str(&options) ? options.data : "";
+    bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
+              write_junit(c, n, v, e) &&
+              folder_copy_log(c->folder, c->server->log_path, 0, e) &&
+              folder_link_latest(c->folder, e);
+    result_fini(&s->result);
+    ledger_fini(&s->ledger);
+    free(s->faults);
+    free(s);
+    buf_fini(&options);
+    return ok;
+}

@@ -1,0 +1,29 @@
+// The files that --every-cut and --every-kill leave: those of any run, with the
+// sums over all trials, and cuts.csv with a row for each.
+#pragma once
+
+#include "report/report.h"
+#include "run/cutreport.h"
+
+#define CUTFILES_REASONS 4
+
+struct cutverdict {
+    enum verdict verdict;
+    char reasons[CUTFILES_REASONS][256];
+    size_t reason_count;
+};
+
+MUST_USE bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
+    const struct cutverdict *v, struct err *e);
+
+// Appends a <testsuite>: a case for each kind of message, one for what comes
+// without any cut, one for whether enough was reached.
+MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
+    const struct cutverdict *v, struct buf *out, struct err *e);
+
+// Appends the options that make these trials again: "--every-cut --cut-at 'client
+// Bind'". `only` restricts them to one kind of message; NULL: as they were.
+void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out);
+
+// Appends the whole command.
+void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *out);

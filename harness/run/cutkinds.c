@@ -1,0 +1,58 @@
+#include "run/cutkinds.h"
+
+static bool is_pair(const struct cutreport *c, size_t i)
+{
+    return c->points->items[i].count > 1;
+}
+
+bool cutkinds_reached(const struct cutreport *c, size_t i)
+{
+    return c->results[i].reached == c->points->items[i].count;
+}
+
+static void add_trial(struct cutkind *k, const struct trial_result *r)
+{
+    k->broken += r->verdict == VERDICT_VIOLATED;
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        k->sums[id] += metrics[id].invariant && r->broken[id] ? r->values[id] : 0;
+}
+
+static bool same_kind(const struct cutreport *c, size_t i, size_t j)
+{
+    const struct cut_point *a = &c->points->items[i].at[0], *b = &c->points->items[j].at[0];
+
+    if (is_pair(c, i) || is_pair(c, j))
+        return is_pair(c, i) && is_pair(c, j);
+    return a->sender == b->sender && a->type == b->type;
+}
+
+bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
+{
+    size_t first = *i;
+
+    if (first >= c->points->count)
+        return false;
+    const struct cut_point *p = &c->points->items[first].at[0];
+    *k = (struct cutkind){
+        .sender = message_sender_name(p->sender), .message = message_name(p->sender, p->type)};
+    if (is_pair(c, first)) {
+        k->sender = "pairs";
+        k->message = "of messages";
+    }
+    for (; *i < c->points->count && same_kind(c, first, *i); ++*i, k->tried++) {
+        k->reached += cutkinds_reached(c, *i);
+        add_trial(k, &c->results[*i]);
+    }
+    return true;
+}
+
+double cutkinds_others(const double sums[METRIC_COUNT])
+{
+    double sum = 0;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (id != METRIC_LOST && id != METRIC_DUPLICATED && id != METRIC_UNPLANNED_EXIT)
+            sum += sums[id];
+    }
+    return sum;
+}

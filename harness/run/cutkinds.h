@@ -1,0 +1,21 @@
+// The trials of --every-cut by the kind of message they cut at: the rows of its
+// table. Pure.
+#pragma once
+
+#include "run/cutreport.h"
+
+struct cutkind {
+    const char *sender, *message; // "client", "Bind"; of pairs "pairs", "of messages"
+    size_t tried, reached, broken;
+    double sums[METRIC_COUNT]; // of the invariants, over the trials that broke them
+};
+
+// The kind that begins at point `*i`, which is moved behind it: the points are
+// sorted by kind, and all pairs are one kind. False at the end.
+bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k);
+
+// What broke beside lost, duplicated and unplanned_exit, which have columns.
+double cutkinds_others(const double sums[METRIC_COUNT]);
+
+// True when all cuts of a trial were made.
+bool cutkinds_reached(const struct cutreport *c, size_t i);

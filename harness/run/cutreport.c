@@ -1,0 +1,206 @@
+#include "run/cutreport.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "run/cutfiles.h"
+#include "run/cutkinds.h"
+
+#define WORST_SHOWN 10
+
+static const double unjudged_limit = 0.02;
+
+// --- the verdict --------------------------------------------------------------------
+
+static void add_reason(struct cutverdict *v, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void add_reason(struct cutverdict *v, const char *fmt, ...)
+{
+    va_list args;
+
+    if (v->reason_count == CUTFILES_REASONS)
+        return;
+    va_start(args, fmt);
+    vsnprintf(v->reasons[v->reason_count++], sizeof v->reasons[0], fmt, args);
+    va_end(args);
+}
+
+static struct report_cuts count(const struct cutreport *c)
+{
+    struct report_cuts n = {
+        .mode = c->how->action == ACTION_KILL ? "every-kill" : "every-cut",
+        .tried = c->points->count,
+    };
+
+    for (size_t i = 0; i < c->points->count; i++) {
+        n.reached += cutkinds_reached(c, i);
+        n.broken += c->results[i].verdict == VERDICT_VIOLATED;
+        n.inconclusive += c->results[i].verdict == VERDICT_INCONCLUSIVE;
+    }
+    return n;
+}
+
+// A collector that writes nothing and does not end may not know where the server is.
+static bool is_silent(const struct trial_result *uncut)
+{
+    return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
+           !(uncut->values[METRIC_UNPLANNED_EXIT] > 0);
+}
+
+static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
+{
+    if (is_silent(c->uncut)) {
+        r->verdict = VERDICT_INCONCLUSIVE;
+        add_reason(r, "without any cut the collector wrote nothing");
+    } else {
+        r->verdict = c->uncut->verdict;
+        add_reason(r, "without any cut the collector fails as well, so that the cuts would "
+                            "prove nothing");
+        if (*c->uncut->why)
+            add_reason(r, "%s", c->uncut->why);
+    }
+}
+
+static const char *first_why(const struct cutreport *c)
+{
+    for (size_t i = 0; i < c->points->count; i++) {
+        if (c->results[i].verdict == VERDICT_INCONCLUSIVE && *c->results[i].why)
+            return c->results[i].why;
+    }
+    return "no reason was kept";
+}
+
+static void judge(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *r)
+{
+    double most = unjudged_limit * (double)n->tried;
+
+    if (n->tried == 0) {
+        judge_uncut(c, r);
+        return;
+    }
+    r->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
+    if ((double)(n->tried - n->reached) > most)
+        add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached,
+            n->tried);
+    if ((double)n->inconclusive > most)
+        add_reason(
+            r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried, first_why(c));
+    if (r->verdict == VERDICT_PASS && r->reason_count > 0)
+        r->verdict = VERDICT_INCONCLUSIVE;
+}
+
+// --- the terminal ---------------------------------------------------------------------
+
+static void print_kinds(const struct cutreport *c)
+{
+    struct cutkind k;
+
+    printf("  %-32s %6s %8s %6s %11s %6s %7s\n", "message", "tried", "reached", "lost",
+        "duplicated", "exits", "others");
+    for (size_t i = 0; cutkinds_next(c, &i, &k);)
+        printf("  %-6s %-25s %6zu %8zu %6.0f %11.0f %6.0f %7.0f\n", k.sender, k.message, k.tried,
+            k.reached, k.sums[METRIC_LOST], k.sums[METRIC_DUPLICATED],
+            k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums));
+}
+
+// The invariants that a trial broke, with the first case of one.
+static void print_broken(const struct trial_result *r)
+{
+    const char *example = "";
+    const char *between = " ";
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!r->broken[id])
+            continue;
+        printf("%s%s %.0f", between, metrics[id].name, r->values[id]);
+        between = ", ";
+        example = *example ? example : r->example[id];
+    }
+    printf("%s%s\n", *example ? "; " : "", example);
+}
+
+static void print_point(const struct cutreport *c, size_t i)
+{
+    const struct trial_result *r = &c->results[i];
+    char text[POINTS_TEXT];
+
+    printf("  %s:%s", points_text(&c->points->items[i], text),
+        cutkinds_reached(c, i) ? "" : " not reached");
+    if (r->verdict == VERDICT_INCONCLUSIVE)
+        printf(" inconclusive: %s", r->why);
+    print_broken(r);
+}
+
+static bool is_worth_a_line(const struct cutreport *c, size_t i)
+{
+    return c->results[i].verdict != VERDICT_PASS || !cutkinds_reached(c, i);
+}
+
+static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
+{
+    print_kinds(c);
+    printf("  %zu %s points tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
+        c->how->action == ACTION_KILL ? "kill" : "cut", (double)(c->end_ns - c->start_ns) / 1e9,
+        n->reached, n->broken);
+    for (size_t i = 0, shown = 0; i < c->points->count && shown < WORST_SHOWN; i++) {
+        if (is_worth_a_line(c, i)) {
+            print_point(c, i);
+            shown++;
+        }
+    }
+}
+
+static void print_all(
+    const struct cutreport *c, const struct report_cuts *n, const struct cutverdict *r)
+{
+    struct buf command;
+
+    printf("%s, %s: %s\n", c->scenario->name,
+        c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(r->verdict));
+    if (n->tried > 0) {
+        print_cuts(c, n);
+    } else {
+        printf("  without any cut:");
+        print_broken(c->uncut);
+    }
+    for (size_t i = 0; i < r->reason_count; i++)
+        printf("  reason      %s\n", r->reasons[i]);
+    printf("  result      %s\n", c->folder->path);
+    if (r->verdict == VERDICT_PASS)
+        return;
+    buf_init(&command, 1 << 16);
+    cutfiles_repeat(c, NULL, &command);
+    if (buf_str(&command))
+        printf("  repeat      %s\n", command.data);
+    buf_fini(&command);
+}
+
+// --- all of it --------------------------------------------------------------------------
+
+static void tell(const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
+{
+    double sums[2] = {0};
+
+    for (size_t i = 0; i < c->points->count; i++) {
+        const struct trial_result *r = &c->results[i];
+        sums[0] += r->broken[METRIC_LOST] ? r->values[METRIC_LOST] : 0;
+        sums[1] += r->broken[METRIC_DUPLICATED] ? r->values[METRIC_DUPLICATED] : 0;
+    }
+    outcome->verdict = v->verdict;
+    outcome->lost = sums[0];
+    outcome->duplicated = sums[1];
+    snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder->path);
+}
+
+bool cutreport_write(const struct cutreport *c, struct run_outcome *outcome, struct err *e)
+{
+    struct cutverdict v = {0};
+    struct report_cuts n = count(c);
+
+    judge(c, &n, &v);
+    if (!cutfiles_write(c, &n, &v, e))
+        return false;
+    tell(c, &v, outcome);
+    print_all(c, &n, &v);
+    return !c->options->suites || cutfiles_suite(c, &n, &v, c->options->suites, e);
+}

@@ -1,0 +1,25 @@
+// What came of all trials of --every-cut or --every-kill: the verdict, the table
+// in the terminal, and the files of the result folder.
+#pragma once
+
+#include "postgres/durability.h"
+#include "report/folder.h"
+#include "run/everycut.h"
+#include "run/trial.h"
+
+struct cutreport {
+    const struct scenario *scenario;
+    const struct run_options *options;
+    const struct everycut_options *how;
+    const struct server *server;
+    const struct durability_proof *proof;
+    struct folder *folder;
+    const struct points *points;
+    const struct trial_result *results; // one for each of the points
+    const struct trial_result *uncut;   // of the trial without any cut
+    int64_t start_ns, end_ns;           // of the trials
+};
+
+// Judges, prints, writes the folder.
+MUST_USE bool cutreport_write(
+    const struct cutreport *c, struct run_outcome *outcome, struct err *e);

@@ -1,0 +1,130 @@
+#include "run/points.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan/rng.h"
+
+#define POINTS_MAX 20000
+
+// Numbers of their own, whatever else is drawn from the scenario's seed.
+#define PAIRS_STREAM 1000003
+
+static bool is_wanted(const struct message_kind *only, int sender, int type)
+{
+    return !only || ((int)only->sender == sender &&
+                        (only->type == MESSAGE_ANY || only->type == type));
+}
+
+static size_t count_points(unsigned counts[2][256], const struct message_kind *only)
+{
+    size_t count = 0;
+
+    for (int sender = 0; sender < 2; sender++) {
+        for (int type = 0; type < 256; type++)
+            count += is_wanted(only, sender, type) ? 2 * (size_t)counts[sender][type] : 0;
+    }
+    return count;
+}
+
+static void add_kind(struct points *p, int sender, int type, unsigned messages)
+{
+    for (unsigned i = 0; i < 2 * messages; i++)
+        p->items[p->count++] = (struct trial_cuts){
+            .at = {{(enum message_sender)sender, (unsigned char)type, (int)i / 2 + 1,
+                i % 2 ? CUT_AFTER : CUT_BEFORE}},
+            .count = 1,
+        };
+}
+
+bool points_make(struct points *p, unsigned counts[2][256], const struct message_kind *only,
+    struct err *e)
+{
+    size_t count = count_points(counts, only);
+
+    *p = (struct points){0};
+    if (count == 0)
+        return err_set(e, ERR_SYSTEM, "the collector exchanged no such message");
+    if (count > POINTS_MAX)
+        return err_set(e, ERR_USAGE,
+            "%zu cut points are more than %d, the most that one command tries; restrict them "
+            "with --cut-at",
+            count, POINTS_MAX);
+    p->items = calloc(count, sizeof *p->items);
+    if (!p->items)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (int sender = 0; sender < 2; sender++) {
+        for (int type = 0; type < 256; type++) {
+            if (is_wanted(only, sender, type))
+                add_kind(p, sender, type, counts[sender][type]);
+        }
+    }
+    assert(p->count == count);
+    p->singles = count;
+    return true;
+}
+
+static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
+{
+    unsigned all = recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER];
+    unsigned n = (unsigned)rng_below(rng, all);
+    bool client = n < recovery[MESSAGE_CLIENT];
+    enum cut_side side = rng_below(rng, 2) ? CUT_AFTER : CUT_BEFORE;
+
+    return (struct cut_point){
+        .sender = client ? MESSAGE_CLIENT : MESSAGE_SERVER,
+        .type = MESSAGE_ANY,
+        .n = (int)(client ? n : n - recovery[MESSAGE_CLIENT]) + 1,
+        .side = side,
+    };
+}
+
+bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2],
+    struct err *e)
+{
+    struct rng rng;
+
+    assert(p->singles > 0);
+    if (pairs == 0)
+        return true;
+    if (recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER] == 0)
+        return err_set(e, ERR_SYSTEM, "the collector exchanged no message before its first line");
+    struct trial_cuts *more = realloc(p->items, (p->count + pairs) * sizeof *more);
+    if (!more)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    p->items = more;
+    rng_init(&rng, seed, PAIRS_STREAM);
+    for (size_t i = 0; i < pairs; i++) {
+        struct trial_cuts pair = p->items[rng_below(&rng, p->singles)];
+        pair.at[1] = draw_second(&rng, recovery);
+        pair.count = 2;
+        p->items[p->count++] = pair;
+    }
+    return true;
+}
+
+void points_fini(struct points *p)
+{
+    free(p->items);
+    *p = (struct points){0};
+}
+
+const char *points_side(enum cut_side side)
+{
+    return side == CUT_BEFORE ? "before" : "after";
+}
+
+const char *points_text(const struct trial_cuts *cuts, char text[POINTS_TEXT])
+{
+    int len = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < cuts->count; i++) {
+        const struct cut_point *p = &cuts->at[i];
+        len += snprintf(text + len, POINTS_TEXT - (size_t)len, "%s%s %s %s number %d",
+            i ? ", then " : "", points_side(p->side), message_sender_name(p->sender),
+            message_name(p->sender, p->type), p->n);
+    }
+    return text;
+}

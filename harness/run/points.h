@@ -1,0 +1,52 @@
+// Where the trials of --every-cut and --every-kill cut: every message that a
+// small workload exchanges, on both sides of it, and pairs of them. Pure.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "scenario/messages.h"
+#include "scenario/verbs.h"
+
+// What happens at the message.
+enum cut_action { ACTION_CUT, ACTION_KILL };
+
+struct cut_point {
+    enum message_sender sender;
+    unsigned char type; // as in scenario/messages.h
+    int n;              // which of its kind, from 1
+    enum cut_side side;
+};
+
+#define POINTS_CUTS_MAX 2
+
+// The cuts of one trial. The messages of the second are counted from the first.
+struct trial_cuts {
+    struct cut_point at[POINTS_CUTS_MAX];
+    int count;
+};
+
+struct points {
+    struct trial_cuts *items; // owned; single cuts sorted by kind, then the pairs
+    size_t count, singles;
+};
+
+// Cuts before and after each of the messages that were counted, by sender and
+// type. `only` are the kinds that are wanted; NULL: all. ERR_SYSTEM without any.
+MUST_USE bool points_make(struct points *p, unsigned counts[2][256],
+    const struct message_kind *only, struct err *e);
+
+// Adds pairs: one of the single cuts, and a second one while a collector recovers
+// from it, which takes about `recovery` messages of each sender. The same seed draws
+// the same pairs.
+MUST_USE bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed,
+    const unsigned recovery[2], struct err *e);
+
+void points_fini(struct points *p);
+
+// "before client Bind number 3, then after server any number 12".
+#define POINTS_TEXT 160
+const char *points_text(const struct trial_cuts *cuts, char text[POINTS_TEXT]);
+
+const char *points_side(enum cut_side side);

@@ -1,0 +1,158 @@
+#include "run/steps.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "load/txn.h"
+#include "postgres/sql.h"
+
+// A larger batch adds messages of the same kinds, and nothing that they show.
+#define ROWS_MAX 12
+
+enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_QUESTION };
+
+_Static_assert(STEP_QUESTION + 1 == STEPS, "every step has a name");
+
+// A full batch, one token beside it, and one that cannot be sent.
+static int batch_rows(const struct scenario *s)
+{
+    int rows = s->collector.batch_limit + 2;
+
+    return rows < ROWS_MAX ? rows : ROWS_MAX;
+}
+
+static int rows_of(enum step step, const struct scenario *s)
+{
+    switch (step) {
+    case STEP_TWO:
+        return 2;
+    case STEP_BATCH:
+        return batch_rows(s);
+    default:
+        return 1;
+    }
+}
+
+// One transaction a second on paper; in a trial it goes out when its turn comes.
+static void make_phases(struct steps *s, const struct scenario *of)
+{
+    static char name[] = "step";
+
+    for (size_t i = 0; i < STEPS; i++) {
+        int rows = rows_of((enum step)i, of);
+        s->phases[i] = (struct load_phase){
+            .name = name,
+            .for_ns = NS_PER_S,
+            .rate_from = rows,
+            .rate_to = rows,
+            .arrivals = ARRIVALS_CONSTANT,
+            .connections = 1,
+            .rows_from = rows,
+            .rows_to = rows,
+        };
+    }
+}
+
+// Other collectors need not have tables for what cannot be sent.
+static void set_kinds(struct steps *s)
+{
+    const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
+
+    s->plan.kinds[two->first_token + 1] = TOKEN_RECOVERY;
+    s->plan.kinds[batch->first_token + 1] = s->scenario.collector.layout == LAYOUT_REFERENCE
+                                                ? TOKEN_SHORT_SECRET
+                                                : TOKEN_CONSUMED;
+}
+
+bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
+{
+    *s = (struct steps){.scenario = *of};
+    make_phases(s, of);
+    s->scenario.load = s->phases;
+    s->scenario.load_count = STEPS;
+    s->scenario.faults = NULL;
+    s->scenario.fault_count = 0;
+    // They are about the scenario's own load.
+    s->scenario.expect = NULL;
+    s->scenario.expect_count = 0;
+    if (!plan_make(&s->plan, &s->scenario, e))
+        return false;
+    if (s->plan.txn_count != STEPS)
+        return err_set(e, ERR_INTERNAL, "%zu transactions were planned for %d steps",
+            s->plan.txn_count, STEPS);
+    set_kinds(s);
+    for (size_t i = 0; i < STEPS; i++)
+        s->records[i].outcome = TXN_NOT_NEEDED;
+    return true;
+}
+
+void steps_fini(struct steps *s)
+{
+    plan_fini(&s->plan);
+}
+
+bool steps_sendable(const struct steps *s, uint32_t token)
+{
+    enum token_kind kind = s->plan.kinds[token];
+
+    return !token_kind_ineligible(kind) && !token_kind_unsendable(kind);
+}
+
+// --- the server's side -------------------------------------------------------------
+
+// Reads the answers up to the Sync; the first error among them fails.
+static bool take_answers(PGconn *conn, struct err *e)
+{
+    bool ok = true, between = false;
+
+    for (;;) {
+        PGresult *result = PQgetResult(conn);
+        ExecStatusType status = PQresultStatus(result);
+        if (!result) {
+            // One NULL ends each statement's results; two in a row, all of them.
+            if (between)
+                return err_set(e, ERR_CONNECTION, "the load's connection is gone");
+            between = true;
+            continue;
+        }
+        between = false;
+        if (status == PGRES_FATAL_ERROR && ok)
+            ok = err_set(e, ERR_SQL, "%s", PQresultErrorMessage(result));
+        PQclear(result);
+        if (status == PGRES_PIPELINE_SYNC)
+            return ok;
+    }
+}
+
+static bool in_pipeline(PGconn *conn, bool sent, struct err *e)
+{
+    bool ok = sent ? take_answers(conn, e)
+                   : err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
+
+    return PQexitPipelineMode(conn) && ok;
+}
+
+bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
+{
+    if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
+        !PQenterPipelineMode(conn))
+        return false;
+    return in_pipeline(conn, txn_prepare_all(conn), e);
+}
+
+bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e)
+{
+    struct txn_record *record = &s->records[step];
+    struct plan_txn *txn = &s->plan.txns[step];
+    struct buf scratch;
+
+    if (!PQenterPipelineMode(conn))
+        return err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
+    buf_init(&scratch, 1 << 16);
+    record->sent_ns = record->commit_ns = clock_now_ns();
+    txn->at_ns = record->sent_ns - start_ns;
+    bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, &scratch), e);
+    record->ended_ns = clock_now_ns();
+    record->outcome = ok ? TXN_COMMITTED : TXN_ROLLED_BACK;
+    buf_fini(&scratch);
+    return ok;
+}

@@ -1,0 +1,41 @@
+// The small workload of one trial: a handful of transactions, each committed
+// after the lines of the one before were read. One token, several, more than a
+// batch; among them a recovery, a token that cannot be sent and one that is no
+// longer eligible.
+//
+// The last step is a question: it is asked only after a cut. When its token has
+// come out, everything that a collector would send again has come out as well.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include "load/load.h"
+#include "plan/plan.h"
+#include "scenario/scenario.h"
+
+#define STEPS 6
+#define STEPS_FAULTS 2
+
+// The scenario's postgres and collector with the load of the steps. Its strings and
+// arrays belong to the original scenario, or to this struct.
+struct steps {
+    struct scenario scenario;
+    struct load_phase phases[STEPS];
+    struct fault_spec faults[STEPS_FAULTS];
+    struct plan plan;                 // owned
+    struct txn_record records[STEPS]; // what became of each transaction
+};
+
+MUST_USE bool steps_init(struct steps *s, const struct scenario *of, struct err *e);
+void steps_fini(struct steps *s);
+
+// Before the first step, on a connection of the superuser: prepares statements and
+// the accounts that recoveries need.
+MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
+
+// Commits the tokens of one step. start_ns is when the trial began.
+MUST_USE bool steps_commit(
+    struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e);
+
+// True when the collector has to write this token.
+bool steps_sendable(const struct steps *s, uint32_t token);
