@@ -25,6 +25,7 @@ MUST_USE bool check_repeats(struct result *r, const struct ledger *l, struct err
 void check_lines(struct result *r, const struct ledger *l);                            // lines.c
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
+bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);     // lines.c
 void check_recovery(struct result *r, const struct ledger *l);                         // recovery.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
 void check_vitals(

@@ -68,6 +68,19 @@ void check_lines(struct result *r, const struct ledger *l)
         check_delivery(r, l, &l->log->deliveries[i]);
 }
 
+// The plan's own SIGKILL, also of a process that was told to end a moment before.
+bool check_killed_by_plan(const struct ledger *l, const struct process_record *p)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->spec->verb->id == VERB_KILL_COLLECTOR && f->began_ns &&
+            f->began_ns <= p->ended_ns && p->ended_ns <= f->ended_ns &&
+            (f->spec->instance < 0 || f->spec->instance == p->instance))
+            return true;
+    }
+    return false;
+}
+
 // Asked to go, and gone by its own exit or by a signal of ours: TERM that it does
 // not catch, SIGKILL unless it is the one for those who did not heed TERM at the
 // end, or that of a pipe that was closed.
@@ -77,7 +90,7 @@ bool check_ended_as_asked(const struct ledger *l, const struct process_record *p
         return p->asked;
     switch (WTERMSIG(p->status)) {
     case SIGKILL:
-        return p->ended_ns < l->drain_end_ns;
+        return p->ended_ns < l->drain_end_ns || check_killed_by_plan(l, p);
     case SIGTERM:
     case SIGPIPE:
         return true;

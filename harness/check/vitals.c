@@ -228,7 +228,7 @@ static bool may_be_unconfirmed(const struct ledger *l)
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         bool says_so = WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        if (p->ended_ns >= l->drain_end_ns && (says_so || !check_ended_as_asked(l, p)))
+        if (p->ended_ns >= l->drain_end_ns && (says_so || check_killed_by_plan(l, p) || !check_ended_as_asked(l, p)))
             return true;
     }
     return false;

@@ -92,6 +92,32 @@ static bool every_cut(const struct scenario *s, const struct options *o,
            everycut_run(s, run, &how, outcome, e);
 }
 
+// False: there is no verdict, and e says why.
+static bool run_once(const struct scenario *s, const struct options *o,
+    const struct run_options *how, struct run_outcome *outcome, struct err *e)
+{
+    *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
+    return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
+}
+
+// An inconclusive run keeps its folder and its table, but is not the one that counts
+// while there is another try.
+static bool run_with_retries(const struct scenario *s, const struct options *o,
+    const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
+{
+    const size_t suites_len = t->suites.len;
+
+    for (int retries = 0;; retries++) {
+        if (!run_once(s, o, how, outcome, e))
+            return false;
+        if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->retries || interrupt_signal())
+            return true;
+        t->suites.len = suites_len;
+        suite_hide(&t->table);
+        printf("%s: inconclusive, tried again (%d of %d)\n", s->name, retries + 1, o->retries);
+    }
+}
+
 // Returns the exit code of one run; 0 also for a skipped one.
 static int run_one(const struct scenario *s, const struct options *o, struct tally *t)
 {
@@ -105,12 +131,11 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .suite = t->table.live ? &t->table : NULL,
         .suites = o->junit ? &t->suites : NULL,
     };
-    struct run_outcome outcome = {.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
+    struct run_outcome outcome;
     struct err e = {0};
 
     t->runs++;
-    bool judged =
-        tries_cuts(o) ? every_cut(s, o, &how, &outcome, &e) : run_scenario(s, &how, &outcome, &e);
+    bool judged = run_with_retries(s, o, &how, t, &outcome, &e);
     suite_hide(&t->table);
     suite_end(&t->table,
         &(struct suite_run){judged               ? SUITE_JUDGED

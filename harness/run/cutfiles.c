@@ -199,18 +199,33 @@ static bool is_sum(enum metric_id id)
     return metrics[id].invariant || id <= METRIC_END_STATE;
 }
 
+static void add_judged(struct judged *sum, const struct judged *j)
+{
+    sum->judged += j->judged;
+    sum->of += j->of;
+    for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++)
+        sum->excused[kind] += j->excused[kind];
+}
+
+static void add_example(struct finding *f, double count, const char *where, const char *example)
+{
+    f->count = (uint64_t)count;
+    if (f->example_count < FINDING_EXAMPLES)
+        snprintf(f->examples[f->example_count++], sizeof f->examples[0], "%s: %s", where, example);
+}
+
+// What a trial tolerates counts as nothing.
 static void add_trial(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        bool counts = metrics[id].invariant ? t->broken[id] : is_sum(id);
+        bool counts = !metrics[id].invariant || t->broken[id];
         if (isnan(t->values[id]) || !is_sum(id))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);
         r->broken[id] = r->broken[id] || t->broken[id];
-        if (!t->broken[id])
-            continue;
-        finding_add(r, id, "%s: %s", where, t->example[id]);
-        r->findings[id].count = (uint64_t)r->values[id];
+        add_judged(&r->judged[id], &t->judged[id]);
+        if (t->broken[id])
+            add_example(&r->findings[id], r->values[id], where, t->example[id]);
     }
 }
 
@@ -225,6 +240,7 @@ static bool sum_up(struct sums *s, const struct cutreport *c, const struct cutve
         s->result.values[id] = NAN;
         s->result.broken[id] = false;
         s->result.findings[id] = (struct finding){0};
+        s->result.judged[id] = (struct judged){0};
     }
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
@@ -235,7 +251,8 @@ static bool sum_up(struct sums *s, const struct cutreport *c, const struct cutve
     s->result.verdict = v->verdict;
     s->result.reason_count = 0;
     for (size_t i = 0; i < v->reason_count; i++)
-        result_reason(&s->result, "%s", v->reasons[i]);
+        snprintf(s->result.reasons[s->result.reason_count++], sizeof s->result.reasons[0], "%s",
+            v->reasons[i]);
     return true;
 }
 

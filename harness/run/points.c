@@ -80,6 +80,26 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
     };
 }
 
+// Nobody recovers from a cut at the very end: at the Terminate, or at the last of
+// many messages of a kind.
+static bool is_last(const struct points *p, size_t i)
+{
+    const struct cut_point *a = &p->items[i].at[0];
+    const struct cut_point *next = i + 2 < p->singles ? &p->items[i + 2].at[0] : NULL;
+
+    return (a->sender == MESSAGE_CLIENT && a->type == 'X') ||
+           (a->n > 1 && (!next || next->sender != a->sender || next->type != a->type));
+}
+
+static struct trial_cuts draw_first(const struct points *p, struct rng *rng)
+{
+    size_t i = rng_below(rng, p->singles), first = i;
+
+    while (is_last(p, i) && (i + 1) % p->singles != first)
+        i = (i + 1) % p->singles;
+    return p->items[i];
+}
+
 bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2],
     struct err *e)
 {
@@ -96,7 +116,7 @@ bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed, const unsig
     p->items = more;
     rng_init(&rng, seed, PAIRS_STREAM);
     for (size_t i = 0; i < pairs; i++) {
-        struct trial_cuts pair = p->items[rng_below(&rng, p->singles)];
+        struct trial_cuts pair = draw_first(p, &rng);
         pair.at[1] = draw_second(&rng, recovery);
         pair.count = 2;
         p->items[p->count++] = pair;

@@ -261,6 +261,7 @@ static void keep(struct trial_result *kept, const struct result *r, size_t fault
     kept->recovery_ms = faults > 0 ? r->recovery_ms[faults - 1] : NAN;
     memcpy(kept->values, r->values, sizeof kept->values);
     memcpy(kept->broken, r->broken, sizeof kept->broken);
+    memcpy(kept->judged, r->judged, sizeof kept->judged);
     for (size_t id = 0; id < METRIC_COUNT; id++) {
         if (r->broken[id] && r->findings[id].example_count > 0)
             snprintf(kept->example[id], sizeof kept->example[id], "%.*s",

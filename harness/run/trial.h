@@ -16,6 +16,7 @@ struct trial_result {
     bool ran;                   // there is a verdict
     double values[METRIC_COUNT]; // NAN: not measured
     bool broken[METRIC_COUNT];
+    struct judged judged[METRIC_COUNT];
     char example[METRIC_COUNT][160]; // the first case of each broken invariant
     char why[256];                   // an inconclusive trial's first reason; ""
     int64_t cut_ns[POINTS_CUTS_MAX]; // when the cuts were made

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Every cut point: the reference collector survives all of them, and collectors
-# that only a cut connection can harm are convicted at the messages of their
-# defect.
+# Every cut and every kill: the reference collector survives them, and collectors
+# that only a cut connection or a death at a certain message can harm are convicted
+# at the messages of their defect. With `all`: at every message there is, and pairs.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# every_cut CODE OPTION…: as expect_exit.
-every_cut() {
-    local code=$1
-    shift
-    expect_exit "$code" run every-cut --every-cut "$@"
+# every MODE CODE OPTION…: as expect_exit.
+every() {
+    local mode=$1 code=$2
+    shift 2
+    expect_exit "$code" run every-cut "--every-$mode" "$@"
 }
 
 # column NAME MESSAGE: of the table that was printed.
@@ -19,7 +19,7 @@ column() {
         at && $1 " " $2 == message {print $at}' "$place/out"
 }
 
-# sum COLUMN: over all cuts, of the file that goes with the table.
+# sum COLUMN: over all trials, of the file that goes with the table.
 sum() {
     awk -F, -v name="$1" '
         NR == 1 {for (i = 1; i <= NF; i++) if ($i == name) at = i}
@@ -36,26 +36,54 @@ same() {
     [ "$2" = "$3" ] || { cat "$place/out" && fail "$1: expected $2, got $3"; }
 }
 
-# Nothing is lost or doubled, wherever the connection ends. All kinds of
-# messages of a session have had their turn, both before and after it.
-every_cut 0
-[ "$(tried)" -ge 300 ] || fail "only $(tried) cut points"
-[ "$(($(sum reached) * 100))" -ge "$(($(tried) * 98))" ] || fail "reached $(sum reached) of $(tried)"
-same lost 0 "$(sum lost)"
-same duplicated 0 "$(sum duplicated)"
-same exits 0 "$(sum exits)"
-for message in 'client Startup' 'client Bind' 'client Execute' 'client Sync' 'server DataRow' \
-    'server CommandComplete' 'server ReadyForQuery' 'server NotificationResponse'; do
-    [ "$(column reached "$message")" -ge 2 ] || fail "no cut at $message"
-done
-echo "reference: $(tried) cut points, $(sum reached) reached, 0 lost, 0 duplicated"
+# survives MODE OPTION…: nothing breaks, and all but a few cuts were made.
+survives() {
+    local mode=$1
+    every "$mode" 0 "${@:2}"
+    [ "$(($(sum reached) * 100))" -ge "$(($(tried) * 98))" ] || fail "reached $(sum reached) of $(tried)"
+    same lost 0 "$(sum lost)"
+    same unplanned_exit 0 "$(sum unplanned_exit)"
+    [ "$mode" = kill ] || same duplicated 0 "$(sum duplicated)"
+    echo "reference, every $mode ${*:2}: $(tried) tried, $(sum reached) reached, nothing broken"
+}
 
-# Whoever forgets what it has written writes it again when the move did not get
-# to the server: each of the five tokens, on either side of the move's Bind.
-every_cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
+whole_session() {
+    local message
+    [ "$(tried)" -ge 300 ] || fail "only $(tried) cut points"
+    for message in 'client Startup' 'client Bind' 'client Execute' 'client Sync' 'server DataRow' \
+        'server CommandComplete' 'server ReadyForQuery' 'server NotificationResponse'; do
+        [ "$(column reached "$message")" -ge 2 ] || fail "no cut at $message"
+    done
+}
+
+# Wherever the connection or the process ends, also while it recovers.
+if [ "${1-}" = all ]; then
+    survives cut --pairs 100
+    whole_session
+    survives kill --pairs 100
+    whole_session
+    expect_nothing_left
+    exit 0
+fi
+survives cut --cut-at 'server CommandComplete'
+survives kill --cut-at 'client Parse' --pairs 6
+
+# The folder is that of any run.
+for file in scenario.yaml env.json result.json junit.xml summary.md report.html cuts.csv logs; do
+    [ -e "$place/results/every-cut/latest/$file" ] || fail "no $file"
+done
+result=$place/results/every-cut/latest/result.json
+same tried "$(tried)" "$(number tried "$result")"
+same lost 0 "$(number lost "$result")"
+grep -q '"mode": "every-kill"' "$result" || fail "result.json does not say how"
+grep -q 'Repeat: .*--every-kill --pairs 6 --cut-at' "$place/results/every-cut/latest/summary.md" || fail "no command"
+
+# A collector that forgets what it has written writes it again when the move did
+# not get to the server: each token, on either side of the move's Bind.
+every cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
 same "lost by one that forgets" 0 "$(sum lost)"
 [ "$(column duplicated 'client Bind')" -ge 5 ] || fail "forgets-unconfirmed is not convicted at client Bind"
-grep -q '^  before client Bind number [0-9]*: 0 lost, 1 duplicated' "$place/out" || fail "no cut is named"
+grep -q '^  before client Bind number [0-9]*: duplicated 1; t0000' "$place/out" || fail "no cut is named"
 same "kinds of messages" 'client Bind' "$(tail -n +2 "$place/results/every-cut/latest/cuts.csv" |
     cut -d, -f1,2 --output-delimiter=' ' | sort -u)"
 grep -q '^  <testsuite name="every-cut" tests="3" failures="1" errors="0" ' "$place/junit.xml" || fail "no suite"
@@ -65,17 +93,29 @@ repeat=$(sed -n 's/^  repeat  *//p' "$place/out")
     fail "not the command that repeats it: $repeat"
 echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it should"
 
-# Whoever moves first and takes no answer for no move loses what was moved.
-every_cut 1 --cut-at 'server CommandComplete' --set recovery_limit=2s \
+# A collector that moves first and takes no answer for no move loses what was moved.
+every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
     --collector "$zoo --defect drops-unanswered"
 same "duplicated by one that drops" 0 "$(sum duplicated)"
 [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
-grep -q '^  before server CommandComplete number [0-9]*: 1 lost, 0 duplicated' "$place/out" || fail "no cut is named"
+grep -q '^  before server CommandComplete number [0-9]*: lost 1[,;]' "$place/out" || fail "no cut is named"
 echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
 
-# Who fails without any cut is convicted of that, and not cut.
-every_cut 1 --collector "$zoo --defect sends-twice"
-grep -q '^  without any cut 0 of 5 tokens lost, 5 duplicated, 0 exits' "$place/out" || fail "no reason"
-every_cut 1 --collector false --set recovery_limit=100ms
-grep -qE '^  without any cut 5 of 5 tokens lost, 0 duplicated, [1-9]' "$place/out" || fail "no reason"
+# A cursor that moves before the line is written loses it when the process dies.
+every kill 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
+    --collector "$zoo --defect cursor-first"
+[ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "cursor-first is not convicted at server CommandComplete"
+same "duplicated by cursor-first" 0 "$(sum duplicated)"
+echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
+
+# A collector that fails without any cut is convicted of that, and not cut.
+every cut 1 --collector "$zoo --defect sends-twice"
+grep -q '^  without any cut: duplicated [0-9]*; t0000' "$place/out" || fail "no reason"
+grep -q '^  reason      without any cut the collector fails as well' "$place/out" || fail "no reason"
+every cut 1 --collector false --set recovery_limit=100ms
+grep -qE '^  without any cut: lost .*unplanned_exit [1-9]' "$place/out" || fail "no reason"
+
+# Fields are compared at every trial.
+every kill 1 --collector "$zoo --defect swaps-fields" --set recovery_limit=100ms
+grep -qE '^  without any cut: .*forged' "$place/out" || fail "no reason"
 expect_nothing_left

@@ -20,6 +20,14 @@ grep -Eq '^  because +the generator (could not send [0-9]+ tokens|sent only)' "$
 grep -Eq '^  because +the generator fell behind: lag p99 [0-9]+ ms, at most 100 ms \(processors [0-9]+% busy: harness [0-9]+%, collector [0-9]+%,' "$place/out" ||
     fail "who used the processors is not told"
 
+# Tried again, it is inconclusive again; junit.xml tells the last try only.
+got=0
+run "$place/greedy.yaml" --retry-inconclusive 1 --junit "$place/junit.xml" >"$place/out" || got=$?
+[ "$got" = 2 ] || fail "exit code $got instead of 2"
+[ "$(grep -c '^greedy: inconclusive, tried again (1 of 1)$' "$place/out")" = 1 ] || fail "not tried again"
+[ "$(grep -c '^greedy: inconclusive (seed' "$place/out")" = 2 ] || fail "not two runs"
+[ "$(grep -c '<testsuite ' "$place/junit.xml")" = 1 ] || fail "more than the last try in junit.xml"
+
 expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=max --set 'expect={lost: "= 0"}'
 grep -q 'closed loop' "$place/out" || fail "the closed loop is not labelled"
 result=$place/results/steady/latest/result.json
