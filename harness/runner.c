@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "ledger/history.h"
 #include "os/paths.h"
@@ -48,6 +49,22 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
     return ok;
 }
 
+// The server's log tells when the collector's sessions opened, by the wall clock.
+static void find_sessions(struct run *r)
+{
+    struct timespec wall;
+    size_t processes = r->ledger.log->process_count;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
+    sessions_read(&r->sessions, r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
+    r->ledger.sessions = r->sessions.opened_ns;
+    r->ledger.session_count = r->sessions.count;
+    r->input.reconnects = !r->sessions.opened_ns          ? UINT64_MAX
+                          : r->sessions.count > processes ? r->sessions.count - processes
+                                                          : 0;
+}
+
 static bool settle_and_judge(struct run *r, struct err *e)
 {
     struct err unreachable;
@@ -60,8 +77,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
     provider_fetch_log(&r->server);
-    r->input.reconnects = folder_count_sessions(
-        r->server.log_path, r->log_from, MIGRATE_COLLECTOR, r->ledger.log->process_count);
+    find_sessions(r);
     return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&
            check_ledger(&r->result, &r->ledger, &r->input, e);
 }
@@ -144,6 +160,7 @@ static void close_down(struct run *r)
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
     probe_free(r->probe);
+    probe_free(r->flush_probe);
     fault_abandon(&r->hands, r->faults, r->plan.fault_count);
     proxy_free(r->hands.proxy);
     PQfinish(r->hands.admin);
@@ -158,6 +175,7 @@ static void close_down(struct run *r)
     result_fini(&r->result);
     ledger_fini(&r->ledger);
     load_result_fini(&r->load);
+    sessions_fini(&r->sessions);
     free(r->faults);
     buf_fini(&r->load_conninfo);
     command_fini(&r->command);

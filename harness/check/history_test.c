@@ -133,10 +133,32 @@ static void spill(const unsigned char *bytes, size_t size)
     fclose(file);
 }
 
-// Version 2 did not know how long a collector waited for a processor.
-static void the_version_before_is_read(void **state)
+// Takes `count` bytes out of `size` at `from`.
+static size_t cut(unsigned char *bytes, size_t size, unsigned char *from, size_t count)
+{
+    memmove(from, from + count, (size_t)(bytes + size - (from + count)));
+    return size - count;
+}
+
+static void expect_read(const struct story *s, uint64_t starved_us)
+{
+    static struct history h;
+    struct err e = {0};
+
+    if (!history_read(&h, path, &s->scenario, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(h.log.samples[0].wakeups, 3);
+    assert_int_equal(h.log.samples[0].starved_us, starved_us);
+    assert_null(h.ledger.sessions);
+    history_fini(&h);
+}
+
+// Version 3 had nothing between the samples and the end; version 2 did not know
+// how long a collector waited for a processor.
+static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
+    static const unsigned char nothing_more[6] = {0};  // no flushes, …, no last words of two
     static struct story s;
     static struct history h;
     unsigned char bytes[8192];
@@ -149,20 +171,57 @@ static void the_version_before_is_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    unsigned char *sample = memmem(bytes, size, numbers, sizeof numbers);
+    unsigned char *more = bytes + size - 4 - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
+    assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, more, sizeof nothing_more);
+    *version = 3;
+    spill(bytes, size);
+    expect_read(&s, 11);
+    unsigned char *sample = memmem(bytes, size, numbers, sizeof numbers);
     assert_non_null(sample);
+    size = cut(bytes, size, sample + 2, 1);
     *version = 2;
-    memmove(sample + 2, sample + 3, (size_t)(bytes + size - (sample + 3)));
-    spill(bytes, size - 1);
-    if (!history_read(&h, path, &s.scenario, &e))
-        fail_msg("%s", e.text);
-    assert_int_equal(h.log.samples[0].wakeups, 3);
-    assert_int_equal(h.log.samples[0].starved_us, 0);
-    history_fini(&h);
+    spill(bytes, size);
+    expect_read(&s, 0);
     *version = 1;
-    spill(bytes, size - 1);
+    spill(bytes, size);
     assert_false(history_read(&h, path, &s.scenario, &e));
+    story_fini(&s);
+}
+
+// What the checks have gone by since version 4 comes back.
+static void what_was_noted_comes_back(void **state)
+{
+    static struct story s;
+    static struct history h;
+    struct history_notes notes = {.reconnects = 1};
+    struct err e = {0};
+
+    (void)state;
+    tell(&s);
+    int64_t sessions[] = {s.ledger.start_ns, s.ledger.start_ns + 7};
+    struct probe_sample flush = {.due_ns = s.ledger.start_ns, .took_ns = 77};
+    s.ledger.sessions = sessions;
+    s.ledger.session_count = 2;
+    s.ledger.flushes = &flush;
+    s.ledger.flush_count = 1;
+    subject_note(&s.log, 0, 0, "email is not the database's");
+    strcpy(s.log.processes[0].last_words, "oh|");
+    for (int64_t i = 1; i <= 1000; i++)
+        stalls_note(&notes.reader_stalls, i * NS_PER_S, i * NS_PER_S + 6 * NS_PER_MS);
+    if (!history_write(path, &s.ledger, &s.load, &notes, &e) ||
+        !history_read(&h, path, &s.scenario, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(h.ledger.session_count, 2);
+    assert_memory_equal(h.ledger.sessions, sessions, sizeof sessions);
+    assert_int_equal(h.ledger.flushes[0].took_ns, 77);
+    assert_string_equal(h.log.notes[0].text, "email is not the database's");
+    assert_string_equal(h.log.processes[0].last_words, "oh|");
+    assert_int_equal(h.notes.reader_stalls.kept_count, 1000);
+    assert_int_equal(h.notes.reader_stalls.kept[999].from_ns, 1000 * NS_PER_S);
+    stalls_fini(&notes.reader_stalls);
+    history_fini(&h);
     story_fini(&s);
 }
 
@@ -256,7 +315,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(the_version_before_is_read, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(the_versions_before_are_read, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(what_was_noted_comes_back, make_path, remove_path),
         cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_time_that_cannot_be_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),

@@ -22,6 +22,17 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
+// What the reader or the settling noted of a line, or of one token in it.
+static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
+{
+    for (size_t i = 0; i < l->log->note_count; i++) {
+        const struct line_note *note = &l->log->notes[i];
+        if (note->line == line && note->token == token)
+            return note->text;
+    }
+    return "bad signature, fields that are not the database's, or no whole token";
+}
+
 static void check_line(struct result *r, const struct ledger *l, const struct line_record *line)
 {
     const struct process_record *p = &l->log->processes[line->process];
@@ -34,8 +45,9 @@ static void check_line(struct result *r, const struct ledger *l, const struct li
             "pid %d, read at %.3f s: a name that the wire cannot carry, printed as it is",
             (int)p->pid, ledger_seconds(l, line->read_ns));
     else if (line->state == LINE_TORN)
-        finding_add(r, METRIC_TORN, "pid %d, read at %.3f s", (int)p->pid,
-            ledger_seconds(l, line->read_ns));
+        finding_add(r, METRIC_TORN, "pid %d, read at %.3f s: %s", (int)p->pid,
+            ledger_seconds(l, line->read_ns),
+            note_of(l, (uint32_t)(line - l->log->lines), TOKEN_UNKNOWN));
     if (line->state == LINE_WHOLE && line->tokens > (uint32_t)l->scenario->collector.batch_limit)
         finding_add(r, METRIC_OVER_LIMIT, "pid %d, read at %.3f s: %u tokens in one line, limit %d",
             (int)p->pid, ledger_seconds(l, line->read_ns), line->tokens,
@@ -54,8 +66,8 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     if (ours)
         names_login(login, d->token);
     if (d->flags & DELIVERY_FORGED)
-        finding_add(r, METRIC_FORGED,
-            "%s, read at %.3f s: bad signature, or fields that are not the database's", login, at);
+        finding_add(
+            r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at, note_of(l, d->line, d->token));
     else if (!ours)
         finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at);
 }
@@ -106,7 +118,7 @@ void check_processes(struct result *r, const struct ledger *l)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        char how[48];
+        char how[48], said[64] = "";
         judged_add(r, METRIC_UNPLANNED_EXIT, 1, CAUSE_IS_NONE);
         deaths += p->ended_ns < l->drain_end_ns;
         cpu_s += p->cpu_s;
@@ -115,9 +127,11 @@ void check_processes(struct result *r, const struct ledger *l)
             snprintf(how, sizeof how, "signal %d", WTERMSIG(p->status));
         else
             snprintf(how, sizeof how, "exit code %d", WEXITSTATUS(p->status));
+        if (p->last_words[0])
+            snprintf(said, sizeof said, "; logs/collector-%d.log ends: ", p->instance);
         if (!check_ended_as_asked(l, p))
-            finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s", (int)p->pid,
-                ledger_seconds(l, p->ended_ns), how);
+            finding_add(r, METRIC_UNPLANNED_EXIT, "pid %d ended at %.3f s with %s%s%s", (int)p->pid,
+                ledger_seconds(l, p->ended_ns), how, said, p->last_words);
     }
     r->values[METRIC_COLLECTOR_DEATHS] = deaths;
     r->values[METRIC_COLLECTOR_CPU_S] = cpu_s;

@@ -231,7 +231,7 @@ bool check_harness_stalled(const struct result *r, const struct ledger *l,
             p->due_ns + p->stall_ns > from_ns)
             return true;
     }
-    for (size_t i = 0; reader && i < reader->count && i < STALLS_KEPT; i++) {
+    for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *s = &reader->kept[i];
         if (s->until_ns - s->from_ns > r->slack_ns / 2 && s->from_ns < until_ns &&
             s->until_ns > from_ns)

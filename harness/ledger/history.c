@@ -10,6 +10,7 @@
 static const uint64_t any = UINT64_MAX;
 static const uint64_t processes_max = 1000000;
 static const uint64_t lines_max = 1u << 27;
+static const size_t stalls_first = 256; // of a history of any version
 
 // The sections come in this order, and each says how it looks, for both
 // directions.
@@ -23,7 +24,7 @@ static void pack_header(struct pack *p, uint64_t *version)
     if (strcmp(magic, "mailproof") != 0)
         pack_fail(p, "is not one of mailproof's");
     pack_number(p, version, any);
-    if (*version != HISTORY_VERSION && *version != 2)
+    if (*version > HISTORY_VERSION || *version < 2)
         pack_fail(p, "was written by another version of mailproof");
 }
 
@@ -38,15 +39,37 @@ static void pack_moment(struct pack *p, int64_t *ns)
     }
 }
 
+static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t until)
+{
+    for (size_t i = from; pack_ok(p) && i < until; i++) {
+        struct stall kept = {0};
+        if (i < s->kept_count)
+            kept = s->kept[i];
+        pack_moment(p, &kept.from_ns);
+        pack_moment(p, &kept.until_ns);
+        if (pack_reading(p) && pack_ok(p) && !stalls_keep(s, kept))
+            pack_fail(p, "needs more memory than there is");
+    }
+}
+
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
-    for (size_t i = 0; pack_ok(p) && i < s->count && i < STALLS_KEPT; i++) {
-        pack_moment(p, &s->kept[i].from_ns);
-        pack_moment(p, &s->kept[i].until_ns);
-    }
+    // The first stand here, as they always did, the others behind everything else.
+    pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
+}
+
+static void pack_more_stalls(struct pack *p, struct stalls *s)
+{
+    size_t more = s->kept_count > stalls_first ? s->kept_count - stalls_first : 0;
+
+    PACK_FIELD(p, more, lines_max);
+    if (pack_reading(p) && !pack_can_hold(p, more))
+        pack_fail(p, "names more items than it can hold");
+    else
+        pack_kept(p, s, stalls_first, stalls_first + more);
 }
 
 static void pack_notes(struct pack *p, struct history *h)
@@ -259,6 +282,23 @@ static void pack_deliveries(struct pack *p, struct history *h)
     }
 }
 
+static struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, size_t *count)
+{
+    probes = pack_array(p, count, lines_max, probes, sizeof *probes);
+    for (size_t i = 0; pack_ok(p) && i < *count; i++) {
+        struct probe_sample *s = &probes[i];
+        bool answered = s->took_ns != CLOCK_NEVER;
+        pack_moment(p, &s->due_ns);
+        pack_signed(p, &s->stall_ns);
+        PACK_FIELD(p, answered, 1);
+        if (answered)
+            pack_signed(p, &s->took_ns);
+        else
+            s->took_ns = CLOCK_NEVER;
+    }
+    return probes;
+}
+
 static void pack_samples(struct pack *p, struct history *h)
 {
     struct subject_log *log = &h->log;
@@ -275,18 +315,36 @@ static void pack_samples(struct pack *p, struct history *h)
         if (h->version > 2)
             pack_number(p, &s->starved_us, any);
     }
-    h->probes = pack_array(p, &l->probe_count, lines_max, h->probes, sizeof *h->probes);
-    for (size_t i = 0; pack_ok(p) && i < l->probe_count; i++) {
-        struct probe_sample *s = &h->probes[i];
-        bool answered = s->took_ns != CLOCK_NEVER;
-        pack_moment(p, &s->due_ns);
-        pack_signed(p, &s->stall_ns);
-        PACK_FIELD(p, answered, 1);
-        if (answered)
-            pack_signed(p, &s->took_ns);
-        else
-            s->took_ns = CLOCK_NEVER;
-    }
+    h->probes = pack_probes(p, h->probes, &l->probe_count);
+}
+
+static void pack_note(struct pack *p, struct subject_log *log, struct line_note *note)
+{
+    PACK_FIELD(p, note->line, log->line_count ? log->line_count - 1 : 0);
+    PACK_FIELD(p, note->token, UINT32_MAX);
+    pack_text(p, note->text, sizeof note->text);
+}
+
+// What version 4 added.
+static void pack_more(struct pack *p, struct history *h)
+{
+    struct ledger *l = &h->ledger;
+    bool known = h->sessions != NULL;
+
+    if (h->version < 4)
+        return;
+    h->flushes = pack_probes(p, h->flushes, &l->flush_count);
+    PACK_FIELD(p, known, 1);
+    if (known)
+        h->sessions = pack_array(p, &l->session_count, lines_max, h->sessions, sizeof *h->sessions);
+    for (size_t i = 0; pack_ok(p) && i < l->session_count; i++)
+        pack_moment(p, &h->sessions[i]);
+    pack_more_stalls(p, &h->notes.reader_stalls);
+    PACK_FIELD(p, h->log.note_count, NOTES_MAX);
+    for (size_t i = 0; pack_ok(p) && i < h->log.note_count; i++)
+        pack_note(p, &h->log, &h->log.notes[i]);
+    for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++)
+        pack_text(p, h->log.processes[i].last_words, sizeof h->log.processes[i].last_words);
 }
 
 static void pack_end(struct pack *p)
@@ -322,6 +380,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_lines(p, &h->log);
     pack_deliveries(p, h);
     pack_samples(p, h);
+    pack_more(p, h);
     pack_end(p);
     return true;
 }
@@ -336,6 +395,8 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
         .ledger = *l,
         .faults = (struct fault_record *)l->faults,
         .probes = (struct probe_sample *)l->probes,
+        .flushes = (struct probe_sample *)l->flushes,
+        .sessions = (int64_t *)l->sessions,
         .notes = *notes};
     struct pack *p = pack_write(path, e);
 
@@ -360,6 +421,8 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     h->ledger.faults = h->faults;
     h->ledger.fault_count = h->plan.fault_count;
     h->ledger.probes = h->probes;
+    h->ledger.flushes = h->flushes;
+    h->ledger.sessions = h->sessions;
     // The flags of deliveries are final; with equal fingerprints this only counts.
     return ledger_settle_end(&h->ledger, NULL, e);
 }
@@ -375,5 +438,8 @@ void history_fini(struct history *h)
     free(h->log.samples);
     free(h->faults);
     free(h->probes);
+    free(h->flushes);
+    free(h->sessions);
+    stalls_fini(&h->notes.reader_stalls);
     *h = (struct history){0};
 }

@@ -8,7 +8,7 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-#define HISTORY_VERSION 3 // 2, without starved_us, can still be read
+#define HISTORY_VERSION 4 // 2, without starved_us, and 3, without pack_more, are read as well
 
 // What the check needs besides the ledger.
 struct history_notes {
@@ -27,7 +27,8 @@ struct history {
     struct load_result load;
     struct ledger ledger;
     struct fault_record *faults;
-    struct probe_sample *probes;
+    struct probe_sample *probes, *flushes;
+    int64_t *sessions;
     struct history_notes notes;
 };
 

@@ -34,6 +34,7 @@ struct ledger_token {
     uint32_t deliveries;  // valid ones
     uint32_t first_line;  // of its first delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
+    uint16_t marks;       // decode_marks of the same
     uint8_t flags;        // of enum token_flags
 };
 
@@ -46,6 +47,10 @@ struct ledger {
     size_t fault_count;
     const struct probe_sample *probes; // in the order of time
     size_t probe_count;
+    const struct probe_sample *flushes; // of the probe that commits; none in an old history
+    size_t flush_count;
+    const int64_t *sessions; // when each of the collector's opened, in order; NULL: not known
+    size_t session_count;
     struct ledger_token *tokens; // owned; one per plan token
     uint32_t *txn_of;            // owned; the transaction of each token
     int64_t start_ns;            // the plan's time 0 on the run's clock

@@ -85,6 +85,21 @@ static int32_t int4_at(const PGresult *row, int column)
     return (int32_t)ntohl(value);
 }
 
+static uint16_t marks_of(const PGresult *row)
+{
+    struct decoded t = {.email = PQgetvalue(row, 0, 2),
+        .email_len = (size_t)PQgetlength(row, 0, 2),
+        .login = PQgetvalue(row, 0, 0),
+        .login_len = (size_t)PQgetlength(row, 0, 0),
+        .code = PQgetvalue(row, 0, 4),
+        .code_len = (size_t)PQgetlength(row, 0, 4)};
+    size_t len = (size_t)PQgetlength(row, 0, 3);
+
+    // One of another length is unsendable, and nothing is compared with it.
+    memcpy(t.secret, PQgetvalue(row, 0, 3), len < sizeof t.secret ? len : sizeof t.secret);
+    return decode_marks(&t);
+}
+
 static void end_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -100,6 +115,7 @@ static void end_row(struct ledger *l, const PGresult *row)
         (size_t)PQgetlength(row, 0, 2), PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
         (const unsigned char *)PQgetvalue(row, 0, 3), (size_t)PQgetlength(row, 0, 3),
         PQgetvalue(row, 0, 4), (size_t)PQgetlength(row, 0, 4));
+    t->marks = marks_of(row);
 }
 
 static void dead_letter_row(struct ledger *l, const PGresult *row)
@@ -129,8 +145,26 @@ static void unmarked_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_UNMARKED;
 }
 
-// Valid: signed, whole, exactly what the database holds, and something that the wire
-// can carry: a name that is printed as it is forges, whoever reads it well. A token that the
+// A name that is printed though the wire cannot carry it forges, however well a
+// reader takes the line.
+static bool find_forgery(struct ledger *l, struct delivery *d)
+{
+    const struct ledger_token *t = &l->tokens[d->token];
+
+    if (!(t->flags & TOKEN_PRESENT) || (d->flags & (DELIVERY_NAMED | DELIVERY_FORGED)))
+        return false;
+    if (l->plan->kinds[d->token] == TOKEN_BAD_NAME)
+        subject_note(
+            l->log, d->line, d->token, "a name that the wire cannot carry, printed as it is");
+    else if (d->fingerprint != t->fingerprint)
+        subject_note(l->log, d->line, d->token, "%s is not the database's",
+            decode_differs(d->marks, t->marks));
+    else
+        return false;
+    return true;
+}
+
+// Valid: signed, whole, and exactly what the database holds. A token that the
 // database does not have cannot be compared; what was delivered of it is a
 // phantom, not a forgery.
 static void count_deliveries(struct ledger *l)
@@ -140,8 +174,7 @@ static void count_deliveries(struct ledger *l)
         if (d->token >= l->plan->token_count)
             continue;
         struct ledger_token *t = &l->tokens[d->token];
-        if ((t->flags & TOKEN_PRESENT) && !(d->flags & DELIVERY_NAMED) &&
-            (d->fingerprint != t->fingerprint || l->plan->kinds[d->token] == TOKEN_BAD_NAME))
+        if (find_forgery(l, d))
             d->flags |= DELIVERY_FORGED;
         if (d->flags)
             t->flags |= TOKEN_NAMED;

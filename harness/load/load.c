@@ -37,6 +37,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
 void load_result_fini(struct load_result *result)
 {
     free(result->records);
+    stalls_fini(&result->stalls);
     *result = (struct load_result){0};
 }
 

@@ -1,15 +1,37 @@
 #include "os/stalls.h"
 
+#include <stdlib.h>
+
+bool stalls_keep(struct stalls *s, struct stall stall)
+{
+    if (s->kept_count == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 64;
+        struct stall *more = realloc(s->kept, cap * sizeof *more);
+        if (!more)
+            return false;
+        s->kept = more;
+        s->cap = cap;
+    }
+    s->kept[s->kept_count++] = stall;
+    return true;
+}
+
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns)
 {
     int64_t length = until_ns - from_ns;
 
     if (length < STALLS_LEAST_NS)
         return;
-    if (s->count < STALLS_KEPT)
-        s->kept[s->count] = (struct stall){from_ns, until_ns};
+    // Without memory one is counted, and not kept.
+    (void)stalls_keep(s, (struct stall){from_ns, until_ns});
     s->count++;
     s->total_ns += length;
     if (length > s->longest_ns)
         s->longest_ns = length;
+}
+
+void stalls_fini(struct stalls *s)
+{
+    free(s->kept);
+    *s = (struct stalls){0};
 }

@@ -2,24 +2,30 @@
 // Times are taken by somebody else; this only keeps account of them.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 // A turn that is shorter is work, not a stall.
 #define STALLS_LEAST_NS INT64_C(5000000)
-#define STALLS_KEPT 256
 
 struct stall {
     int64_t from_ns, until_ns;
 };
 
-// Zeroed is empty. One thread writes it.
+// Zeroed is empty. One thread writes it; its owner calls stalls_fini.
 struct stalls {
-    size_t count; // all of them; only the first STALLS_KEPT have their times kept
+    size_t count; // all of them; without memory, or in an old history, fewer are kept
     int64_t longest_ns;
     int64_t total_ns;
-    struct stall kept[STALLS_KEPT];
+    struct stall *kept; // in the order of time
+    size_t kept_count, cap;
 };
 
 // The loop was to go on at from_ns and went on at until_ns.
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns);
+
+// Adds one to those that are kept, without counting it; false without memory.
+bool stalls_keep(struct stalls *s, struct stall stall);
+
+void stalls_fini(struct stalls *s);

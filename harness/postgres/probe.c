@@ -12,6 +12,7 @@ static const int64_t every_ns = 100 * NS_PER_MS;
 
 struct probe {
     char *conninfo;
+    const char *sql;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -24,7 +25,7 @@ struct probe {
 
 static void *probe_loop(void *arg);
 
-struct probe *probe_start(const char *conninfo, struct err *e)
+struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 {
     struct probe *p = calloc(1, sizeof *p);
     pthread_condattr_t monotonic;
@@ -39,6 +40,7 @@ struct probe *probe_start(const char *conninfo, struct err *e)
     pthread_cond_init(&p->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     p->conninfo = strdup(conninfo);
+    p->sql = sql;
     p->started = p->conninfo && pthread_create(&p->thread, NULL, probe_loop, p) == 0;
     if (!p->started) {
         err_set(e, ERR_SYSTEM, "cannot start a thread");
@@ -119,7 +121,7 @@ static void ask(struct probe *p, int64_t due_ns)
     sample.stall_ns = begin_ns - due_ns;
     if (!p->conn)
         p->conn = sql_connect(p->conninfo, &e);
-    else if (sql_value(p->conn, "SELECT 1", one, sizeof one, &e))
+    else if (sql_value(p->conn, p->sql, one, sizeof one, &e))
         sample.took_ns = clock_now_ns() - begin_ns;
     if (was_open && sample.took_ns == CLOCK_NEVER) {
         PQfinish(p->conn);

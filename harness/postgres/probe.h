@@ -1,5 +1,6 @@
 // A small query ten times a second beside the run, on a connection of its own:
-// how fast the server answers, and whether the harness itself gets to run.
+// how fast the server answers, and whether the harness itself gets to run. One
+// that commits tells how long the server's flush takes.
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +16,13 @@ struct probe_sample {
 
 struct probe;
 
-// Starts a thread; without a connection it keeps trying.
-MUST_USE struct probe *probe_start(const char *conninfo, struct err *e);
+// What it asks: an answer out of nothing; a commit, that has to be flushed.
+#define PROBE_ANSWER "SELECT 1"
+#define PROBE_FLUSH "SELECT (pg_logical_emit_message(true, 'mailproof', '') IS NOT NULL)::int"
+
+// Starts a thread; without a connection it keeps trying. `sql`, whose answer is
+// one value, must outlive the probe.
+MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct err *e);
 
 // Ends the thread; a query under way is waited for.
 void probe_stop(struct probe *p);

@@ -202,21 +202,3 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     buf_fini(&text);
     return ok;
 }
-
-uint64_t folder_count_sessions(
-    const char *server_log, long from, const char *role, size_t processes)
-{
-    char *line = NULL, mark[128];
-    size_t size = 0;
-    uint64_t sessions = 0;
-
-    FILE *file = open_log(server_log, from);
-    if (!file)
-        return UINT64_MAX;
-    snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);
-    while (getline(&line, &size, file) > 0)
-        sessions += strstr(line, mark) != NULL;
-    free(line);
-    fclose(file);
-    return sessions > processes ? sessions - processes : 0;
-}

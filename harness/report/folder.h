@@ -42,8 +42,3 @@ MUST_USE bool folder_write(
 // The server's log from byte `from` on, if there is one, into logs/.
 MUST_USE bool folder_copy_log(
     const struct folder *f, const char *server_log, long from, struct err *e);
-
-// How often a role logged in again after each process's first session, counted
-// in the server's log from byte `from` on; UINT64_MAX without a log.
-uint64_t folder_count_sessions(
-    const char *server_log, long from, const char *role, size_t processes);

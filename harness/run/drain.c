@@ -129,7 +129,9 @@ bool run_drain(struct run *r, struct err *e)
     r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
     probe_stop(r->probe);
+    probe_stop(r->flush_probe);
     r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
+    r->ledger.flushes = probe_samples(r->flush_probe, &r->ledger.flush_count);
     if (!r->options->quiet)
         progress_end(&r->progress);
     return !subject_failed(r->subject, e);

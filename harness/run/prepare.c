@@ -169,9 +169,10 @@ static bool start_probe(struct run *r, struct err *e)
 
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
-    r->probe = ok ? probe_start(conninfo.data, e) : NULL;
+    r->probe = ok ? probe_start(conninfo.data, PROBE_ANSWER, e) : NULL;
+    r->flush_probe = r->probe ? probe_start(conninfo.data, PROBE_FLUSH, e) : NULL;
     buf_fini(&conninfo);
-    return r->probe;
+    return r->flush_probe;
 }
 
 static size_t collector_pids(void *arg, pid_t *pids, size_t max)

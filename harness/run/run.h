@@ -10,6 +10,7 @@
 #include "postgres/durability.h"
 #include "postgres/probe.h"
 #include "postgres/sampler.h"
+#include "postgres/sessions.h"
 #include "report/folder.h"
 #include "report/progress.h"
 #include "runner.h"
@@ -28,6 +29,7 @@ struct run {
     struct command command; // of the collector, with its environment
     struct subject *subject;
     struct probe *probe;        // how fast the server answers meanwhile
+    struct probe *flush_probe;  // and how fast it commits
     struct fault_context hands; // what faults act on; its admin connection is the run's
     struct fault_record *faults;
     struct buf load_conninfo;
@@ -40,6 +42,7 @@ struct run {
     pthread_t load_thread;
     bool load_started;
     atomic_bool load_done;
+    struct sessions sessions; // of the collector
     struct ledger ledger;
     struct check_input input;
     struct progress progress;

@@ -127,6 +127,15 @@ static bool code_fits(const struct decoded *t)
     return t->code_len == 5;
 }
 
+static bool is_wrong(
+    struct decoded *out, const char *field, const char *name, const char *should_be)
+{
+    out->wrong = field;
+    out->wrong_field = name;
+    out->should_be = should_be;
+    return false;
+}
+
 bool decode_token(struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out)
 {
     size_t action_len, secret_len;
@@ -140,9 +149,12 @@ bool decode_token(struct decoder *d, const char *line, size_t len, size_t *pos, 
 
     out->action = action_len == 1 ? *action - '0' : 0;
     if (out->action != 1 && out->action != 2)
-        return false;
-    if (secret_len != ENCODED_LEN || !decode_base64url(secret, both) || !code_fits(out))
-        return false;
+        return is_wrong(out, action, "action", "1 or 2");
+    if (secret_len != ENCODED_LEN || !decode_base64url(secret, both))
+        return is_wrong(out, secret, "secret", "86 characters of base64url");
+    if (!code_fits(out))
+        return is_wrong(out, out->code, "code",
+            out->action == 1 ? "empty or 5 digits" : "5 digits, of a recovery");
     memcpy(out->secret, both, DECODE_SECRET_LEN);
     out->signature_ok = signature_holds(d, out, both + DECODE_SECRET_LEN);
     return true;
@@ -168,4 +180,37 @@ uint64_t decode_fingerprint(int action, const char *email, size_t email_len, con
     hash = mix(hash, login, login_len);
     hash = mix(hash, secret, secret_len);
     return mix(hash, code, code_len);
+}
+
+enum { MARK_BITS = 4, MARK_MASK = (1 << MARK_BITS) - 1 };
+
+uint16_t decode_marks(const struct decoded *t)
+{
+    const struct {
+        const void *data;
+        size_t len;
+    } fields[] = {{t->email, t->email_len}, {t->login, t->login_len},
+        {t->secret, DECODE_SECRET_LEN}, {t->code, t->code_len}};
+    unsigned marks = 0;
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), fields[i].data, fields[i].len);
+        marks |= (unsigned)((hash ^ hash >> 32) & MARK_MASK) << (i * MARK_BITS);
+    }
+    return (uint16_t)marks;
+}
+
+const char *decode_differs(uint16_t a, uint16_t b)
+{
+    static const char *const names[] = {"email", "login", "secret", "code"};
+    unsigned differs = a ^ b, fields = 0;
+    const char *name = "a field";
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(differs >> (i * MARK_BITS) & MARK_MASK))
+            continue;
+        name = names[i];
+        fields++;
+    }
+    return fields > 1 ? "several fields" : name;
 }

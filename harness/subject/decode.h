@@ -19,6 +19,9 @@ struct decoded {
     size_t email_len, login_len, code_len;
     unsigned char secret[DECODE_SECRET_LEN];
     bool signature_ok;
+    // Of a token that cannot be decoded: which field cannot be right, where it
+    // begins in the line, and what it should be.
+    const char *wrong, *wrong_field, *should_be;
 };
 
 struct decoder; // holds the key and a reusable MAC context; one thread uses it
@@ -36,6 +39,13 @@ bool decode_shape(const char *line, size_t len, size_t *tokens);
 // line is then torn from there on.
 bool decode_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
+
+// The fields alone, in four bits each: of two deliveries with different
+// fingerprints they tell, most of the time, which field differs.
+uint16_t decode_marks(const struct decoded *t);
+
+// "email", "login", … of the fields whose marks differ; "a field" of none.
+const char *decode_differs(uint16_t a, uint16_t b);
 
 // A fingerprint of all that a delivery carries, to be compared with the same
 // fingerprint of what the database holds. FNV-1a, 64 bits.

@@ -1,5 +1,7 @@
 #include "subject/reader.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +134,7 @@ static struct delivery delivery_of(const struct decoded *t, uint32_t line)
         .line = line,
         .token = token_of(t),
         .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
+        .marks = decode_marks(t),
         .fingerprint = decode_fingerprint(t->action, t->email, t->email_len, t->login, t->login_len,
             t->secret, DECODE_SECRET_LEN, t->code, t->code_len),
     };
@@ -147,30 +150,95 @@ static void mark_seen(struct reader *r, const struct line_record *line)
     }
 }
 
+void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
+{
+    va_list args;
+
+    if (log->note_count == NOTES_MAX)
+        return;
+    struct line_note *note = &log->notes[log->note_count++];
+    note->line = line;
+    note->token = token;
+    va_start(args, fmt);
+    vsnprintf(note->text, sizeof note->text, fmt, args);
+    va_end(args);
+}
+
+// What a line's bytes look like to people: no control character, no more than fits.
+static const char *shown(const char *text, size_t len, char *out, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < len && used + 5 < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= ' ' && c < 0x7f)
+            out[used++] = (char)c;
+        else
+            used += (size_t)snprintf(out + used, size - used, "\\x%02x", c);
+    }
+    out[used] = '\0';
+    return out;
+}
+
+// Why a line is torn: too many or too few fields, or one that cannot be right.
+static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
+{
+    uint32_t line = (uint32_t)r->log.line_count;
+    char begins[48], there[24];
+    size_t fields = 1;
+
+    shown(text, len < 40 ? len : 40, begins, sizeof begins);
+    for (size_t i = 0; i < len; i++)
+        fields += text[i] == ',';
+    if (!wrong) {
+        subject_note(&r->log, line, TOKEN_UNKNOWN,
+            "%zu bytes with %zu fields, no multiple of 5; begins with '%s'", len, fields, begins);
+        return;
+    }
+    size_t column = (size_t)(wrong->wrong - text);
+    shown(wrong->wrong, len - column < 12 ? len - column : 12, there, sizeof there);
+    subject_note(&r->log, line, TOKEN_UNKNOWN,
+        "column %zu: '%s' where %s should be %s; begins with '%s'", column + 1, there,
+        wrong->wrong_field, wrong->should_be, begins);
+}
+
+// Where the secret with its signature stands: its bytes are nobody's business.
+static void note_forged(struct reader *r, const struct decoded *t, uint32_t token, const char *text)
+{
+    char login[48];
+
+    shown(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
+    subject_note(&r->log, (uint32_t)r->log.line_count, token,
+        "the signature behind '%s', at column %zu, is none of this key over %s", login,
+        (size_t)(t->login - text) + t->login_len + 2,
+        t->action == 1 ? "/activate and the secret" : "/recover, the secret and the code");
+}
+
 // A line is whole or it is not: when one of its tokens cannot be decoded the
 // ones before it do not count as delivered either, since a sender that reads
 // line by line would refuse it.
 static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
-    size_t shape;
+    struct decoded token;
+    size_t shape, pos = 0;
+    bool fits = decode_shape(text, len, &shape);
 
     line->first_delivery = (uint32_t)r->log.delivery_count;
-    if (decode_shape(text, len, &shape)) {
-        size_t pos = 0;
-        while (line->tokens < shape) {
-            struct decoded token;
-            if (!decode_token(r->decoder, text, len, &pos, &token))
-                break;
-            struct delivery d = delivery_of(&token, (uint32_t)r->log.line_count);
-            if (!add_delivery(r, &d))
-                return false;
-            line->tokens++;
-        }
-        if (line->tokens == shape) {
-            mark_seen(r, line);
-            return true;
-        }
+    while (fits && line->tokens < shape) {
+        if (!decode_token(r->decoder, text, len, &pos, &token))
+            break;
+        struct delivery d = delivery_of(&token, (uint32_t)r->log.line_count);
+        if (!token.signature_ok)
+            note_forged(r, &token, d.token, text);
+        if (!add_delivery(r, &d))
+            return false;
+        line->tokens++;
     }
+    if (fits && line->tokens == shape) {
+        mark_seen(r, line);
+        return true;
+    }
+    note_torn(r, text, len, fits ? &token : NULL);
     r->log.delivery_count = line->first_delivery;
     line->tokens = 0;
     line->state = LINE_TORN;
@@ -195,6 +263,15 @@ bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64
     return true;
 }
 
+static void note_tail(struct reader *r, const char *text, size_t len)
+{
+    char begins[48];
+
+    subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
+        "%zu bytes without a newline at the end of its output; begins with '%s'", len,
+        shown(text, len < 40 ? len : 40, begins, sizeof begins));
+}
+
 bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
 {
     const struct process_record *p = &r->log.processes[process];
@@ -209,6 +286,8 @@ bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_
 
     if (pending->len == 0)
         return true;
+    if (!cut)
+        note_tail(r, pending->data, pending->len);
     bool ok = (cut || add_names(r, pending->data, pending->len)) && add_line(r, &line);
     buf_clear(pending);
     return ok;

@@ -15,6 +15,7 @@
 #define READ_CHUNK (256u << 10)
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int64_t nap_most_ns = 20 * NS_PER_MS; // so that a late poll is seen
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 static const int exit_output_failed = 74;
@@ -241,6 +242,18 @@ static bool may_bury(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + group_grace_ns;
 }
 
+// The end of what it logged, for people: its last lines, with bars between them.
+static void take_last_words(int log, char *words, size_t size)
+{
+    off_t end = lseek(log, 0, SEEK_END);
+    off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+    ssize_t got = end > 0 ? pread(log, words, size - 1, from) : 0;
+
+    words[got > 0 ? got : 0] = '\0';
+    for (char *p = words; *p; p++)
+        *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+}
+
 static void reap(struct subject *s, struct instance *in)
 {
     struct rusage usage = {0};
@@ -265,6 +278,8 @@ static void reap(struct subject *s, struct instance *in)
     in->gone_ns = 0;
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
+    if (!p->asked && s->config.log_dir)
+        take_last_words(in->log, p->last_words, sizeof p->last_words);
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;
@@ -419,11 +434,16 @@ void *serve_run(void *arg)
                 next = clock_min(next, in->gone_ns + group_grace_ns);
         }
         fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
-        if (poll(fds, count, clock_poll_ms(now, next)) < 0)
+        int64_t asleep_ns = clock_now_ns();
+        next = clock_min(next, asleep_ns + nap_most_ns);
+        if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
             continue;
+        int64_t woke_ns = clock_now_ns();
+        // What was there to be read may have been there since it fell asleep.
+        if (woke_ns - asleep_ns > nap_most_ns + STALLS_LEAST_NS)
+            stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
-        int64_t woke_ns = clock_now_ns();
         serve(s, fds);
         int64_t done_ns = clock_now_ns();
         s->cost.serving_ns += done_ns - woke_ns;

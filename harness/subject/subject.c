@@ -220,7 +220,7 @@ static bool make_instances(struct subject *s, struct err *e)
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;
-        in->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        in->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (in->log < 0)
             return err_sys(e, ERR_SYSTEM, "cannot write %s", path);
     }
@@ -292,6 +292,7 @@ void subject_free(struct subject *s)
     }
     free(s->instances);
     reader_fini(&s->reader);
+    stalls_fini(&s->cost.stalls);
     if (s->wake[0] >= 0) {
         close(s->wake[0]);
         close(s->wake[1]);

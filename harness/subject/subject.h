@@ -27,6 +27,7 @@ struct process_record {
     uint32_t lines;
     int64_t rss_max_kb;
     double cpu_s;
+    char last_words[240]; // the end of its log, of one that ended by itself
 };
 
 enum line_state {
@@ -55,7 +56,17 @@ struct delivery {
     uint32_t token;       // plan number, from the login; TOKEN_UNKNOWN
     uint32_t line;
     uint32_t flags;
+    uint16_t marks; // decode_marks of its fields
 };
+
+// What is wrong with a line, or with one token of it, for people.
+struct line_note {
+    uint32_t line;
+    uint32_t token; // TOKEN_UNKNOWN: the line as a whole
+    char text[160];
+};
+
+#define NOTES_MAX 64 // only the first are kept
 
 // What the kernel says of a living process, once in a while.
 struct process_sample {
@@ -76,7 +87,13 @@ struct subject_log {
     size_t delivery_count;
     struct process_sample *samples; // in the order of time
     size_t sample_count;
+    struct line_note notes[NOTES_MAX];
+    size_t note_count;
 };
+
+// Keeps a note while there is room.
+void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 struct subject_config {
     char *const *command;     // argv
