@@ -6,6 +6,7 @@
 #include "cli/completion.h"
 #include "cli/manual.h"
 #include "os/interrupt.h"
+#include "scenario/suggest.h"
 
 static const struct command commands[] = {
     {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
@@ -76,6 +77,23 @@ static int run(const struct command *c, int argc, char **argv)
     return code;
 }
 
+static int refuse(const char *name)
+{
+    struct suggestion near;
+    char text[80];
+
+    if (!*name) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    suggest_init(&near, name);
+    for (size_t i = 0; i < COMMANDS; i++)
+        suggest_offer(&near, commands[i].name);
+    fprintf(stderr, "mailproof: unknown %s '%s'%s\nSee 'mailproof --help'.\n",
+        *name == '-' ? "option" : "command", name, suggest_text(&near, text, sizeof text));
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -99,8 +117,5 @@ int main(int argc, char **argv)
     if (strcmp(name, "--completion") == 0 && argc == 3 &&
         completion_print(argv[2], commands, COMMANDS))
         return EXIT_OK;
-    if (*name)
-        fprintf(stderr, "mailproof: unknown %s '%s'\n", *name == '-' ? "option" : "command", name);
-    print_help(stderr);
-    return EXIT_USAGE;
+    return refuse(name);
 }

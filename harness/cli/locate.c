@@ -1,5 +1,6 @@
 #include "cli/locate.h"
 
+#include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "os/paths.h"
+#include "scenario/suggest.h"
 
 static bool add(struct paths *p, const char *path, struct err *e)
 {
@@ -42,9 +44,28 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     return ok;
 }
 
+// The nearest name among the scenarios that come with mailproof.
+static void suggest_scenario(struct suggestion *s, const char *dir)
+{
+    DIR *entries = opendir(dir);
+    struct dirent *entry;
+    char name[256];
+
+    while (entries && (entry = readdir(entries))) {
+        const char *end = strstr(entry->d_name, ".yaml");
+        if (!end || end[5])
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(end - entry->d_name), entry->d_name);
+        suggest_offer(s, name);
+    }
+    if (entries)
+        closedir(entries);
+}
+
 bool locate_scenarios(struct paths *p, const char *name, struct err *e)
 {
-    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX];
+    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX], text[80];
+    struct suggestion near;
     struct stat st;
 
     if (stat(name, &st) == 0)
@@ -60,9 +81,12 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return false;
     if (path_exists(path))
         return add(p, path, e);
+    suggest_init(&near, name);
+    suggest_scenario(&near, dir);
     return err_set(e, ERR_USAGE,
-        "there is no scenario '%s': neither a file, a folder, nor one that 'mailproof list' shows",
-        name);
+        "there is no scenario '%s': neither a file, a folder, nor one that 'mailproof list' "
+        "shows%s",
+        name, suggest_text(&near, text, sizeof text));
 }
 
 void locate_fini(struct paths *p)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scenario/suggest.h"
+
 // What JSON's numbers carry without loss, as in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
 
@@ -240,6 +242,23 @@ static void fill_long_options(struct option *longs, unsigned scope)
     longs[n] = (struct option){0};
 }
 
+static bool refuse(const char *word, const char *command, enum option_scope scope, struct err *e)
+{
+    struct suggestion near;
+    char text[80], name[SUGGEST_WORD_MAX + 2];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    suggest_init(&near, name);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char option[SUGGEST_WORD_MAX];
+        snprintf(option, sizeof option, "--%.30s", table[i].name);
+        if (table[i].scope & scope)
+            suggest_offer(&near, option);
+    }
+    return err_set(e, ERR_USAGE, "unknown or ambiguous option '%s'%s; see mailproof %s --help",
+        word, suggest_text(&near, text, sizeof text), command);
+}
+
 bool options_parse(struct options *o, enum option_scope scope, int argc, char **argv, struct err *e)
 {
     struct option longs[OPTIONS + 1];
@@ -263,8 +282,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
             return err_set(
                 e, ERR_USAGE, "option '--%s' needs a value", table[optopt - FIRST_ROW].name);
         if (id == '?' || id == 'q')
-            return err_set(e, ERR_USAGE,
-                "unknown or ambiguous option '%s'; see mailproof %s --help", word, argv[0]);
+            return refuse(word, argv[0], scope, e);
         if (!take(o, (size_t)id - FIRST_ROW, optarg, e))
             return false;
     }

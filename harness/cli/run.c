@@ -191,6 +191,19 @@ static bool write_junit(const char *path, const struct buf *suites, struct err *
     return ok;
 }
 
+// Found out before the first run, not after the last. Leaves what is there alone.
+static bool junit_is_writable(const char *path, struct err *e)
+{
+    const bool there = path_exists(path);
+    FILE *file = fopen(path, "ae");
+
+    if (!file || fclose(file) != 0)
+        return err_sys(e, ERR_USAGE, "--junit: cannot write %s", path);
+    if (!there)
+        unlink(path);
+    return true;
+}
+
 // A page that cannot be written takes nothing from what the runs have shown.
 static void refresh_index(const char *out)
 {
@@ -301,7 +314,7 @@ int cli_run(const struct options *o)
         err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'");
         goto out;
     }
-    if (!cut_is_possible(o, &e))
+    if (!cut_is_possible(o, &e) || (o->junit && !junit_is_writable(o->junit, &e)))
         goto out;
     for (char *const *arg = o->args; *arg; arg++) {
         if (!locate_scenarios(&paths, *arg, &e))

@@ -32,6 +32,7 @@ static const int64_t poll_ns = 50 * NS_PER_MS; // each try is a whole handshake
 struct container {
     const char *engine; // podman or docker
     const struct scenario_postgres *want;
+    char image[400]; // want->image, in the form that the engine knows
     char label[ENGINE_LABEL_MAX];
     char name[ENGINE_NAME_MAX]; // of the container and its volume
     char data[512];
@@ -120,17 +121,28 @@ static const char *superuser_password(const struct container *c)
     return "";
 }
 
-// Only an image that is not here and cannot be fetched is a reason to skip.
-static bool have_image(const struct container *c, struct err *e)
+// podman without a list of registries refuses a short name, so the official image
+// is tried by its full name as well.
+static bool find_image(struct container *c, struct err *e)
 {
+    static const char *const prefixes[] = {"", "docker.io/library/"};
+    const size_t tries = strchr(c->want->image, '/') ? 1 : sizeof prefixes / sizeof *prefixes;
     char text[1024];
-    struct err ignored;
 
-    if (ENGINE(c->engine, text, &ignored, "image", "inspect", "-f", "{{.Id}}", c->want->image) ||
-        ENGINE(c->engine, text, e, "pull", c->want->image))
-        return true;
+    for (int pull = 0; pull < 2; pull++) {
+        for (size_t i = 0; i < tries; i++) {
+            snprintf(c->image, sizeof c->image, "%s%s", prefixes[i], c->want->image);
+            if (pull ? ENGINE(c->engine, text, e, "pull", "-q", c->image)
+                     : ENGINE(c->engine, text, e, "image", "inspect", "-f", "{{.Id}}", c->image))
+                return true;
+        }
+    }
+    // Only an image that is not here and cannot be fetched is a reason to skip.
     e->kind = ERR_SKIP;
-    return err_prefix(e, "the image %s cannot be had", c->want->image);
+    return err_prefix(e,
+        "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "
+        "makes one of the PostgreSQL installed here; name it with --set postgres.image=…)",
+        c->want->image);
 }
 
 // The first start: the image makes the cluster in the volume.
@@ -144,13 +156,15 @@ static bool create(struct container *c, struct err *e)
     const char *argv[48 + 2 * SETTINGS_MAX];
     size_t n = 0;
 
+    if (!find_image(c, e))
+        return false;
     snprintf(volume, sizeof volume, "%s:" DATA, c->name);
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
         // Of those that `logs` can read, the one that both know.
         "--log-driver", "json-file", "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA,
-        c->want->image, "postgres"};
+        c->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         argv[n++] = head[i];
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
@@ -164,13 +178,11 @@ static bool create(struct container *c, struct err *e)
         argv[n++] = settings[i];
     }
     argv[n] = NULL;
-    if (!have_image(c, e))
-        return false;
     c->created = true; // half of it may be there even when it fails
     // Made by itself, so that it has the label from its first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run(argv, text, sizeof text, e)) ||
-           err_prefix(e, "the image %s cannot be run", c->want->image);
+           err_prefix(e, "the image %s cannot be run", c->image);
 }
 
 static bool container_exec(

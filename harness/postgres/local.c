@@ -186,17 +186,33 @@ static bool local_address(
     return true;
 }
 
+// The server has ended before it was ready: for a setting that the user wrote, or
+// for a reason of its own.
+static bool did_not_start(const struct server *s, struct err *e)
+{
+    static const char *const users[] = {
+        "unrecognized configuration parameter", "invalid value for parameter", "cannot be changed"};
+    char tail[600];
+
+    provider_log_tail(s, tail, sizeof tail);
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
+        const char *found = strstr(tail, users[i]);
+        if (found)
+            return err_set(e, ERR_USAGE, "postgres.settings: the server refuses them: %.*s",
+                (int)strcspn(found, "\n"), found);
+    }
+    return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
+}
+
 static bool wait_ready(struct server *s, struct err *e)
 {
     struct local *l = s->state;
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
     while (!provider_handshake(s, e)) {
-        char tail[600];
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
-            provider_log_tail(s, tail, sizeof tail);
-            return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
+            return did_not_start(s, e);
         }
         if (clock_now_ns() > deadline)
             return err_prefix(e, "the server was not ready after 60 s");

@@ -133,10 +133,10 @@ static bool url_start(struct server *s, struct err *e)
     struct url *u = s->state;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
 
-    if (!conn) {
-        e->kind = ERR_SKIP;
-        return err_prefix(e, "the server of --postgres cannot be used");
-    }
+    // The user named it, so that it is not there is an error and no reason to skip.
+    if (!conn)
+        return err_prefix(
+            e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
     s->version = PQserverVersion(conn);
     // Behind a port may be another machine, or a container.
     s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';

@@ -335,7 +335,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     for (size_t i = 0; i < verb_count; i++)
         suggest_offer(&near, verbs[i].name);
     return node_err(n, e, "'%s' is no fault verb%s%s", n->text,
-        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
+        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
 }
 
 static bool decode_settings(const struct field *f, const struct node *n, void *slot, struct err *e)

@@ -21,7 +21,7 @@ static const struct metric *want_metric(const struct node *n, bool invariant, st
         if (metrics[i].invariant || !invariant)
             suggest_offer(&near, metrics[i].name);
     node_key_err(n, e, "'%s' is no %s%s%s", n->key, invariant ? "invariant" : "metric",
-        suggest_text(&near, text, sizeof text), near.best ? "" : "; `mailproof list` shows them");
+        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
     return NULL;
 }
 

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 40
-
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;
@@ -15,7 +13,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 // Levenshtein's distance, one row of the table at a time.
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t row[WORD_MAX + 1], len = strlen(b);
+    size_t row[SUGGEST_WORD_MAX + 1], len = strlen(b);
 
     for (size_t j = 0; j <= len; j++)
         row[j] = j;
@@ -41,18 +39,18 @@ void suggest_init(struct suggestion *s, const char *word)
 
 void suggest_offer(struct suggestion *s, const char *candidate)
 {
-    if (strlen(s->word) > WORD_MAX || strlen(candidate) > WORD_MAX)
+    if (strlen(s->word) > SUGGEST_WORD_MAX || strlen(candidate) > SUGGEST_WORD_MAX)
         return;
     size_t distance = edit_distance(s->word, candidate);
     if (distance < s->distance && distance < strlen(candidate)) {
         s->distance = distance;
-        s->best = candidate;
+        snprintf(s->best, sizeof s->best, "%s", candidate);
     }
 }
 
 const char *suggest_text(const struct suggestion *s, char *text, size_t size)
 {
-    if (!s->best)
+    if (!*s->best)
         return "";
     snprintf(text, size, "; did you mean '%s'?", s->best);
     return text;

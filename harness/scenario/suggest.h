@@ -3,9 +3,11 @@
 
 #include <stddef.h>
 
+#define SUGGEST_WORD_MAX 40 // longer words have no neighbours
+
 struct suggestion {
-    const char *word; // what was written
-    const char *best; // NULL while nothing is near enough
+    const char *word;                // what was written; not owned
+    char best[SUGGEST_WORD_MAX + 1]; // "" while nothing is near enough
     size_t distance;
 };
 

@@ -27,6 +27,9 @@ edited() {
     echo "$place/edited/mine.yaml"
 }
 
+expect_exit 64 "$mailproof" rum
+grep -qF "unknown command 'rum'; did you mean 'run'?" "$place/err" || fail "no suggestion of a command"
+
 refused 'mine.yaml:3:1: ' run "$(edited 's/^load/lod/')"
 refused 'mine.yaml:4:10: ' run "$(edited 's/1s/1/')"
 refused 'mine.yaml:5:11: ' run "$(edited 's,20/s,fast,')"
@@ -34,7 +37,11 @@ refused "'--colector'" run --colector x steady
 refused "'--seed'" run steady --seed
 refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
-refused "'stedy'" run stedy
+refused "'stedy': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" run stedy
+refused "'--colector'; did you mean '--collector'?" run --colector x steady
+refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
+refused 'unrecognized configuration parameter "sinchronous_commit"' \
+    run --out "$place/results" --quiet --set 'postgres.settings={sinchronous_commit: "on"}' steady
 refused 'name a scenario' run
 refused "--cut-at: 'Bnd' is no message that a client sends; did you mean 'Bind'?" \
     run every-cut --every-cut --cut-at 'client Bnd'
