@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
-#include "os/process.h"
+#include "os/postmasters.h"
 
 static const char prefix[] = "mailproof.";
 static const char kept_mark[] = "kept";
@@ -37,36 +35,6 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 bool workdir_remove_tree(const char *path)
 {
     return nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0;
-}
-
-// A postmaster's working directory is its data directory: the one proof that
-// the pid in postmaster.pid is still the server of this folder.
-static void end_left_server(const char *dir)
-{
-    char data[PATH_MAX], file[PATH_MAX], link[64], cwd[PATH_MAX], text[32] = "";
-    struct err ignored;
-
-    if (!path_join(data, dir, "data", &ignored) ||
-        !path_join(file, data, "postmaster.pid", &ignored))
-        return;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    pid_t pid = got > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
-    if (pid <= 1)
-        return;
-    snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
-    ssize_t len = readlink(link, cwd, sizeof cwd - 1);
-    if (len < 0)
-        return;
-    cwd[len] = '\0';
-    if (strcmp(cwd, data) != 0)
-        return;
-    kill(pid, SIGQUIT);
-    for (int i = 0; i < 1000 && process_alive(pid); i++)
-        usleep(10000);
 }
 
 // True while the path still names the folder that the descriptor has open.
@@ -104,7 +72,7 @@ static void sweep_one(const char *path, uid_t uid)
     int fd = lock_folder(path);
     if (fd < 0)
         return;
-    end_left_server(path);
+    postmasters_sweep(path);
     workdir_remove_tree(path);
     close(fd);
 }

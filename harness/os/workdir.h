@@ -2,7 +2,8 @@
 //
 // It is locked (flock on the folder itself) for as long as its mailproof lives.
 // A folder whose lock is free was left by one that was killed: the next run
-// ends the server that may still run in it, and removes it, and only it.
+// ends the servers that may still run in it (postmasters.h), removes their shared
+// memory and the folder, and nothing else.
 #pragma once
 
 #include <limits.h>

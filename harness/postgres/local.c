@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
+#include "os/postmasters.h"
 #include "os/process.h"
 #include "os/workdir.h"
 #include "postgres/sql.h"
@@ -153,6 +154,10 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     spec.death_signal = l->detached ? 0 : SIGQUIT;
     pid_t pid = process_start(&spec, e);
     close(log);
+    if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
+        process_end(pid, SIGKILL, 0);
+        return -1;
+    }
     return pid;
 }
 
@@ -259,8 +264,9 @@ static bool local_start(struct server *s, struct err *e)
 
 // Frozen first, so that it cannot start another child while we look; with us as
 // subreaper its children become ours and are waited for. Those that wait for a
-// disk that went dark can end only when it lets them go.
-static bool kill_all(pid_t postmaster, struct disk *dark, struct err *e)
+// disk that went dark can end only when it lets them go. Then nobody is left to
+// remove their shared memory.
+static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
     int64_t deadline = clock_now_ns() + stop_limit_ns;
@@ -276,12 +282,13 @@ static bool kill_all(pid_t postmaster, struct disk *dark, struct err *e)
     bool gone = process_wait(postmaster, deadline, NULL);
     for (size_t i = 0; i < count; i++)
         gone = process_wait(children[i], deadline, NULL) && gone;
+    postmasters_bury(l->dir.path, postmaster);
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
 }
 
-bool local_kill(pid_t postmaster, struct err *e)
+bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
 {
-    return kill_all(postmaster, NULL, e);
+    return kill_all(l, postmaster, NULL, e);
 }
 
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
@@ -298,7 +305,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     s->paused = false;
     if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
         bool power = how == SERVER_STOP_POWER;
-        bool gone = kill_all(l->postmaster, power ? &l->disk : NULL, e);
+        bool gone = kill_all(l, l->postmaster, power ? &l->disk : NULL, e);
         l->postmaster = 0;
         return gone && (!power || disk_unmount(&l->disk, e));
     }
@@ -386,7 +393,7 @@ static void local_close(struct server *s)
     // Nothing in it will be looked at again: the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
-    if (l->standby && !local_kill(l->standby, &ignored))
+    if (l->standby && !local_kill(l, l->standby, &ignored))
         process_wait(l->standby, CLOCK_NEVER, NULL);
     disk_remove(&l->disk);
     workdir_remove(&l->dir);

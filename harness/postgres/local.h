@@ -35,8 +35,9 @@ struct local {
 MUST_USE pid_t local_spawn(
     const struct local *l, const char *data, const char *port, struct err *e);
 
-// Kills a postmaster and all its children; returns when all are reaped.
-MUST_USE bool local_kill(pid_t postmaster, struct err *e);
+// Kills a postmaster and all its children; returns when all are reaped and their
+// shared memory is removed.
+MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
 
 // Builds the standby from the running cluster, and waits until it streams;
 // a synchronous one takes part in every commit from then on.

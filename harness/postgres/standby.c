@@ -93,7 +93,7 @@ bool standby_dismiss(struct server *s, struct err *e)
         return true;
     PGconn *conn = connect_to(s, l->port, "", e);
     bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
-              sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l->standby, e);
+              sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l, l->standby, e);
 
     PQfinish(conn);
     if (ok)
@@ -109,7 +109,7 @@ bool standby_promote(struct server *s, struct err *e)
     if (!l->standby)
         return err_set(e, ERR_SYSTEM, "there is no standby to promote");
     s->running = false;
-    if (l->postmaster && !local_kill(l->postmaster, e))
+    if (l->postmaster && !local_kill(l, l->postmaster, e))
         return false;
     l->postmaster = l->standby;
     l->standby = 0;

@@ -1,0 +1,109 @@
+#include "os/postmasters.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/segments.h"
+
+#define NOTES "postmasters"
+#define CHILDREN_MAX 1024
+
+static const int64_t end_limit_ns = 10 * NS_PER_S;
+static const useconds_t poll_us = 10000;
+
+struct note {
+    pid_t pid;
+    uint64_t started;
+    time_t noted;
+};
+
+bool postmasters_note(const char *dir, pid_t pid, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_join(path, dir, NOTES, e))
+        return false;
+    FILE *file = fopen(path, "ae");
+    bool ok = file && fprintf(file, "%d %" PRIu64 " %lld\n", (int)pid, process_started(pid),
+                          (long long)time(NULL)) > 0;
+    if (file)
+        ok = fclose(file) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+}
+
+static bool next_note(FILE *file, struct note *n)
+{
+    long long noted;
+    int pid;
+
+    if (fscanf(file, "%d %" SCNu64 " %lld", &pid, &n->started, &noted) != 3 || pid <= 1)
+        return false;
+    n->pid = (pid_t)pid;
+    n->noted = (time_t)noted;
+    return true;
+}
+
+static FILE *open_notes(const char *dir)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
+}
+
+// A second earlier: the times of day of segments are whole seconds, and a
+// postmaster may have made one before it was noted. Backends of a postmaster that
+// somebody else has killed end a moment after it.
+static void bury(const struct note *n)
+{
+    int64_t deadline_ns = clock_now_ns() + end_limit_ns;
+
+    while (!segments_remove(n->pid, n->noted - 1) && clock_now_ns() < deadline_ns)
+        usleep(poll_us);
+}
+
+void postmasters_bury(const char *dir, pid_t pid)
+{
+    FILE *file = open_notes(dir);
+    struct note n;
+
+    while (file && next_note(file, &n)) {
+        if (n.pid == pid)
+            bury(&n);
+    }
+    if (file)
+        fclose(file);
+}
+
+// The postmaster first, so that it starts no further child; its children are who
+// has its memory, also where they stand still and do not see that it is gone.
+static void kill_server(const struct note *n)
+{
+    pid_t pids[CHILDREN_MAX];
+
+    if (n->started > 0 && process_started(n->pid) == n->started)
+        kill(n->pid, SIGKILL);
+    size_t count = segments_users(n->pid, n->noted - 1, pids, CHILDREN_MAX);
+    for (size_t i = 0; i < count; i++)
+        kill(pids[i], SIGKILL);
+}
+
+void postmasters_sweep(const char *dir)
+{
+    FILE *file = open_notes(dir);
+    struct note n;
+
+    while (file && next_note(file, &n)) {
+        kill_server(&n);
+        bury(&n);
+    }
+    if (file)
+        fclose(file);
+}

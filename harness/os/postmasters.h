@@ -1,0 +1,19 @@
+// The servers that were started in a workdir, noted in the folder itself, so that
+// a later run can tell them from everybody else's: a pid, when it started by the
+// machine's clock ticks, and the time of day.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+// Writes down that this postmaster was started for the folder.
+MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
+
+// After a noted postmaster and its children were killed: removes the shared
+// memory that they left.
+void postmasters_bury(const char *dir, pid_t pid);
+
+// For a folder whose mailproof is gone: kills every noted server that still runs,
+// also one that stands still, and removes the shared memory of all of them.
+void postmasters_sweep(const char *dir);

@@ -1,0 +1,161 @@
+#include "os/segments.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// As in PostgreSQL's storage/pg_shmem.h, the beginning of PGShmemHeader.
+#define HEADER_MAGIC 679834894
+struct header {
+    int32_t magic;
+    pid_t postmaster;
+    size_t total_size, free_offset;
+    uint32_t control; // handle of the control segment
+};
+
+// As in its storage/ipc/dsm.c: dsm_control_header, and dsm_control_item.
+#define CONTROL_MAGIC 0x9a503d32u
+#define ITEMS_MAX 100000
+struct item {
+    uint32_t handle, references;
+    size_t first_page, pages;
+    void *impl;
+    bool pinned;
+};
+struct control {
+    uint32_t magic, used, most;
+    struct item items[];
+};
+
+static void posix_name(char name[40], uint32_t handle)
+{
+    snprintf(name, 40, "/PostgreSQL.%u", handle);
+}
+
+static void unlink_posix(uint32_t handle)
+{
+    char name[40];
+
+    posix_name(name, handle);
+    shm_unlink(name);
+}
+
+static void unlink_items(const struct control *c, size_t size)
+{
+    if (size < sizeof *c || c->magic != CONTROL_MAGIC || c->used > ITEMS_MAX ||
+        c->used > (size - sizeof *c) / sizeof *c->items)
+        return;
+    // An odd handle names a part of the main memory.
+    for (uint32_t i = 0; i < c->used; i++) {
+        if (c->items[i].references > 0 && c->items[i].handle % 2 == 0)
+            unlink_posix(c->items[i].handle);
+    }
+}
+
+static void remove_posix(uint32_t handle)
+{
+    char name[40];
+    struct stat st;
+
+    posix_name(name, handle);
+    int fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    size_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+    void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (at == MAP_FAILED)
+        return;
+    unlink_items(at, size);
+    munmap(at, size);
+    unlink_posix(handle);
+}
+
+static void remove_segment(int id, pid_t postmaster)
+{
+    struct header header = {0};
+    const void *at = shmat(id, NULL, SHM_RDONLY);
+
+    if (at == (void *)-1)
+        return;
+    memcpy(&header, at, sizeof header);
+    shmdt(at);
+    if (header.magic != HEADER_MAGIC || header.postmaster != postmaster)
+        return;
+    remove_posix(header.control);
+    shmctl(id, IPC_RMID, NULL);
+}
+
+// The id of the i-th of all segments if this postmaster made it, else -1.
+static int segment_of(int i, pid_t postmaster, time_t since, struct shmid_ds *st)
+{
+    int id = shmctl(i, SHM_STAT, st);
+
+    return id >= 0 && st->shm_cpid == postmaster && st->shm_ctime >= since &&
+                   st->shm_segsz >= sizeof(struct header)
+               ? id
+               : -1;
+}
+
+bool segments_remove(pid_t postmaster, time_t since)
+{
+    struct shmid_ds st;
+    bool free = true;
+    int last = shmctl(0, SHM_INFO, &st);
+
+    for (int i = 0; i <= last; i++) {
+        int id = segment_of(i, postmaster, since, &st);
+        if (id >= 0 && st.shm_nattch == 0)
+            remove_segment(id, postmaster);
+        else if (id >= 0)
+            free = false;
+    }
+    return free;
+}
+
+// A line of /proc/PID/maps shows the segment's id in the place of an inode.
+static bool has_attached(pid_t pid, int id)
+{
+    char path[64], line[512], name[64];
+    bool found = false;
+    int inode;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = sscanf(line, "%*s %*s %*s %*s %d %63s", &inode, name) == 2 && inode == id &&
+                strncmp(name, "/SYSV", 5) == 0;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max)
+{
+    struct shmid_ds st;
+    size_t count = 0;
+    int last = shmctl(0, SHM_INFO, &st);
+
+    for (int i = 0; i <= last; i++) {
+        int id = segment_of(i, postmaster, since, &st);
+        DIR *proc = id >= 0 && st.shm_nattch > 0 ? opendir("/proc") : NULL;
+        struct dirent *entry;
+        while (proc && count < max && (entry = readdir(proc)) != NULL) {
+            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+            if (pid > 1 && has_attached(pid, id))
+                pids[count++] = pid;
+        }
+        if (proc)
+            closedir(proc);
+    }
+    return count;
+}
