@@ -23,6 +23,8 @@ static const struct command commands[] = {
         "look for a shorter scenario that still breaks what a stored run broke"},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
         "what of a server or a pooler would break a collector or a run"},
+    {"proxy", "proxy --listen ADDR --to CONNINFO [FAULT]...", SCOPE_PROXY, cli_proxy,
+        "stand between any client and its server, and break what is between"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
 };
 

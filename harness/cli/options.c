@@ -15,8 +15,8 @@
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK,
-    SCOPE_EVERY =
-        SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK | SCOPE_DOCTOR,
+    SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
+                  SCOPE_DOCTOR | SCOPE_PROXY,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -77,6 +77,14 @@ static const struct {
         "with --every-cut or --every-kill: also N trials with a second one during the recovery"},
     {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
         "run a scenario up to N times more while its run is inconclusive"},
+    {"listen", "ADDR", SCOPE_PROXY, TEXT(listen),
+        "where clients connect: HOST:PORT, or PORT of 127.0.0.1"},
+    {"to", "CONNINFO", SCOPE_PROXY, TEXT(to), "the server; its host and port count"},
+    {"cut-at", "MESSAGE", SCOPE_PROXY, TEXT(cut_at),
+        "end the connection at this message, e.g. 'server CommandComplete COMMIT'"},
+    {"n", "N", SCOPE_PROXY, TEXT(nth), "with --cut-at: at the N-th such message (default: 1)"},
+    {"side", "SIDE", SCOPE_PROXY, TEXT(side),
+        "with --cut-at: before (default) or after the message has passed"},
     {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
         "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},

@@ -29,7 +29,8 @@ struct options {
     const char *limits, *timeouts, *objective; // tune; NULL unless given
     const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
-    const char *output; // shrink; NULL unless given
+    const char *listen, *to, *nth, *side; // proxy; NULL unless given
+    const char *output;                   // shrink; NULL unless given
     bool fail_fast, keep, quiet, every_cut, every_kill, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
@@ -45,6 +46,7 @@ enum option_scope {
     SCOPE_REPORT = 1 << 6,
     SCOPE_SHRINK = 1 << 7,
     SCOPE_DOCTOR = 1 << 8,
+    SCOPE_PROXY = 1 << 12,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

@@ -32,7 +32,9 @@ struct cut {
 // Everything below the lock belongs to whoever holds it. The thread lets go of
 // it only while it waits for something to happen.
 struct proxy {
-    const struct server *server;
+    const struct server *server; // NULL: `target` says where the server is
+    const struct target *target;
+    bool asks_password;
     char password[TARGET_PASSWORD_LEN + 1];
     int listener, port;
     int wake[2];
@@ -72,33 +74,31 @@ static void unlock_and_wake(struct proxy *p)
 
 // --- start and end ----------------------------------------------------------------
 
-static bool listen_somewhere(struct proxy *p, struct err *e)
+static bool listen_at(
+    struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
+    struct sockaddr_storage bound = {0};
+    socklen_t len = sizeof bound;
+    int on = 1;
 
-    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (p->listener < 0 || bind(p->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+    p->listener = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (p->listener < 0 || setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||
         listen(p->listener, LINKS_MAX) != 0 ||
-        getsockname(p->listener, (struct sockaddr *)&address, &len) != 0)
-        return err_sys(e, ERR_SYSTEM, "the proxy cannot listen on 127.0.0.1");
-    p->port = ntohs(address.sin_port);
+        getsockname(p->listener, (struct sockaddr *)&bound, &len) != 0)
+        return err_sys(e, ERR_SYSTEM, "the proxy cannot listen");
+    p->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                : ((struct sockaddr_in *)&bound)->sin_port);
     return true;
 }
 
-struct proxy *proxy_start(const struct server *server, struct err *e)
+static struct proxy *start(
+    struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
-    struct proxy *p = calloc(1, sizeof *p);
-
-    if (!p) {
-        err_set(e, ERR_INTERNAL, "out of memory");
-        return NULL;
-    }
-    p->server = server;
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0);
-    if (!target_password(p->password, e) || !listen_somewhere(p, e))
+    if ((p->asks_password && !target_password(p->password, e)) || !listen_at(p, at, at_len, e))
         goto failed;
     if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pthread_create(&p->thread, NULL, pass_bytes, p) != 0) {
@@ -110,6 +110,39 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
 failed:
     proxy_free(p);
     return NULL;
+}
+
+struct proxy *proxy_start(const struct server *server, struct err *e)
+{
+    struct sockaddr_storage at = {0};
+    struct proxy *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    *(struct sockaddr_in *)&at =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    p->server = server;
+    p->asks_password = true;
+    return start(p, &at, sizeof(struct sockaddr_in), e);
+}
+
+struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e)
+{
+    struct proxy *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    p->target = open->to;
+    return start(p, &open->at, open->at_len, e);
+}
+
+int proxy_port(const struct proxy *p)
+{
+    return p->port;
 }
 
 void proxy_free(struct proxy *p)
@@ -154,6 +187,7 @@ struct proxy_counts proxy_counts(struct proxy *p)
     counts = (struct proxy_counts){
         .links = p->link_count, .passed = p->passed_before, .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
+        counts.opaque += p->links[i]->flows[MESSAGE_CLIENT].wire.phase == WIRE_OPAQUE;
         for (int s = 0; s < 2; s++) {
             size_t withheld = link_withheld(p->links[i], (enum message_sender)s);
             counts.withheld[s] += withheld;
@@ -299,7 +333,8 @@ static int connect_to_server(const struct proxy *p)
     socklen_t len;
     struct err ignored;
 
-    if (!p->server->provider->address(p->server, &address, &len, &ignored))
+    if (!(p->server ? p->server->provider->address(p->server, &address, &len, &ignored)
+                    : target_address(p->target, &address, &len, &ignored)))
         return -1;
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) != 0 && errno != EINPROGRESS) {
@@ -353,7 +388,7 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
-    if (m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
+    if (p->asks_password && m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
         p->refused++;
         *side = CUT_BEFORE;
         return true;

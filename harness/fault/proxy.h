@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "postgres/provider.h"
+#include "postgres/target.h"
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 
@@ -20,6 +21,7 @@ struct proxy;
 
 struct proxy_counts {
     size_t links;       // connections at this moment
+    size_t opaque;      // of them, those that are encrypted: no messages to be seen
     uint64_t passed;    // bytes, both ways, ever
     size_t withheld[2]; // by sender: bytes that were read and are not passed on
     uint64_t refused;   // connections without the run's password, or whose server was away
@@ -27,6 +29,18 @@ struct proxy_counts {
 
 // The server's address is asked for anew for every connection.
 MUST_USE struct proxy *proxy_start(const struct server *server, struct err *e);
+
+// For any client, without a server of the harness: listens at `at`, and lets in
+// whoever connects, because the server asks for its own password. A port of 0
+// takes a free one.
+struct proxy_open {
+    struct sockaddr_storage at;
+    socklen_t at_len;
+    const struct target *to; // outlives the proxy
+};
+MUST_USE struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e);
+
+int proxy_port(const struct proxy *p);
 void proxy_free(struct proxy *p);
 
 // Appends to a conninfo what leads through the proxy. It holds a password of

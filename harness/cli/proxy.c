@@ -1,0 +1,176 @@
+// mailproof proxy: the fault proxy alone, for any client of PostgreSQL.
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "proxy/console.h"
+
+#define TICK_NS (20 * NS_PER_MS)
+#define INPUT_MAX 4096
+
+// HOST:PORT, [V6]:PORT, :PORT or PORT.
+static bool parse_listen(const char *text, struct proxy_open *open, struct err *e)
+{
+    char host[256] = "127.0.0.1";
+    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    size_t len = colon ? (size_t)(colon - text) : 0;
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    bool bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+
+    char *end;
+    long number = strtol(port, &end, 10);
+
+    if (len >= sizeof host || !*port || *end || number < 0 || number > 65535)
+        return err_set(e, ERR_USAGE, "--listen takes HOST:PORT or PORT, not '%.100s'", text);
+    if (len)
+        snprintf(host, sizeof host, "%.*s", (int)(bracketed ? len - 2 : len), text + bracketed);
+    int code = getaddrinfo(host, port, &hints, &found);
+    if (code != 0)
+        return err_set(e, ERR_USAGE, "--listen takes HOST:PORT or PORT, not '%.100s': %s", text,
+            gai_strerror(code));
+    memcpy(&open->at, found->ai_addr, found->ai_addrlen);
+    open->at_len = found->ai_addrlen;
+    freeaddrinfo(found);
+    return true;
+}
+
+// --cut-at, --n and --side as one order.
+static bool apply_cut_option(struct console *c, const struct options *o, struct err *e)
+{
+    struct order order;
+    char line[300];
+
+    if (!o->cut_at)
+        return !(o->side || o->nth) || err_set(e, ERR_USAGE, "--n and --side belong to --cut-at");
+    if (o->side && strcmp(o->side, "before") != 0 && strcmp(o->side, "after") != 0)
+        return err_set(e, ERR_USAGE, "--side takes before or after, not '%.40s'", o->side);
+    snprintf(line, sizeof line, "cut-at %s %s %s", o->side ? o->side : "before",
+        o->nth ? o->nth : "1", o->cut_at);
+    if (!console_parse(line, &order, e))
+        return false;
+    console_apply(c, &order, clock_now_ns());
+    return true;
+}
+
+// False when the order was to quit.
+static bool obey(struct console *c, const char *line)
+{
+    struct order order;
+    struct err e = {0};
+
+    if (!line[strspn(line, " \t\r")])
+        return true;
+    if (!console_parse(line, &order, &e))
+        fprintf(stderr, "mailproof proxy: %s\n", e.text);
+    else if (order.id == ORDER_QUIT)
+        return false;
+    else
+        console_apply(c, &order, clock_now_ns());
+    return true;
+}
+
+struct input {
+    char text[INPUT_MAX];
+    size_t len;
+    bool ended;
+};
+
+// Reads what is there and obeys each whole line. False: quit.
+static bool read_orders(struct console *c, struct input *in)
+{
+    ssize_t n = read(STDIN_FILENO, in->text + in->len, sizeof in->text - 1 - in->len);
+    char *newline;
+    bool go_on = true;
+
+    if (n <= 0) {
+        in->ended = n == 0 || (errno != EINTR && errno != EAGAIN);
+        return true;
+    }
+    in->len += (size_t)n;
+    in->text[in->len] = '\0';
+    while (go_on && (newline = strchr(in->text, '\n'))) {
+        *newline = '\0';
+        go_on = obey(c, in->text);
+        in->len -= (size_t)(newline + 1 - in->text);
+        memmove(in->text, newline + 1, in->len + 1);
+    }
+    if (in->len == sizeof in->text - 1) {
+        fputs("mailproof proxy: an order is too long\n", stderr);
+        in->len = 0;
+    }
+    return go_on;
+}
+
+// Until quit or a signal. The end of standard input ends the orders only.
+static void serve(struct console *c)
+{
+    struct input in = {0};
+    bool go_on = true;
+
+    while (go_on && !interrupt_signal()) {
+        struct pollfd fd = {.fd = in.ended ? -1 : STDIN_FILENO, .events = POLLIN};
+        int64_t now = clock_now_ns();
+        if (poll(&fd, 1, clock_poll_ms(now, now + TICK_NS)) > 0)
+            go_on = read_orders(c, &in);
+        console_tick(c, clock_now_ns());
+    }
+}
+
+// Before libpq's words for other options are heard.
+static bool check_to(const char *to, struct err *e)
+{
+    PQconninfoOption *parsed = PQconninfoParse(to, NULL);
+    bool ok = parsed && (strchr(to, '=') || strstr(to, "://"));
+
+    PQconninfoFree(parsed);
+    return ok || err_set(e, ERR_USAGE,
+                     "--to takes a conninfo such as 'host=db port=5432' or postgresql://db");
+}
+
+static bool run(const struct options *o, struct target *target, struct console *c, struct err *e)
+{
+    struct proxy_open open = {.to = target};
+
+    if (!o->listen || !o->to)
+        return err_set(e, ERR_USAGE, "proxy: --listen and --to are needed; see --help");
+    if (!parse_listen(o->listen, &open, e) || !check_to(o->to, e) || !target_init(target, o->to, e))
+        return false;
+    // Every order is read before anything listens.
+    for (size_t i = 0; o->args[i]; i++) {
+        struct order order;
+        if (!console_parse(o->args[i], &order, e))
+            return false;
+    }
+    c->proxy = proxy_start_open(&open, e);
+    if (!c->proxy || !apply_cut_option(c, o, e))
+        return false;
+    for (size_t i = 0; o->args[i]; i++) {
+        if (!obey(c, o->args[i]))
+            return true;
+    }
+    printf("listening on port %d\n", proxy_port(c->proxy));
+    fflush(stdout);
+    serve(c);
+    return true;
+}
+
+int cli_proxy(const struct options *o)
+{
+    struct target target = {0};
+    struct console console = {.out = stdout};
+    struct err e = {0};
+
+    bool ok = run(o, &target, &console, &e);
+    proxy_free(console.proxy);
+    target_fini(&target);
+    return ok ? EXIT_OK : cli_fail(&e);
+}

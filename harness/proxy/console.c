@@ -1,0 +1,289 @@
+#include "proxy/console.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "scenario/units.h"
+
+#define WORDS_MAX 12
+#define LINE_MAX_LEN 300
+
+struct words {
+    char text[LINE_MAX_LEN];
+    char *items[WORDS_MAX];
+    size_t count, at;
+};
+
+static bool parse_cut(struct words *w, struct order *o, struct err *e);
+static bool parse_half_open(struct words *w, struct order *o, struct err *e);
+static bool parse_delay(struct words *w, struct order *o, struct err *e);
+static bool parse_throttle(struct words *w, struct order *o, struct err *e);
+static bool parse_heal(struct words *w, struct order *o, struct err *e);
+
+static const struct {
+    const char *name;
+    const char *takes;
+    bool (*parse)(struct words *w, struct order *o, struct err *e); // NULL: takes no words
+    bool lasts;                                                     // may end with "for TIME"
+    const char *help;
+} orders[ORDER_COUNT] = {
+    [ORDER_CUT_AT] = {"cut-at", "[before|after] [N] MESSAGE", parse_cut, false,
+        "end the connection before (default) or after the N-th such message from now on"},
+    [ORDER_PARTITION] = {"partition", "[for TIME]", NULL, true,
+        "pass nothing either way; connections stay open"},
+    [ORDER_HALF_OPEN] = {"half-open", "to-server|to-client [for TIME]", parse_half_open, true,
+        "pass nothing in this direction"},
+    [ORDER_RESET] = {"reset", "", NULL, false, "reset every connection"},
+    [ORDER_DELAY] = {"delay", "TIME [jitter TIME] [for TIME]", parse_delay, true,
+        "pass every byte later, each way"},
+    [ORDER_THROTTLE] = {"throttle", "RATE [for TIME]", parse_throttle, true,
+        "pass no more than this, each way of each connection, such as 20kB/s"},
+    [ORDER_HEAL] = {"heal", "[drop]", parse_heal, false,
+        "undo everything; what was withheld passes, or with drop is lost with its connections"},
+    [ORDER_STATUS] = {"status", "", NULL, false, "count connections and bytes"},
+    [ORDER_HELP] = {"help", "", NULL, false, "print this"},
+    [ORDER_QUIT] = {"quit", "", NULL, false, "end the proxy and its connections"},
+};
+
+// --- parsing ----------------------------------------------------------------------
+
+static const char *next(struct words *w)
+{
+    return w->at < w->count ? w->items[w->at] : "";
+}
+
+static bool split(struct words *w, const char *line, struct err *e)
+{
+    char *rest = w->text;
+
+    if (strlen(line) >= sizeof w->text)
+        return err_set(e, ERR_USAGE, "an order has at most %d characters", LINE_MAX_LEN - 1);
+    strcpy(w->text, line);
+    for (char *word; (word = strsep(&rest, " \t\r\n"));) {
+        if (*word && w->count == WORDS_MAX)
+            return err_set(e, ERR_USAGE, "an order has at most %d words", WORDS_MAX);
+        if (*word)
+            w->items[w->count++] = word;
+    }
+    return true;
+}
+
+static bool parse_cut(struct words *w, struct order *o, struct err *e)
+{
+    int64_t n = 1;
+    size_t len = 0;
+
+    o->side = strcmp(next(w), "after") == 0 ? CUT_AFTER : CUT_BEFORE;
+    w->at += strcmp(next(w), "before") == 0 || strcmp(next(w), "after") == 0;
+    if (*next(w) >= '0' && *next(w) <= '9' && !units_count(w->items[w->at++], &n, e))
+        return false;
+    if (n < 1 || n > 1000000)
+        return err_set(e, ERR_USAGE, "cut-at: N is 1 to 1000000");
+    for (; w->at < w->count; w->at++) {
+        int added = snprintf(
+            o->message + len, sizeof o->message - len, "%s%s", len ? " " : "", w->items[w->at]);
+        len += (size_t)added;
+        if (len >= sizeof o->message)
+            return err_set(e, ERR_USAGE, "cut-at: the message's name is too long");
+    }
+    o->n = (int)n;
+    return message_kind_parse(o->message, &o->kind, e);
+}
+
+static bool parse_half_open(struct words *w, struct order *o, struct err *e)
+{
+    const char *direction = next(w);
+
+    o->direction = strcmp(direction, "to-server") == 0 ? TO_SERVER : TO_COLLECTOR;
+    if (o->direction == TO_COLLECTOR && strcmp(direction, "to-client") != 0)
+        return err_set(e, ERR_USAGE, "half-open: '%s' should be to-server or to-client", direction);
+    w->at++;
+    return true;
+}
+
+static bool parse_delay(struct words *w, struct order *o, struct err *e)
+{
+    if (!units_duration(next(w), &o->by_ns, e))
+        return err_prefix(e, "delay");
+    w->at++;
+    if (strcmp(next(w), "jitter") != 0)
+        return true;
+    w->at++;
+    if (!units_duration(next(w), &o->jitter_ns, e))
+        return err_prefix(e, "delay: jitter");
+    w->at++;
+    return true;
+}
+
+static bool parse_throttle(struct words *w, struct order *o, struct err *e)
+{
+    if (!units_bytes_per_second(next(w), &o->rate, e))
+        return err_prefix(e, "throttle");
+    w->at++;
+    return true;
+}
+
+static bool parse_heal(struct words *w, struct order *o, struct err *e)
+{
+    (void)e;
+    o->drop = strcmp(next(w), "drop") == 0;
+    w->at += o->drop;
+    return true;
+}
+
+static bool parse_for(struct words *w, struct order *o, struct err *e)
+{
+    if (!orders[o->id].lasts || strcmp(next(w), "for") != 0)
+        return true;
+    w->at++;
+    if (!units_duration(next(w), &o->for_ns, e))
+        return err_prefix(e, "%s: for", orders[o->id].name);
+    w->at++;
+    return true;
+}
+
+bool console_parse(const char *line, struct order *o, struct err *e)
+{
+    struct words w = {0};
+
+    *o = (struct order){0};
+    if (!split(&w, line, e))
+        return false;
+    while (o->id < ORDER_COUNT && strcmp(next(&w), orders[o->id].name) != 0)
+        o->id++;
+    if (o->id == ORDER_COUNT)
+        return err_set(e, ERR_USAGE, "unknown order '%.40s'; 'help' lists them", next(&w));
+    w.at++;
+    if ((orders[o->id].parse && !orders[o->id].parse(&w, o, e)) || !parse_for(&w, o, e))
+        return false;
+    if (w.at < w.count)
+        return err_set(e, ERR_USAGE, "%s: '%.40s' is too much; it takes %s", orders[o->id].name,
+            next(&w), *orders[o->id].takes ? orders[o->id].takes : "nothing");
+    return true;
+}
+
+void console_help(FILE *out)
+{
+    for (size_t i = 0; i < ORDER_COUNT; i++) {
+        char left[60];
+        snprintf(left, sizeof left, "%s%s%s", orders[i].name, *orders[i].takes ? " " : "",
+            orders[i].takes);
+        fprintf(out, "  %-42s %s\n", left, orders[i].help);
+    }
+}
+
+// --- carrying out -------------------------------------------------------------------
+
+static void tell_status(const struct console *c)
+{
+    struct proxy_counts n = proxy_counts(c->proxy);
+
+    fprintf(c->out,
+        "status: %zu connections (%zu encrypted), %llu bytes passed, %zu withheld, %llu refused\n",
+        n.links, n.opaque, (unsigned long long)n.passed, n.withheld[0] + n.withheld[1],
+        (unsigned long long)n.refused);
+}
+
+static void undo(struct console *c, enum order_id id, bool drop)
+{
+    bool half = id == ORDER_HALF_OPEN;
+    enum fault_direction to = c->half_open.direction;
+
+    if (id == ORDER_PARTITION || half)
+        proxy_heal(c->proxy, !half || to == TO_SERVER, !half || to == TO_COLLECTOR, drop);
+    else if (id == ORDER_DELAY)
+        proxy_delay(c->proxy, 0, 0);
+    else if (id == ORDER_THROTTLE)
+        proxy_throttle(c->proxy, 0);
+    c->undo_ns[id] = 0;
+    fprintf(c->out, "%s is over\n", orders[id].name);
+}
+
+static void heal(struct console *c, bool drop)
+{
+    for (size_t i = 0; i < ORDER_COUNT; i++) {
+        if (c->undo_ns[i])
+            undo(c, (enum order_id)i, drop);
+    }
+    if (c->cutting)
+        proxy_forget_cut(c->proxy);
+    c->cutting = false;
+}
+
+static void begin_cut(struct console *c, const struct order *o)
+{
+    c->cut = *o;
+    c->cutting = true;
+    c->warned = false;
+    proxy_cut(c->proxy, &o->kind, o->n, o->side);
+    fprintf(c->out, "cut-at waits for %s number %d\n", o->message, o->n);
+}
+
+static void begin_half_open(struct console *c, const struct order *o)
+{
+    if (c->undo_ns[ORDER_HALF_OPEN])
+        undo(c, ORDER_HALF_OPEN, false);
+    c->half_open = *o;
+    proxy_hold(c->proxy, o->direction == TO_SERVER, o->direction == TO_COLLECTOR);
+}
+
+void console_apply(struct console *c, const struct order *o, int64_t now_ns)
+{
+    switch (o->id) {
+    case ORDER_CUT_AT:
+        begin_cut(c, o);
+        break;
+    case ORDER_PARTITION:
+        proxy_hold(c->proxy, true, true);
+        break;
+    case ORDER_HALF_OPEN:
+        begin_half_open(c, o);
+        break;
+    case ORDER_RESET:
+        fprintf(c->out, "reset: %zu connections\n", proxy_reset(c->proxy));
+        break;
+    case ORDER_DELAY:
+        proxy_delay(c->proxy, o->by_ns, o->jitter_ns);
+        break;
+    case ORDER_THROTTLE:
+        proxy_throttle(c->proxy, o->rate);
+        break;
+    case ORDER_HEAL:
+        heal(c, o->drop);
+        break;
+    case ORDER_STATUS:
+        tell_status(c);
+        break;
+    case ORDER_HELP:
+        console_help(c->out);
+        break;
+    case ORDER_QUIT:
+    case ORDER_COUNT:
+        break;
+    }
+    if (orders[o->id].lasts) {
+        c->undo_ns[o->id] = o->for_ns > 0 ? now_ns + o->for_ns : CLOCK_NEVER;
+        fprintf(c->out, "%s began\n", orders[o->id].name);
+    }
+    fflush(c->out);
+}
+
+void console_tick(struct console *c, int64_t now_ns)
+{
+    for (size_t i = 0; i < ORDER_COUNT; i++) {
+        if (c->undo_ns[i] && c->undo_ns[i] <= now_ns)
+            undo(c, (enum order_id)i, false);
+    }
+    if (c->cutting && proxy_was_cut(c->proxy)) {
+        c->cutting = false;
+        fprintf(c->out, "cut %s %s number %d\n", c->cut.side == CUT_BEFORE ? "before" : "after",
+            c->cut.message, c->cut.n);
+    } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
+        c->warned = true;
+        fputs("a connection is encrypted, so its messages cannot be seen to cut at; connect with "
+              "sslmode=disable\n",
+            c->out);
+    }
+    fflush(c->out);
+}

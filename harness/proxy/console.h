@@ -1,0 +1,62 @@
+// The words with which a person or a script breaks a proxy's network: parsed
+// here (pure), carried out by proxy_console_apply.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "fault/proxy.h"
+#include "scenario/messages.h"
+#include "scenario/verbs.h"
+
+enum order_id {
+    ORDER_CUT_AT,
+    ORDER_PARTITION,
+    ORDER_HALF_OPEN,
+    ORDER_RESET,
+    ORDER_DELAY,
+    ORDER_THROTTLE,
+    ORDER_HEAL,
+    ORDER_STATUS,
+    ORDER_HELP,
+    ORDER_QUIT,
+    ORDER_COUNT,
+};
+
+struct order {
+    enum order_id id;
+    int64_t for_ns; // undone after this long; 0: by heal
+    int64_t by_ns, jitter_ns;
+    double rate; // bytes per second
+    bool drop;   // heal: resets the connections with what was withheld
+    enum fault_direction direction;
+    enum cut_side side;
+    int n;
+    char message[80];
+    struct message_kind kind;
+};
+
+// "cut-at before 3 server CommandComplete COMMIT", "delay 20ms for 2s". ERR_USAGE
+// names the word that is wrong, and what the order takes.
+MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
+
+// One line for each order.
+void console_help(FILE *out);
+
+// What is to be undone, and when; zeroed, or as console_apply left it.
+struct console {
+    struct proxy *proxy;
+    FILE *out;                    // one line for each thing that happens
+    int64_t undo_ns[ORDER_COUNT]; // 0: nothing; CLOCK_NEVER: until heal
+    struct order cut;             // of the cut that is awaited
+    bool cutting, warned;
+    struct order half_open;
+};
+
+// Carries out an order that is not ORDER_QUIT.
+void console_apply(struct console *c, const struct order *o, int64_t now_ns);
+
+// Undoes what has lasted long enough and tells of a cut that was reached.
+void console_tick(struct console *c, int64_t now_ns);

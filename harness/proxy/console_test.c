@@ -1,0 +1,84 @@
+// Orders are read as they are meant, and wrong ones are refused with the reason.
+#include "proxy/console.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+static struct order parsed(const char *line)
+{
+    struct order o;
+    struct err e = {0};
+
+    if (!console_parse(line, &o, &e))
+        fail_msg("%s: %s", line, e.text);
+    return o;
+}
+
+static void test_reads_orders(void **state)
+{
+    (void)state;
+    struct order o = parsed("cut-at after 3 server CommandComplete COMMIT");
+    assert_int_equal(o.id, ORDER_CUT_AT);
+    assert_int_equal(o.side, CUT_AFTER);
+    assert_int_equal(o.n, 3);
+    assert_int_equal(o.kind.sender, MESSAGE_SERVER);
+    assert_string_equal(o.kind.tag, "COMMIT");
+    o = parsed("cut-at client Bind");
+    assert_int_equal(o.side, CUT_BEFORE);
+    assert_int_equal(o.n, 1);
+    o = parsed("  delay 20ms jitter 5ms for 2s\n");
+    assert_int_equal(o.by_ns, 20 * NS_PER_MS);
+    assert_int_equal(o.jitter_ns, 5 * NS_PER_MS);
+    assert_int_equal(o.for_ns, 2 * NS_PER_S);
+    assert_int_equal(parsed("half-open to-client").direction, TO_COLLECTOR);
+    assert_int_equal(parsed("half-open to-server for 1s").direction, TO_SERVER);
+    assert_true(parsed("throttle 20kB/s").rate == 20000);
+    assert_true(parsed("heal drop").drop);
+    assert_int_equal(parsed("quit").id, ORDER_QUIT);
+}
+
+static void test_refuses(void **state)
+{
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"", "unknown order ''"},
+        {"explode", "unknown order 'explode'"},
+        {"cut-at", "''"},
+        {"cut-at 0 client Bind", "N is 1 to 1000000"},
+        {"cut-at client Bnd", "Bnd"},
+        {"partition 2s", "partition: '2s' is too much; it takes [for TIME]"},
+        {"partition for", "partition: for"},
+        {"half-open sideways", "'sideways' should be to-server or to-client"},
+        {"delay", "delay"},
+        {"delay 20ms jitter", "delay: jitter"},
+        {"throttle fast", "throttle"},
+        {"reset for 2s", "reset: 'for' is too much; it takes nothing"},
+        {"a b c d e f g h i j k l m", "at most 12 words"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct order o;
+        struct err e = {0};
+        assert_false(console_parse(cases[i].line, &o, &e));
+        assert_int_equal(e.kind, ERR_USAGE);
+        if (!strstr(e.text, cases[i].text))
+            fail_msg("'%s': '%s' lacks '%s'", cases[i].line, e.text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reads_orders),
+        cmocka_unit_test(test_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
