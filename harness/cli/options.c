@@ -121,6 +121,9 @@ static const struct {
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
+    {"trace", NULL, SCOPE_REPORT, FLAG(trace_spans),
+        "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "
+        "trace.otlp.json"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
 };

@@ -20,7 +20,7 @@ static bool holds(const char *folder, const char *name)
     return path_join(path, folder, name, &ignored) && path_exists(path);
 }
 
-static bool render(struct replay *run, const struct folder *folder, struct err *e)
+static bool render(struct replay *run, const struct folder *folder, bool trace, struct err *e)
 {
     struct environment environment;
     struct observed observed = {0};
@@ -36,22 +36,22 @@ static bool render(struct replay *run, const struct folder *folder, struct err *
 
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
-              report_write(&report, e);
+              report_write(&report, e) && (!trace || report_write_traces(&report, e));
     observed_fini(&observed);
     return ok;
 }
 
-static bool render_folder(const char *path, struct err *e)
+static bool render_folder(const char *path, bool trace, struct err *e)
 {
     struct folder folder;
     struct replay *run = calloc(1, sizeof *run);
     bool ok = (run || err_set(e, ERR_INTERNAL, "out of memory")) && folder_open(&folder, path, e) &&
               replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
-              replay_judge(run, e) && render(run, &folder, e);
+              replay_judge(run, e) && render(run, &folder, trace, e);
 
     if (ok)
-        printf("%s: %s  %s/report.html\n", run->scenario.name, verdict_name(run->result.verdict),
-            folder.path);
+        printf("%s: %s  %s/report.html%s\n", run->scenario.name, verdict_name(run->result.verdict),
+            folder.path, trace ? ", trace.json, trace.otlp.json" : "");
     if (run)
         replay_fini(run);
     free(run);
@@ -59,7 +59,7 @@ static bool render_folder(const char *path, struct err *e)
 }
 
 // One that cannot be rendered does not keep the others from it.
-static int render_all(const char *dir)
+static int render_all(const char *dir, bool trace)
 {
     struct gathered g;
     struct err e = {0};
@@ -70,7 +70,7 @@ static int render_all(const char *dir)
     for (size_t i = 0; ok && i < g.count; i++) {
         if (!holds(g.folders[i], HISTORY_NAME))
             without++;
-        else if (!render_folder(g.folders[i], &e))
+        else if (!render_folder(g.folders[i], trace, &e))
             code = cli_worse(code, cli_fail(&e));
     }
     if (ok && g.count == 0)
@@ -84,13 +84,13 @@ static int render_all(const char *dir)
     return ok ? code : cli_worse(code, cli_fail(&e));
 }
 
-static int report_path(const char *path)
+static int report_path(const char *path, bool trace)
 {
     struct err e = {0};
 
     if (holds(path, "result.json") || holds(path, "scenario.yaml"))
-        return render_folder(path, &e) ? EXIT_OK : cli_fail(&e);
-    return render_all(path);
+        return render_folder(path, trace, &e) ? EXIT_OK : cli_fail(&e);
+    return render_all(path, trace);
 }
 
 int cli_report(const struct options *o)
@@ -103,6 +103,6 @@ int cli_report(const struct options *o)
         return cli_fail(&e);
     }
     for (char *const *path = o->args; *path; path++)
-        worst = cli_worse(worst, report_path(*path));
+        worst = cli_worse(worst, report_path(*path, o->trace_spans));
     return worst;
 }

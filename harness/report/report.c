@@ -29,10 +29,12 @@ static bool observed(const struct report *r, struct buf *out, struct err *e)
 }
 
 // result.json last: where it stands, everything else stands too.
-static const struct {
+struct file {
     const char *name;
     write_function *write;
-} files[] = {
+};
+
+static const struct file files[] = {
     {"env.json", report_env_json},
     {"observed.json", observed},
     {"intervals.csv", report_intervals_csv},
@@ -41,22 +43,39 @@ static const struct {
     {"latency.from_commit.hgrm", hgrm_commit},
     {"junit.xml", report_junit},
     {"summary.md", report_summary},
+    {"metrics.txt", report_openmetrics},
     {"report.html", report_html},
     {"result.json", report_result_json},
 };
 
-bool report_write(const struct report *r, struct err *e)
+static const struct file traces[] = {
+    {"trace.json", report_trace_chrome},
+    {"trace.otlp.json", report_trace_otlp},
+};
+
+static bool write_files(
+    const struct report *r, const struct file *list, size_t count, struct err *e)
 {
     struct buf out;
     bool ok = true;
 
     buf_init(&out, REPORT_MAX);
-    for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; ok && i < count; i++) {
         buf_clear(&out);
-        ok = files[i].write(r, &out, e) && folder_write(r->folder, files[i].name, &out, e);
+        ok = list[i].write(r, &out, e) && folder_write(r->folder, list[i].name, &out, e);
     }
     buf_fini(&out);
     return ok;
+}
+
+bool report_write(const struct report *r, struct err *e)
+{
+    return write_files(r, files, sizeof files / sizeof *files, e);
+}
+
+bool report_write_traces(const struct report *r, struct err *e)
+{
+    return write_files(r, traces, sizeof traces / sizeof *traces, e);
 }
 
 // Quotes a word where a shell would take it for more than one, or for something

@@ -49,6 +49,14 @@ MUST_USE bool report_latency_log(const struct report *r, struct buf *out, struct
 MUST_USE bool report_junit(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_html(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_openmetrics(const struct report *r, struct buf *out, struct err *e);
+
+// The spans of tokens, processes and faults; written when they are asked for.
+MUST_USE bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e);
+MUST_USE bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e);
+
+// Writes trace.json and trace.otlp.json into the result folder.
+MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 
 // The figures of measure, load and server that result.json has beyond its
 // contract; `root` is a json_t object.

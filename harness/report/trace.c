@@ -1,0 +1,208 @@
+// A run as a trace: each delivered token's stages, each process, each fault. Two
+// formats of the same spans: Chrome's JSON, which Perfetto opens, and OTLP's JSON,
+// which OpenTelemetry's collectors take.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "report/report.h"
+
+// A trace of more tokens than this is no help to a viewer; then every n-th is shown.
+#define TOKENS_MAX 20000
+
+// One thing with a beginning and an end, on the run's clock.
+struct span {
+    uint64_t track;     // spans of one track belong together: a token, a process, all faults
+    unsigned number;    // within its track, from 1
+    unsigned parent;    // its number; 0: none
+    const char *family; // "token", "fault", "process"
+    const char *name;
+    char detail[160];
+    int64_t from_ns, until_ns;
+};
+
+typedef void emit_function(const struct report *r, const struct span *s, struct buf *out);
+
+#define TRACK_FAULT (UINT64_C(1) << 40)
+#define TRACK_PROCESS (UINT64_C(2) << 40)
+
+static void emit_stages(
+    const struct report *r, uint32_t token, int64_t fire_ns, emit_function *emit, struct buf *out)
+{
+    const struct ledger *l = r->ledger;
+    const struct stage_times t = stages_of(l, token, fire_ns);
+    struct span whole = {.track = token + 1,
+        .number = 1,
+        .family = "token",
+        .name = "token",
+        .from_ns = ledger_intended_ns(l, token),
+        .until_ns = ledger_read_ns(l, token)};
+    const struct {
+        const char *name;
+        int64_t took_ns;
+    } stages[] = {{"schedule lag", t.lag_ns}, {"insert and commit", t.insert_ns},
+        {"wait in batch", t.wait_ns}, {"dequeue and write", t.dequeue_ns}};
+    int64_t at_ns = whole.from_ns;
+
+    snprintf(whole.detail, sizeof whole.detail, "t%07u", token);
+    emit(r, &whole, out);
+    for (unsigned i = 0; i < sizeof stages / sizeof *stages; i++) {
+        struct span s = {.track = whole.track,
+            .number = i + 2,
+            .parent = 1,
+            .family = "token",
+            .name = stages[i].name,
+            .from_ns = at_ns,
+            .until_ns = at_ns + stages[i].took_ns};
+        emit(r, &s, out);
+        at_ns = s.until_ns;
+    }
+}
+
+static void emit_tokens(const struct report *r, emit_function *emit, struct buf *out)
+{
+    const struct ledger *l = r->ledger;
+    const uint32_t step = (uint32_t)(l->plan->token_count / TOKENS_MAX) + 1;
+
+    for (uint32_t token = 0; token < l->plan->token_count; token += step) {
+        enum fired_by why;
+        if (!stages_measurable(l, token))
+            continue;
+        emit_stages(r, token, stages_fire_ns(l, &l->log->lines[l->tokens[token].first_line], &why),
+            emit, out);
+    }
+}
+
+static void emit_faults(const struct report *r, emit_function *emit, struct buf *out)
+{
+    for (size_t i = 0; i < r->ledger->fault_count; i++) {
+        const struct fault_record *f = &r->ledger->faults[i];
+        struct span s = {.track = TRACK_FAULT + i,
+            .number = 1,
+            .family = "fault",
+            .name = f->spec->verb->name,
+            .from_ns = f->began_ns,
+            .until_ns = f->ended_ns};
+        if (f->began_ns == 0)
+            continue;
+        snprintf(s.detail, sizeof s.detail, "%s", f->evidence);
+        emit(r, &s, out);
+    }
+}
+
+static void emit_processes(const struct report *r, emit_function *emit, struct buf *out)
+{
+    for (size_t i = 0; i < r->ledger->log->process_count; i++) {
+        const struct process_record *p = &r->ledger->log->processes[i];
+        struct span s = {.track = TRACK_PROCESS + i,
+            .number = 1,
+            .family = "process",
+            .name = "collector",
+            .from_ns = p->started_ns,
+            .until_ns = p->ended_ns};
+        if (s.until_ns == CLOCK_NEVER)
+            s.until_ns = r->ledger->drain_end_ns;
+        snprintf(s.detail, sizeof s.detail, "instance %d, pid %d, %u lines", p->instance,
+            (int)p->pid, p->lines);
+        emit(r, &s, out);
+    }
+}
+
+static void emit_all(const struct report *r, emit_function *emit, struct buf *out)
+{
+    emit_processes(r, emit, out);
+    emit_faults(r, emit, out);
+    emit_tokens(r, emit, out);
+}
+
+// --- text inside JSON ---------------------------------------------------------------
+
+static void append_text(struct buf *out, const char *text)
+{
+    buf_append_char(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_printf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            buf_printf(out, "\\u%04x", *text);
+        else
+            buf_append_char(out, *text);
+    }
+    buf_append_char(out, '"');
+}
+
+// --- Chrome ---------------------------------------------------------------------------
+
+// Spans of a track nest by their times: an asynchronous slice with an id of its own.
+// Times are microseconds since the load began.
+static void emit_chrome(const struct report *r, const struct span *s, struct buf *out)
+{
+    for (int end = 0; end < 2; end++) {
+        int64_t at_ns = (end ? s->until_ns : s->from_ns) - r->ledger->start_ns;
+        buf_printf(out,
+            ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"id\":\"0x%" PRIx64 "\",\"pid\":1,\"tid\":1,"
+            "\"ts\":%.3f,\"name\":",
+            end ? 'e' : 'b', s->family, s->track, (double)at_ns / 1e3);
+        append_text(out, s->name);
+        if (!end && *s->detail) {
+            buf_append_str(out, ",\"args\":{\"detail\":");
+            append_text(out, s->detail);
+            buf_append_char(out, '}');
+        }
+        buf_append_char(out, '}');
+    }
+}
+
+bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
+{
+    buf_append_str(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":");
+    append_text(out, r->scenario->name);
+    buf_append_str(out, ",\"verdict\":");
+    append_text(out, verdict_name(r->result->verdict));
+    buf_append_str(out,
+        "},\"traceEvents\":[\n"
+        "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"mailproof\"}}");
+    emit_all(r, emit_chrome, out);
+    return buf_append_str(out, "\n]}\n") || err_set(e, ERR_INTERNAL, "the trace is too long");
+}
+
+// --- OTLP -----------------------------------------------------------------------------
+
+// Ids are the run's seed, the track and the number, none of which is 0 for all. A
+// span's times are nanoseconds since 1970, by the server's clock to the second.
+static void emit_otlp(const struct report *r, const struct span *s, struct buf *out)
+{
+    const int64_t epoch_ns = r->ledger->server_epoch_s * NS_PER_S - r->ledger->start_ns;
+
+    buf_printf(out,
+        "%s{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%08" PRIx32 "%08x\"",
+        out->data[out->len - 1] == '[' ? "\n" : ",\n", (uint64_t)r->scenario->seed, s->track,
+        (uint32_t)(s->track ^ s->track >> 32), s->number);
+    if (s->parent)
+        buf_printf(out, ",\"parentSpanId\":\"%08" PRIx32 "%08x\"",
+            (uint32_t)(s->track ^ s->track >> 32), s->parent);
+    buf_printf(out,
+        ",\"kind\":1,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64
+        "\",\"name\":",
+        s->from_ns + epoch_ns, s->until_ns + epoch_ns);
+    append_text(out, s->name);
+    if (*s->detail) {
+        buf_append_str(out, ",\"attributes\":[{\"key\":\"detail\",\"value\":{\"stringValue\":");
+        append_text(out, s->detail);
+        buf_append_str(out, "}}]");
+    }
+    buf_append_char(out, '}');
+}
+
+bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e)
+{
+    buf_append_str(out,
+        "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\","
+        "\"value\":{\"stringValue\":\"mailproof\"}},{\"key\":\"scenario\",\"value\":{"
+        "\"stringValue\":");
+    append_text(out, r->scenario->name);
+    buf_append_str(out, "}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"mailproof\"},\"spans\":[");
+    if (!out->failed)
+        emit_all(r, emit_otlp, out);
+    return buf_append_str(out, "\n]}]}]}\n") || err_set(e, ERR_INTERNAL, "the trace is too long");
+}
