@@ -71,6 +71,8 @@ static const struct {
         "cut the connection at every message there is, one after another"},
     {"every-kill", NULL, SCOPE_RUN, FLAG(every_kill),
         "kill the collector at every message there is, one after another"},
+    {"every-flush", NULL, SCOPE_RUN, FLAG(every_flush),
+        "cut the power of the host at every flush of a small workload, one after another"},
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
         "with --every-cut or --every-kill: only at these, e.g. 'client Bind', 'server any'"},
     {"pairs", "N", SCOPE_RUN, READ(PAIRS),

@@ -32,7 +32,7 @@ struct options {
     const char *listen, *to, *nth, *side; // proxy; NULL unless given
     const char *output;                   // shrink; NULL unless given
     bool trace_spans;                     // report: --trace
-    bool fail_fast, keep, quiet, every_cut, every_kill, json, help;
+    bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 

@@ -9,6 +9,7 @@
 
 #include "cli/locate.h"
 #include "run/everycut.h"
+#include "run/everyflush.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "plan/plan.h"
@@ -97,6 +98,8 @@ static bool run_once(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct run_outcome *outcome, struct err *e)
 {
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
+    if (o->every_flush)
+        return everyflush_run(s, how, outcome, e);
     return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
 
@@ -229,7 +232,7 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 {
     bool several = count * (size_t)o->repeat > 1;
 
-    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o), e))
+    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->every_flush, e))
         return false;
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
@@ -274,6 +277,10 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 
     if (o->every_cut && o->every_kill)
         return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
+    if (o->every_flush && tries_cuts(o))
+        return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
+    if (o->every_flush && o->keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
     if (tries_cuts(o) && o->keep)
         return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
     if (!tries_cuts(o) && (o->cut_at || o->pairs))
@@ -297,7 +304,11 @@ static bool cuts_fit(
                            : s->collector.instances > 1 ? "more than one of collector.instances"
                                                         : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what, cuts_option(o));
+            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
+                o->every_flush ? "--every-flush" : cuts_option(o));
+        if (o->every_flush && s->postgres.storage != STORAGE_CRASHABLE)
+            return err_set(
+                e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);
     }
     return true;
 }
@@ -326,7 +337,7 @@ int cli_run(const struct options *o)
         goto out;
     }
     if (load_all(scenarios, &count, &paths, o, &e) &&
-        (!tries_cuts(o) || cuts_fit(scenarios, count, o, &e)))
+        (!(tries_cuts(o) || o->every_flush) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)
