@@ -105,7 +105,7 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
         const struct txn_record *txn = ledger_txn(l, t);
         enum token_kind kind = l->plan->kinds[t];
         if (txn->outcome == TXN_COMMITTED && txn->commit_ns >= since_ns &&
-            !token_kind_ineligible(kind) && !token_kind_unsendable(kind))
+            token_kind_deliverable(kind))
             first = clock_min(first, txn->ended_ns);
     }
     return first;

@@ -223,7 +223,24 @@ static void tell_vanished(struct story *s)
     s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // the story then leaves it out
 }
 
+// An upsert that found its account there has made nothing.
+static void tell_conflict(struct story *s)
+{
+    story_good_token(s);
+    uint32_t t = story_txn(s, 250, 1);
+    s->kinds[t] = TOKEN_CONFLICT;
+    s->token_flags[t] = TOKEN_PRESENT; // it is not
+}
+
+static void tell_conflict_delivered(struct story *s)
+{
+    tell_conflict(s);
+    story_line(s, 350, 1, 1);
+}
+
 static const struct story_case cases[] = {
+    {"a conflict", tell_conflict, "", VERDICT_PASS},
+    {"a conflict, delivered", tell_conflict_delivered, "phantom=1 ", VERDICT_VIOLATED},
     {"good", tell_good, "", VERDICT_PASS},
     {"lost", tell_lost, "lost=2 ", VERDICT_VIOLATED},
     {"an unknown one that is there is expected", tell_lost_unknown, "lost=1 ", VERDICT_VIOLATED},

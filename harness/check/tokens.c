@@ -70,7 +70,11 @@ static bool eligible_long_enough(const struct result *r, const struct ledger *l,
 // read before the server lost data may be among that.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
-    if (l->tokens[token].deliveries == 0 || ledger_committed(l, token))
+    if (l->tokens[token].deliveries == 0)
+        return false;
+    if (l->plan->kinds[token] == TOKEN_CONFLICT)
+        return true;
+    if (ledger_committed(l, token))
         return false;
     return ledger_txn(l, token)->outcome != TXN_UNKNOWN ||
            !((l->tokens[token].flags & TOKEN_PRESENT) ||
@@ -86,7 +90,7 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     case TXN_NOT_NEEDED:
         return;
     case TXN_COMMITTED:
-        r->values[METRIC_COMMITTED]++;
+        r->values[l->plan->kinds[token] == TOKEN_CONFLICT ? METRIC_CONFLICTED : METRIC_COMMITTED]++;
         break;
     case TXN_ROLLED_BACK:
         r->values[METRIC_ROLLED_BACK]++;
@@ -154,13 +158,13 @@ void check_tokens(struct result *r, const struct ledger *l)
 {
     static const enum metric_id counted[] = {METRIC_ATTEMPTED, METRIC_COMMITTED, METRIC_ROLLED_BACK,
         METRIC_UNKNOWN, METRIC_EXPECTED, METRIC_UNDELIVERABLE, METRIC_DELIVERED, METRIC_RECOVERED,
-        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_GENERATOR_DROPPED};
+        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_CONFLICTED, METRIC_GENERATOR_DROPPED};
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         count_outcome(r, l, token);
-        if (ledger_committed(l, token))
+        if (ledger_committed(l, token) && l->plan->kinds[token] != TOKEN_CONFLICT)
             check_committed(r, l, token);
         check_delivered(r, l, token);
     }

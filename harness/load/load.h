@@ -55,8 +55,8 @@ struct load_result {
 };
 
 // Prepares what the plan needs to find in the database: active accounts for its
-// recovery tokens, and none of the check that would refuse its hostile names. Runs before the clock
-// starts, as superuser.
+// recovery tokens and conflicts, and none of the check that would refuse its hostile names. Runs
+// before the clock starts, as superuser.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
 // Returns when every transaction has an outcome, all connections are closed.

@@ -184,7 +184,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
     json_object_set_new(root, "judged", judged(r));
     json_object_set_new(root, "reasons", reasons(r));
-    json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_PASSED));
+    json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
     json_object_set_new(
         root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_END_STATE));
     json_object_set_new(

@@ -18,6 +18,8 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_DELIVERED));
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
+    if (value(r, METRIC_CONFLICTED) > 0)
+        fprintf(out, ", %.0f conflicted", value(r, METRIC_CONFLICTED));
     if (value(r, METRIC_REDELIVERED) > 0)
         fprintf(out, ", %.0f again because the server lost the cursor's move",
             value(r, METRIC_REDELIVERED));

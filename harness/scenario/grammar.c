@@ -98,6 +98,14 @@ static const struct word names[] = {
     {0},
 };
 
+static const struct word inserts[] = {
+    {"row", INSERT_ROW, NULL},
+    {"savepoint", INSERT_SAVEPOINT, NULL},
+    {"copy", INSERT_COPY, NULL},
+    {"upsert", INSERT_UPSERT, NULL},
+    {0},
+};
+
 static const struct word rates[] = {{"max", 1, NULL}, {0}};
 
 static const struct word targets[] = {
@@ -229,6 +237,9 @@ static const struct field load_fields[] = {
     {"names", FIELD_WORD, PHASE(names), .fallback = "plain", .words = names,
         .help = "plain, or hostile: half of the unsendable ones have commas, quotes, control "
                 "characters or whole records in their names, many others UTF-8 and 254 characters"},
+    {"insert", FIELD_WORD, PHASE(insert), .fallback = "row", .words = inserts,
+        .help = "how accounts get in: row; savepoint (one per row, some rolled back to and tried "
+                "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
 };
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);

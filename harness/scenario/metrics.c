@@ -42,6 +42,7 @@ const struct metric metrics[METRIC_COUNT] = {
         "deliveries again, after the server itself lost the cursor's move"),
     COUNTER(EXPIRED_UNSENT, "expired_unsent", "tokens that expired during an outage"),
     COUNTER(PASSED, "passed", "tokens that were not eligible at their turn"),
+    COUNTER(CONFLICTED, "conflicted", "upserts that found their account there"),
     INVARIANT(UNPLANNED_EXIT, "unplanned_exit", PROCESSES,
         "exits of the collector that were not planned"),
     PROMISED(UNRECOVERED, "unrecovered", FAULTS, PROMISE_RECONNECT,

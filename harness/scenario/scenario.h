@@ -28,6 +28,7 @@ enum disk_manner {
 };
 
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
+enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -86,6 +87,7 @@ struct load_phase {
     double ineligible; // share of tokens made expired, consumed or suspended
     double unsendable; // share of tokens that the wire cannot carry
     enum load_names names;
+    enum load_insert insert;
 };
 
 struct fault_spec {
