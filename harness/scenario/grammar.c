@@ -181,7 +181,7 @@ static const struct field collector_fields[] = {
     {"promises", FIELD_FLAGS, AT(collector.promises), .fallback = PROMISES_DEFAULT,
         .words = promises, .help = "what it promises; what it does not is not judged"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
-        .help = "what it can sustain, such as 2000/s: full lines may be limit / capacity apart"},
+        .help = "what it can sustain, such as 2000/s: then falling behind at less is judged"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);
