@@ -48,6 +48,8 @@ static const struct {
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK, TEXT(collector),
         "the collector to test; 'reference' is ours (default: the scenario's)"},
+    {"subject", "NAME", SCOPE_RUN, TEXT(subject),
+        "a queue of another kind to test, from its manifest; see list"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
         "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},

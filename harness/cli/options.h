@@ -29,6 +29,7 @@ struct options {
     const char *limits, *timeouts, *objective; // tune; NULL unless given
     const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
+    const char *subject;                  // run, field; NULL unless given
     const char *listen, *to, *nth, *side; // proxy; NULL unless given
     const char *output;                   // shrink; NULL unless given
     bool trace_spans;                     // report: --trace

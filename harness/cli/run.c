@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/locate.h"
+#include "cli/subjects.h"
 #include "run/everycut.h"
 #include "run/everyflush.h"
 #include "os/interrupt.h"
@@ -43,14 +44,13 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
 
 // All are validated before the first runs; those without the tag are left out.
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
-    const struct options *o, struct err *e)
+    const struct options *o, const struct overrides *sets, struct err *e)
 {
-    struct overrides sets = options_overrides(o);
-
     for (size_t i = 0; i < paths->count; i++) {
         struct scenario *s = &scenarios[*count];
-        if (!scenario_load(s, paths->items[i], &sets, e))
+        if (!scenario_load(s, paths->items[i], sets, e))
             return false;
+        subjects_suit(s);
         bool wanted = scenario_has_tag(s, o->tag);
         bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)
@@ -317,6 +317,7 @@ int cli_run(const struct options *o)
 {
     struct paths paths = {0};
     struct scenario *scenarios = NULL;
+    struct subject_sets sets = {0};
     struct err e = {0};
     size_t count = 0;
     int code = EXIT_USAGE;
@@ -336,7 +337,8 @@ int cli_run(const struct options *o)
         err_set(&e, ERR_INTERNAL, "out of memory");
         goto out;
     }
-    if (load_all(scenarios, &count, &paths, o, &e) &&
+    if (subjects_sets(&sets, o, &e) &&
+        load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
         (!(tries_cuts(o) || o->every_flush) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:
@@ -345,6 +347,7 @@ out:
     for (size_t i = 0; i < count; i++)
         scenario_fini(&scenarios[i]);
     free(scenarios);
+    subjects_sets_fini(&sets);
     locate_fini(&paths);
     return code;
 }

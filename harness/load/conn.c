@@ -132,7 +132,8 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
     atomic_fetch_add(&l->progress->connects, 1);
     c->state = CONN_PREPARING;
     c->failed = false;
-    if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) || !txn_prepare_all(c->pg))
+    if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) ||
+        !txn_prepare_all(c->pg, l->config->enqueue))
         conn_close(l, c, now);
 }
 
@@ -248,8 +249,9 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     atomic_fetch_add(&l->progress->sent, 1);
     // The Sync at its end flushes; what the socket does not take now goes out
     // when poll says so.
-    bool ok = copies ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)
-                     : txn_send(c->pg, plan, txn_of(l, c), insert, &l->scratch);
+    bool ok = l->config->enqueue ? txn_send_jobs(c->pg, txn_of(l, c), l->config->enqueue)
+              : copies           ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)
+                                 : txn_send(c->pg, plan, txn_of(l, c), insert, &l->scratch);
     if (!ok)
         conn_close(l, c, clock_now_ns());
 }

@@ -35,6 +35,7 @@ struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
+    const char *enqueue; // of a subject: what puts a job into its queue; NULL: accounts
     int64_t start_ns;    // when the plan's time 0 is
     int64_t deadline_ns; // give up what was not sent by then
 };

@@ -1,5 +1,6 @@
 #include "load/txn.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -47,8 +48,18 @@ size_t txn_prepared_count(void)
     return STATEMENTS + 1;
 }
 
-bool txn_prepare_all(PGconn *conn)
+// A job leaves a row of ours beside the queue's, so that an unknown outcome can be
+// told and nothing of the queue need be looked into.
+static bool prepare_jobs(PGconn *conn, const char *enqueue)
 {
+    return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
+           PQsendPrepare(conn, "enqueue", enqueue, 0, NULL) && PQpipelineSync(conn);
+}
+
+bool txn_prepare_all(PGconn *conn, const char *enqueue)
+{
+    if (enqueue)
+        return prepare_jobs(conn, enqueue);
     if (!PQsendPrepare(conn, "account", load_sql_insert_account, 0, NULL))
         return false;
     for (size_t i = 0; i < STATEMENTS; i++) {
@@ -145,6 +156,32 @@ static bool send_word(PGconn *conn, const char *word)
 static const char *end_word(const struct plan_txn *txn)
 {
     return txn->flags & TXN_ROLLBACK ? "ROLLBACK" : "COMMIT";
+}
+
+static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
+{
+    char number[16], login[NAMES_MAX], payload[NAMES_MAX];
+    const char *sent[] = {number, login}, *values[] = {number, payload};
+
+    snprintf(number, sizeof number, "%u", token);
+    names_login(login, token);
+    names_email(payload, token);
+    return PQsendQueryPrepared(conn, "sent", 2, sent, NULL, NULL, 0) &&
+           PQsendQueryPrepared(
+               conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
+}
+
+// What stands between two Syncs is one transaction.
+bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
+{
+    bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));
+    bool ok = implicit || send_word(conn, "BEGIN");
+
+    for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++)
+        ok = send_job(conn, t, enqueue);
+    if (ok && !implicit && txn_ends_at_once(txn))
+        ok = send_word(conn, end_word(txn));
+    return ok && PQpipelineSync(conn) == 1;
 }
 
 // The statements that make rows come before those that change them.

@@ -134,7 +134,7 @@ bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
     if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
         !PQenterPipelineMode(conn))
         return false;
-    return in_pipeline(conn, txn_prepare_all(conn), e);
+    return in_pipeline(conn, txn_prepare_all(conn, NULL), e);
 }
 
 bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e)

@@ -55,9 +55,12 @@ struct scenario_postgres {
 };
 
 #define SCHEMA_LATEST 0
+#define SCHEMA_NONE (-1) // of a database that a subject fills
+#define SUBJECT_MAILROOM "mailroom"
 
 struct scenario_collector {
     char **command; // NULL-terminated argv; NULL: the reference collector
+    char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
     enum layout layout;
     int instances;
     int batch_limit;
