@@ -21,6 +21,8 @@ static const struct command commands[] = {
         "try batch limits and timeouts, show the trade-off, recommend"},
     {"shrink", "shrink RESULT", SCOPE_SHRINK, cli_shrink,
         "look for a shorter scenario that still breaks what a stored run broke"},
+    {"explore", "explore [SCENARIO]...", SCOPE_EXPLORE, cli_explore,
+        "draw scenarios, run them, and look into what breaks"},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
         "what of a server or a pooler would break a collector or a run"},
     {"proxy", "proxy --listen ADDR --to CONNINFO [FAULT]...", SCOPE_PROXY, cli_proxy,

@@ -20,8 +20,9 @@ static void print_verdict(const struct replay *s, const char *folder)
         const struct finding *f = &r->findings[id];
         if (!r->broken[id])
             continue;
-        printf("  %s: %llu, must be 0 or what `allow` says\n", metrics[id].name,
-            (unsigned long long)f->count);
+        uint64_t most = id == METRIC_DUPLICATED ? r->duplicate_bound : 0;
+        printf("  %s: %llu, must be %s%llu or what `allow` says\n", metrics[id].name,
+            (unsigned long long)f->count, most ? "at most " : "", (unsigned long long)most);
         for (size_t i = 0; i < f->example_count; i++)
             printf("    %s\n", f->examples[i]);
     }

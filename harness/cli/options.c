@@ -14,9 +14,9 @@
 
 enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
-    SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK,
+    SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
-                  SCOPE_DOCTOR | SCOPE_PROXY,
+                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -27,6 +27,7 @@ enum read_id {
     READ_SEED,
     READ_SET,
     READ_REPEAT,
+    READ_JOBS,
     READ_RETRIES,
     READ_PAIRS,
     READ_RUNS,
@@ -46,14 +47,19 @@ static const struct {
     size_t at; // where in struct options; a read_id for STORE_READ
     const char *help;
 } table[] = {
-    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK, TEXT(collector),
+    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE, TEXT(collector),
         "the collector to test; 'reference' is ours (default: the scenario's)"},
-    {"subject", "NAME", SCOPE_RUN, TEXT(subject),
-        "a queue of another kind to test, from its manifest; see list"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
         "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
-    {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO, READ(SET),
+    {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
+    {"within", "TIME", SCOPE_EXPLORE, TEXT(within),
+        "begin no further draw after this long (default: 10m)"},
+    {"jobs", "N", SCOPE_EXPLORE, READ(JOBS),
+        "how many runs side by side (default: one for each processor, at most 4)"},
+    {"only", "LIST", SCOPE_EXPLORE, TEXT(only),
+        "only these fault verbs, or only the draws of these numbers: reset,cut-at or 17"},
+    {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO | SCOPE_EXPLORE, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
     {"out", "DIR", SCOPE_SERVER, TEXT(out), "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, TEXT(junit), "write the results of all runs as JUnit XML"},
@@ -65,6 +71,8 @@ static const struct {
         "begin no further run after this long (default: 5m)"},
     {"precision", "PERCENT", SCOPE_TUNE, READ(PRECISION),
         "repeat a pair until what decides is known this well (default: 10%)"},
+    {"fail-fast", NULL, SCOPE_EXPLORE, FLAG(fail_fast),
+        "stop at the first failure that is seen twice, without shrinking it"},
     {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),
         "stop at the first scenario that does not pass"},
     {"keep", NULL, SCOPE_RUN, FLAG(keep),
@@ -73,8 +81,6 @@ static const struct {
         "cut the connection at every message there is, one after another"},
     {"every-kill", NULL, SCOPE_RUN, FLAG(every_kill),
         "kill the collector at every message there is, one after another"},
-    {"every-flush", NULL, SCOPE_RUN, FLAG(every_flush),
-        "cut the power of the host at every flush of a small workload, one after another"},
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
         "with --every-cut or --every-kill: only at these, e.g. 'client Bind', 'server any'"},
     {"pairs", "N", SCOPE_RUN, READ(PAIRS),
@@ -206,6 +212,8 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
     case READ_SET:
         o->sets[o->set_count++] = value;
         return true;
+    case READ_JOBS:
+        return read_count("jobs", value, 16, &o->jobs, e);
     case READ_REPEAT:
         return read_count("repeat", value, 10000, &o->repeat, e);
     case READ_RETRIES:

@@ -111,6 +111,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
 
     r->began_ns = clock_now_ns();
     r->undone = !verb->end;
+    r->wire = c->proxy ? proxy_state(c->proxy) : EXCHANGE_UNSEEN;
     r->ok = verb->begin(c, r, &e);
     r->ended_ns = clock_now_ns();
     if (!r->ok && !is_left_out(c, r, &e))

@@ -31,6 +31,7 @@ struct fault_record {
     enum left_out left_out;
     bool undone; // an instant is undone as soon as it is over
     char evidence[160];
+    enum exchange_state wire; // of the collector when it began, where a proxy could see it
     uint64_t mark; // what a verb counted when it began, or the instances that it holds down
     void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };

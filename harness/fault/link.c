@@ -106,6 +106,7 @@ static void follow(struct link *l, enum message_sender sender, const struct link
         enum cut_side side;
         if (f->wire.left == 0 && wire_begin(&f->wire, data, len, &m)) {
             couple(l, sender, &m);
+            exchange_take(&l->exchange, sender, &m);
             if (watcher->message(watcher->self, sender, &m, &side)) {
                 f->cut = side == CUT_BEFORE;
                 f->cut_next = side == CUT_AFTER;

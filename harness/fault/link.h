@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "fault/exchange.h"
 #include "fault/wire.h"
 #include "scenario/verbs.h"
 
@@ -35,6 +36,7 @@ struct flow {
 struct link {
     int fds[2];           // by enum message_sender
     struct flow flows[2]; // by the sender of its bytes
+    struct exchange exchange;
 };
 
 // What is wrong with the network at the moment.

@@ -198,6 +198,19 @@ struct proxy_counts proxy_counts(struct proxy *p)
     return counts;
 }
 
+enum exchange_state proxy_state(struct proxy *p)
+{
+    enum exchange_state most = EXCHANGE_NONE;
+
+    lock(p);
+    for (size_t i = 0; i < p->link_count; i++) {
+        enum exchange_state state = exchange_state(&p->links[i]->exchange);
+        most = state > most ? state : most;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return most;
+}
+
 static void remove_link(struct proxy *p, size_t i, bool reset)
 {
     for (int s = 0; s < 2; s++)

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "fault/exchange.h"
 #include "postgres/provider.h"
 #include "postgres/target.h"
 #include "scenario/messages.h"
@@ -48,6 +49,9 @@ void proxy_free(struct proxy *p);
 MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo);
 
 struct proxy_counts proxy_counts(struct proxy *p);
+
+// What the connection that is most under way is doing at this moment.
+enum exchange_state proxy_state(struct proxy *p);
 
 // Silence, by the sender of the bytes; the one that is not named stays as it is.
 // Healing passes on what was withheld, or with `drop` resets the connections

@@ -1,0 +1,284 @@
+#include "cli/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "run/shared.h"
+#include "runner.h"
+
+static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds
+static const int64_t end_limit_ns = 40 * NS_PER_S;
+static const int64_t poll_ns = 100 * NS_PER_MS;
+
+// A server's folder grows with its WAL and its log.
+#define RUNS_PER_SERVER 100
+
+// --- in the worker ----------------------------------------------------------------------
+
+struct bench {
+    const struct crew *crew;
+    struct server server;
+    bool warm;
+    int runs; // on this server
+};
+
+// What a fault stops, its end starts again: the server is as it was unless it was
+// promoted, lost its power, or lies in a network or on a disk of its own.
+static bool keeps_server(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->id == VERB_PROMOTE_STANDBY ||
+            s->faults[i].verb->id == VERB_CUT_POWER ||
+            (s->faults[i].verb->on_network && s->faults[i].through == THROUGH_KERNEL))
+            return false;
+    }
+    return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&
+           s->postgres.settings.count == 0;
+}
+
+static void cool_down(struct bench *b)
+{
+    if (b->warm)
+        shared_close(&b->server);
+    b->warm = false;
+    b->runs = 0;
+}
+
+static bool warm_up(struct bench *b, const struct scenario *s, struct err *e)
+{
+    if (b->warm && (!b->server.running || b->server.paused || b->runs >= RUNS_PER_SERVER))
+        cool_down(b);
+    if (b->warm)
+        return true;
+    b->warm = shared_open(&b->server, s, b->crew->conninfo, e);
+    if (!b->warm)
+        shared_close(&b->server);
+    return b->warm;
+}
+
+static bool run_job(
+    struct bench *b, const struct crew_job *job, struct run_outcome *outcome, struct err *e)
+{
+    struct run_options how = {.collector = b->crew->collector,
+        .postgres = b->crew->conninfo,
+        .out = b->crew->out,
+        .quiet = true,
+        .silent = true,
+        .count_trips = job->watched};
+    struct scenario s;
+
+    if (!scenario_load(&s, job->path, b->crew->sets, e))
+        return false;
+    bool shared = keeps_server(&s);
+    bool ok = !shared || warm_up(b, &s, e);
+    if (ok && shared) {
+        how.server = &b->server;
+        b->runs++;
+    }
+    // Through the kernel there is no place for a proxy.
+    how.count_trips = how.count_trips && shared;
+    ok = ok && run_scenario(&s, &how, outcome, e);
+    if (!ok)
+        cool_down(b); // nobody knows in what state it was left
+    scenario_fini(&s);
+    return ok;
+}
+
+static void work(const struct crew *c, int fd)
+{
+    struct bench b = {.crew = c};
+    struct crew_job job;
+
+    while (!interrupt_signal()) {
+        struct crew_answer answer = {0};
+        struct run_outcome outcome = {0};
+        struct err e = {0};
+        ssize_t got = recv(fd, &job, sizeof job, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != (ssize_t)sizeof job)
+            break;
+        answer.number = job.number;
+        if (run_job(&b, &job, &outcome, &e) && !interrupt_signal()) {
+            snprintf(answer.folder, sizeof answer.folder, "%.*s", (int)sizeof answer.folder - 1,
+                outcome.folder);
+        } else {
+            answer.kind = e.kind == ERR_NONE ? ERR_INTERRUPTED : e.kind;
+            snprintf(answer.why, sizeof answer.why, "%.*s", (int)sizeof answer.why - 1, e.text);
+        }
+        if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    cool_down(&b);
+}
+
+static void become_worker(const struct crew *c, int number, int fd, pid_t parent)
+{
+    char name[40], path[PATH_MAX];
+    struct err ignored;
+
+    // A Ctrl-C reaches the parent alone, which decides the order of the end.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(0);
+    for (int i = 0; i < c->count; i++) {
+        if (i != number && c->workers[i].pid > 0)
+            close(c->workers[i].fd);
+    }
+    snprintf(name, sizeof name, "worker-%d.log", number);
+    int log = path_join(path, c->logs, name, &ignored)
+                  ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
+                  : -1;
+    if (log >= 0) {
+        dup2(log, STDOUT_FILENO);
+        dup2(log, STDERR_FILENO);
+    }
+    work(c, fd);
+    fflush(NULL);
+    _exit(0);
+}
+
+// --- in the parent ----------------------------------------------------------------------
+
+static bool start_worker(struct crew *c, int number, struct err *e)
+{
+    struct crew_worker *w = &c->workers[number];
+    pid_t parent = getpid();
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(fds[0]);
+        become_worker(c, number, fds[1], parent);
+    }
+    close(fds[1]);
+    if (pid < 0) {
+        close(fds[0]);
+        return err_sys(e, ERR_SYSTEM, "cannot start a worker");
+    }
+    *w = (struct crew_worker){.pid = pid, .fd = fds[0]};
+    return true;
+}
+
+bool crew_start(struct crew *c, int count, struct err *e)
+{
+    c->count = count;
+    for (int i = 0; i < count; i++) {
+        if (!start_worker(c, i, e))
+            return false;
+    }
+    return true;
+}
+
+static void end_worker(struct crew_worker *w, int64_t grace_ns)
+{
+    if (w->pid <= 0)
+        return;
+    close(w->fd);
+    process_end(w->pid, SIGTERM, grace_ns);
+    w->pid = 0;
+}
+
+void crew_end(struct crew *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (c->workers[i].pid > 0)
+            kill(c->workers[i].pid, SIGTERM);
+    }
+    for (int i = 0; i < c->count; i++)
+        end_worker(&c->workers[i], end_limit_ns);
+    c->count = 0;
+}
+
+int crew_idle(const struct crew *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (!c->workers[i].busy && c->workers[i].pid > 0)
+            return i;
+    }
+    return -1;
+}
+
+int crew_busy(const struct crew *c)
+{
+    int busy = 0;
+
+    for (int i = 0; i < c->count; i++)
+        busy += c->workers[i].busy;
+    return busy;
+}
+
+bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct err *e)
+{
+    struct crew_worker *w = &c->workers[worker];
+
+    w->job = *job;
+    w->busy = true;
+    w->since_ns = clock_now_ns();
+    if (send(w->fd, job, sizeof *job, MSG_NOSIGNAL) == (ssize_t)sizeof *job || errno == EPIPE)
+        return true; // one that died is seen when its answer is read
+    return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
+}
+
+static void replace(struct crew *c, int number, const char *why, struct crew_answer *answer)
+{
+    struct crew_worker *w = &c->workers[number];
+    struct err e;
+
+    *answer = (struct crew_answer){.number = w->job.number, .kind = ERR_INTERNAL};
+    end_worker(w, end_limit_ns);
+    bool again = start_worker(c, number, &e);
+    snprintf(
+        answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
+}
+
+static bool read_answer(struct crew *c, int number, struct crew_answer *answer)
+{
+    struct crew_worker *w = &c->workers[number];
+
+    ssize_t got = recv(w->fd, answer, sizeof *answer, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        if (clock_now_ns() - w->since_ns < job_limit_ns)
+            return false;
+        replace(c, number, "the harness took too long over a run", answer);
+        return true;
+    }
+    if (got != (ssize_t)sizeof *answer)
+        replace(c, number, "the harness died in a run", answer);
+    w->busy = false;
+    return true;
+}
+
+bool crew_answer(struct crew *c, int64_t deadline_ns, struct crew_answer *answer)
+{
+    struct pollfd fds[CREW_MAX];
+
+    do {
+        for (int i = 0; i < c->count; i++) {
+            fds[i] =
+                (struct pollfd){.fd = c->workers[i].busy ? c->workers[i].fd : -1, .events = POLLIN};
+            if (c->workers[i].busy && read_answer(c, i, answer))
+                return true;
+        }
+        int64_t left_ns = clock_min(deadline_ns - clock_now_ns(), poll_ns);
+        poll(fds, (nfds_t)c->count, left_ns > 0 ? (int)(left_ns / NS_PER_MS) : 0);
+    } while (clock_now_ns() < deadline_ns && !interrupt_signal());
+    return false;
+}

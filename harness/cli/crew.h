@@ -1,0 +1,63 @@
+// Several processes that run scenarios side by side, each with a server that it
+// keeps warm for the next run.
+//
+// Processes, because a run may freeze, unshare and reap what belongs to its whole
+// process. They are forked before their parent starts any thread, and end with it.
+#pragma once
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "scenario/scenario.h"
+
+#define CREW_MAX 16
+
+// A scenario's file to be run.
+struct crew_job {
+    uint64_t number; // the caller's
+    bool watched;    // a proxy stands between collector and server in any case
+    char path[1000];
+};
+
+struct crew_answer {
+    uint64_t number;
+    enum err_kind kind; // ERR_NONE: there is a verdict, in the folder
+    char folder[1000];
+    char why[200];
+};
+
+struct crew_worker {
+    pid_t pid; // 0: there is none
+    int fd;
+    bool busy;
+    int64_t since_ns; // of its job
+    struct crew_job job;
+};
+
+struct crew {
+    const char *collector, *conninfo; // as in struct run_options
+    const struct overrides *sets;     // of every scenario
+    char out[PATH_MAX / 2];           // where their results go
+    char logs[PATH_MAX / 2];          // what they say
+    struct crew_worker workers[CREW_MAX];
+    int count;
+};
+
+// Of a struct whose fields up to `logs` are set. crew_end in any case.
+MUST_USE bool crew_start(struct crew *c, int count, struct err *e);
+
+// Ends all of them, also in the middle of a run, and waits until they have cleaned up.
+void crew_end(struct crew *c);
+
+// The number of one that has nothing to do; -1: all are busy.
+int crew_idle(const struct crew *c);
+int crew_busy(const struct crew *c);
+
+MUST_USE bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct err *e);
+
+// Waits for an answer until the deadline, or a signal. False: none came. A worker
+// that died, or that took longer than its job can take, is replaced, and its
+// answer says so.
+bool crew_answer(struct crew *c, int64_t deadline_ns, struct crew_answer *answer);

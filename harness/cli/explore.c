@@ -1,0 +1,324 @@
+// mailproof explore [SCENARIO...]: draws scenarios, runs them, looks into what breaks.
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/exploring.h"
+#include "cli/files.h"
+#include "cli/suspects.h"
+#include "explore/page.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/workdir.h"
+#include "report/parse.h"
+#include "report/terminal.h"
+
+#define PAGE_MAX_BYTES (4u << 20)
+#define UNJUDGED_MAX 10 // so many in a row, and none before: nothing can be run here
+
+static const int64_t tick_ns = 200 * NS_PER_MS;
+static const int64_t plain_every_ns = 5 * NS_PER_S;
+
+// --- telling ----------------------------------------------------------------------------
+
+static void clock_text(char out[32], double seconds)
+{
+    snprintf(out, 32, "%d:%02d", (int)(seconds / 60), (int)seconds % 60);
+}
+
+static void show(struct exploring *x)
+{
+    const struct journal *j = &x->journal;
+    bool terminal = terminal_is(STDERR_FILENO);
+    int64_t now = clock_now_ns();
+    char spent[32], whole[32];
+
+    if (x->options->quiet || (!terminal && now - x->shown_ns < plain_every_ns))
+        return;
+    x->shown_ns = now;
+    struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
+    struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
+    clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
+    clock_text(whole, (double)(x->deadline_ns - x->began_ns) / NS_PER_S);
+    fprintf(stderr,
+        "%sexplore: %s of %s  %zu draws, %zu inconclusive, %zu found, %zu looked into  "
+        "states %zu/%zu  overlaps %zu/%zu%s",
+        terminal ? "\r" : "", spent, whole, j->tried,
+        j->verdicts[VERDICT_INCONCLUSIVE] + j->unjudged, j->failure_count, suspects_open(x),
+        states.seen, states.of, pairs.seen, pairs.of, terminal ? "\x1b[K" : "\n");
+    fflush(stderr);
+}
+
+static void hide(const struct exploring *x)
+{
+    if (!x->options->quiet && terminal_is(STDERR_FILENO))
+        fputs("\r\x1b[K", stderr);
+}
+
+static bool write_page(struct exploring *x, struct err *e)
+{
+    const struct page page = {&x->journal, &x->head, &x->limits[0], x->journal.spent_s};
+    struct buf html, text;
+    char path[1000];
+
+    buf_init(&html, PAGE_MAX_BYTES);
+    buf_init(&text, PAGE_MAX_BYTES);
+    bool ok = exploring_path(x, path, "explore.html", "", e) && page_html(&page, &html) &&
+              file_write("out", path, &html, e) && page_text(&page, &text);
+    hide(x);
+    if (ok)
+        printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
+            *x->collector ? x->collector : "the reference collector", text.data, path);
+    buf_fini(&html);
+    buf_fini(&text);
+    return ok;
+}
+
+// --- one run ----------------------------------------------------------------------------
+
+static struct suspect *suspect_of(struct exploring *x, uint64_t number)
+{
+    for (size_t i = 0; i < x->suspect_count; i++) {
+        struct suspect *s = &x->suspects[i];
+        if (s->running > 0 && s->tried.number == number)
+            return s;
+    }
+    return NULL;
+}
+
+static void take_example(const json_t *result, char *out, size_t size)
+{
+    const char *name;
+    json_t *list;
+
+    *out = '\0';
+    json_object_foreach(json_object_get(result, "examples"), name, list)
+    {
+        const char *text = json_string_value(json_array_get(list, 0));
+        if (!*out && text)
+            snprintf(out, size, "%s: %.*s", name, (int)size - 40, text);
+    }
+}
+
+// What the worker that had this draw knows of it.
+static struct tried *running(struct exploring *x, uint64_t number)
+{
+    for (int i = 0; i < x->jobs; i++) {
+        if (x->running[i].number == number && x->running[i].took_s > 0)
+            return &x->running[i];
+    }
+    return NULL;
+}
+
+// The folder of a scenario holds its runs; with the last of them it goes.
+static void remove_run(const char *folder)
+{
+    char parent[1000], latest[1010];
+
+    workdir_remove_tree(folder);
+    snprintf(parent, sizeof parent, "%s", folder);
+    char *slash = strrchr(parent, '/');
+    if (!slash)
+        return;
+    *slash = '\0';
+    snprintf(latest, sizeof latest, "%s/latest", parent);
+    unlink(latest);
+    rmdir(parent);
+}
+
+static bool take_draw(struct exploring *x, struct tried *t, const struct crew_answer *a,
+    const char *example, struct err *e)
+{
+    char name[40], path[1000];
+
+    snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
+    if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
+        return false;
+    if (t->judged && t->verdict == VERDICT_VIOLATED)
+        return suspects_add(x, t, path, a->folder, example, e);
+    if (*a->folder)
+        remove_run(a->folder);
+    unlink(path);
+    return true;
+}
+
+// An answer belongs to a draw, or to a suspect that was run again.
+static bool take(struct exploring *x, const struct crew_answer *a, struct err *e)
+{
+    struct tried *known = running(x, a->number);
+    struct tried t = known ? *known : (struct tried){.number = a->number};
+    struct suspect *s = suspect_of(x, a->number);
+    char example[256] = "";
+    json_t *result = a->kind == ERR_NONE ? parse_file(a->folder, "result.json", e) : NULL;
+
+    if (known)
+        known->took_s = 0;
+    if (a->kind == ERR_INTERRUPTED)
+        return true;
+    t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
+    t.judged = result && tried_take(&t, result, e);
+    if (!t.judged)
+        snprintf(t.why, sizeof t.why, "%.*s", (int)sizeof t.why - 1,
+            a->kind == ERR_NONE ? e->text : a->why);
+    take_example(result, example, sizeof example);
+    json_decref(result);
+    err_clear(e);
+    if (!s)
+        return take_draw(x, &t, a, example, e);
+    if (*a->folder)
+        remove_run(a->folder);
+    return suspects_answer(x, s, t.judged ? &t : NULL, e);
+}
+
+// --- what to do next ----------------------------------------------------------------------
+
+static bool give(struct exploring *x, int worker, uint64_t number, const char *path, enum mode mode,
+    struct err *e)
+{
+    struct crew_job job = {.number = number, .watched = draw_watched(x->seed, number)};
+
+    snprintf(job.path, sizeof job.path, "%s", path);
+    // Until it is over, took_s is when it began.
+    x->running[worker] =
+        (struct tried){.number = number, .mode = mode, .took_s = (double)clock_now_ns() / NS_PER_S};
+    return crew_give(&x->crew, worker, &job, e);
+}
+
+static bool has_failed(const struct exploring *x)
+{
+    for (size_t i = 0; i < x->journal.failure_count; i++) {
+        if (x->journal.failures[i].confirmed > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool may_draw(const struct exploring *x)
+{
+    return clock_now_ns() < x->deadline_ns && !interrupt_signal() &&
+           !(x->options->fail_fast && has_failed(x));
+}
+
+// Suspects first: what broke once is the best place to look.
+static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
+{
+    *any = true;
+    while (*any && crew_busy(&x->crew) < places) {
+        int worker = crew_idle(&x->crew);
+        struct suspect *s = worker >= 0 ? suspects_to_confirm(x) : NULL;
+        struct candidate c;
+        *any = false;
+        if (worker < 0)
+            return true;
+        if (s) {
+            *any = true;
+            if (!give(x, worker, s->tried.number, s->path, s->tried.mode, e))
+                return false;
+        } else if (may_draw(x)) {
+            err_clear(e);
+            *any = exploring_next(x, &c, e);
+            if (!*any)
+                return e->kind == ERR_NONE;
+            bool ok = give(x, worker, c.number, c.path, mode_of(&c.scenario), e);
+            candidate_fini(&c);
+            if (!ok)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool nothing_works(const struct exploring *x, struct err *e)
+{
+    if (x->journal.unjudged < UNJUDGED_MAX || x->journal.unjudged < x->journal.tried)
+        return false;
+    err_set(e, ERR_SYSTEM, "no draw can be run here: %s", x->journal.whys[0].text);
+    return true;
+}
+
+static bool search(struct exploring *x, struct err *e)
+{
+    int shrinking = 0;
+    bool any;
+
+    for (;;) {
+        struct crew_answer answer;
+        if (interrupt_signal())
+            return true;
+        if (!suspects_shrink(x, x->jobs, &shrinking, e) ||
+            !fill_places(x, x->jobs - shrinking, &any, e) || nothing_works(x, e))
+            return false;
+        show(x);
+        if (crew_busy(&x->crew) == 0 && shrinking == 0 && suspects_open(x) == 0 && !any)
+            return true;
+        if (x->options->fail_fast && has_failed(x))
+            return true;
+        if (crew_answer(&x->crew, clock_now_ns() + tick_ns, &answer) && !take(x, &answer, e))
+            return false;
+    }
+}
+
+// --- all of it ----------------------------------------------------------------------------
+
+static int exit_code(const struct exploring *x)
+{
+    if (has_failed(x))
+        return verdict_exit_code(VERDICT_VIOLATED);
+    if (interrupt_signal())
+        return EXIT_SIGNAL + interrupt_signal();
+    // A failure that did not come back, or no verdict at all, proves nothing.
+    return x->journal.failure_count > 0 || x->journal.verdicts[VERDICT_PASS] == 0
+               ? verdict_exit_code(VERDICT_INCONCLUSIVE)
+               : EXIT_OK;
+}
+
+static void tell_start(const struct exploring *x)
+{
+    if (x->options->quiet)
+        return;
+    if (x->journal.tried > 0)
+        printf("explore: goes on after %zu draws of %zu call%s\n", x->journal.tried,
+            x->journal.calls, x->journal.calls == 1 ? "" : "s");
+    fflush(stdout);
+}
+
+// The crew is forked before anything else happens, and ended before the page.
+static bool explore(struct exploring *x, struct err *e)
+{
+    struct err late = {0};
+
+    x->crew.collector = x->options->collector;
+    x->crew.conninfo = x->options->conninfo;
+    x->crew.sets = &x->sets;
+    char out[1000], logs[1000];
+    if (!exploring_path(x, out, "runs", "", e) || !exploring_path(x, logs, "logs", "", e))
+        return false;
+    snprintf(x->crew.out, sizeof x->crew.out, "%s", out);
+    snprintf(x->crew.logs, sizeof x->crew.logs, "%s", logs);
+    tell_start(x);
+    bool ok = crew_start(&x->crew, x->jobs, e) && search(x, e);
+    crew_end(&x->crew);
+    ok = suspects_end(x, ok ? e : &late) && ok;
+    double took_s = (double)(clock_now_ns() - x->began_ns) / NS_PER_S;
+    return journal_end(&x->journal, took_s, ok ? e : &late) && write_page(x, ok ? e : &late) && ok;
+}
+
+int cli_explore(const struct options *o)
+{
+    struct exploring *x = calloc(1, sizeof *x);
+    struct err e = {0};
+
+    bool ok = (x || err_set(&e, ERR_INTERNAL, "out of memory")) && exploring_init(x, o, &e) &&
+              explore(x, &e);
+    int code = ok ? exit_code(x) : cli_fail(&e);
+    if (x)
+        exploring_fini(x);
+    free(x);
+    return code;
+}

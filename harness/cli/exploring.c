@@ -1,0 +1,356 @@
+#include "cli/exploring.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/files.h"
+#include "cli/locate.h"
+#include "os/paths.h"
+#include "scenario/suggest.h"
+#include "scenario/units.h"
+
+#define TEXT_MAX (4u << 20)
+
+static const int64_t base_load_max_ns = 4 * NS_PER_S;
+
+// --- options ----------------------------------------------------------------------------
+
+static bool take_number(struct exploring *x, const char *word, struct err *e)
+{
+    uint64_t *more = realloc(x->numbers, (x->number_count + 1) * sizeof *more);
+
+    if (!more)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    x->numbers = more;
+    x->numbers[x->number_count++] = strtoull(word, NULL, 10);
+    return true;
+}
+
+static bool take_verb(struct exploring *x, const char *word, struct err *e)
+{
+    const struct verb *verb = verb_find(word);
+    struct suggestion s;
+    char text[80];
+
+    suggest_init(&s, word);
+    for (size_t i = 0; !verb && i < verb_count; i++)
+        suggest_offer(&s, verbs[i].name);
+    if (!verb)
+        return err_set(e, ERR_USAGE,
+            "--only takes fault verbs and numbers of draws, separated by commas, not '%.60s'%s",
+            word, suggest_text(&s, text, sizeof text));
+    x->limits[0].only[verb - verbs] = true;
+    x->limits[0].any_only = true;
+    return true;
+}
+
+static bool read_only(struct exploring *x, struct err *e)
+{
+    char *words = x->options->only ? strdup(x->options->only) : NULL, *rest = NULL;
+    bool ok = !x->options->only || words || err_set(e, ERR_INTERNAL, "out of memory");
+
+    for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
+         word = strtok_r(NULL, ",", &rest)) {
+        bool digits = word[strspn(word, "0123456789")] == '\0';
+        ok = digits ? take_number(x, word, e) : take_verb(x, word, e);
+    }
+    free(words);
+    return ok;
+}
+
+static int processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : count > 4 ? 4 : (int)count;
+}
+
+static bool read_numbers(struct exploring *x, struct err *e)
+{
+    const struct options *o = x->options;
+    int64_t within_ns = 0;
+
+    x->jobs = o->jobs ? o->jobs : processors();
+    x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
+    if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
+        return err_prefix(e, "--within");
+    x->deadline_ns = x->began_ns + within_ns;
+    return true;
+}
+
+// --- scenarios to start from --------------------------------------------------------------
+
+// Everything that the file says but the keys that a draw writes itself.
+static bool is_drawn_key(const char *line)
+{
+    static const char *const keys[] = {
+        "name:", "summary:", "seed:", "tags:", "faults:", "expect:", "judged:"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strncmp(line, keys[i], strlen(keys[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool keep_the_rest(char *text, struct buf *out)
+{
+    bool skipping = false, ok = true;
+    char *rest = NULL;
+
+    for (char *line = strtok_r(text, "\n", &rest); ok && line; line = strtok_r(NULL, "\n", &rest)) {
+        if (*line != ' ' && *line != '-')
+            skipping = is_drawn_key(line);
+        ok = skipping || (buf_append_str(out, line) && buf_append_char(out, '\n'));
+    }
+    return ok;
+}
+
+// As long as a draw.
+static void shorten(struct scenario *s)
+{
+    int64_t load_ns = scenario_load_ns(s);
+
+    for (size_t i = 0; load_ns > base_load_max_ns && i < s->load_count; i++) {
+        if (s->load[i].arrivals == ARRIVALS_TRACE)
+            continue;
+        int64_t ns =
+            (int64_t)((double)s->load[i].for_ns * (double)base_load_max_ns / (double)load_ns) /
+            NS_PER_MS * NS_PER_MS;
+        s->load[i].for_ns = ns < NS_PER_MS ? NS_PER_MS : ns;
+    }
+}
+
+static bool add_base(struct exploring *x, const char *path, struct err *e)
+{
+    struct draw_limits *limits = &x->limits[x->base_count];
+    struct scenario s;
+    struct buf whole, kept;
+
+    if (x->base_count == EXPLORING_BASES_MAX)
+        return err_set(e, ERR_USAGE, "at most %d scenarios at a time", EXPLORING_BASES_MAX);
+    if (!scenario_load(&s, path, &x->sets, e))
+        return false;
+    buf_init(&whole, TEXT_MAX);
+    buf_init(&kept, TEXT_MAX);
+    shorten(&s);
+    bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && keep_the_rest(whole.data, &kept) &&
+                  buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
+              err_set(e, ERR_INTERNAL, "out of memory");
+    if (ok) {
+        // The verbs that --only names hold for each of them.
+        *limits = x->limits[0];
+        limits->base = x->bases[x->base_count++];
+        limits->base_load_ns = scenario_load_ns(&s);
+        limits->base_instances = s.collector.instances;
+    }
+    buf_fini(&whole);
+    buf_fini(&kept);
+    scenario_fini(&s);
+    return ok;
+}
+
+static bool read_bases(struct exploring *x, struct err *e)
+{
+    struct paths paths = {0};
+    bool ok = true;
+
+    for (size_t i = 0; ok && x->options->args[i]; i++)
+        ok = locate_scenarios(&paths, x->options->args[i], e);
+    for (size_t i = 0; ok && i < paths.count; i++)
+        ok = add_base(x, paths.items[i], e);
+    locate_fini(&paths);
+    return ok;
+}
+
+// --- the folder -------------------------------------------------------------------------
+
+static bool append(char *text, size_t size, const char *word, struct err *e)
+{
+    size_t len = strlen(text);
+    int more = snprintf(text + len, size - len, "%s%s", len ? " " : "", word);
+
+    return (more >= 0 && (size_t)more < size - len) ||
+           err_set(e, ERR_USAGE, "the options are too long");
+}
+
+// All that changes what a number draws.
+static bool describe(struct exploring *x, struct err *e)
+{
+    const struct options *o = x->options;
+    char *text = x->head_text;
+    size_t size = sizeof x->head_text;
+    bool ok = append(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
+
+    for (size_t i = 0; ok && i < x->sets.count; i++)
+        ok = append(text, size, x->sets.items[i], e);
+    for (size_t i = 0; ok && i < verb_count; i++)
+        ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
+    for (size_t i = 0; ok && o->args[i]; i++)
+        ok = append(text, size, o->args[i], e);
+    x->head = (struct journal_head){x->seed, x->collector, x->head_text};
+    return ok;
+}
+
+// FNV-1a: only to give another search another folder.
+static uint32_t hash_of(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+bool exploring_path(
+    const struct exploring *x, char out[1000], const char *folder, const char *name, struct err *e)
+{
+    int len = snprintf(out, 1000, "%s/%s%s%s", x->dir, folder, *name ? "/" : "", name);
+
+    return len < 1000 || err_set(e, ERR_USAGE, "--out: the path is too long");
+}
+
+static bool make_folders(struct exploring *x, struct err *e)
+{
+    static const char *const folders[] = {"draws", "runs", "found", "logs"};
+    uint32_t hash = hash_of(hash_of(2166136261u, x->collector), x->head_text);
+    int len = snprintf(x->dir, sizeof x->dir, "%s/explore/seed-%llu-%08x", x->options->out,
+        (unsigned long long)x->seed, hash);
+    bool ok = len < (int)sizeof x->dir || err_set(e, ERR_USAGE, "--out: the path is too long");
+
+    for (size_t i = 0; ok && i < sizeof folders / sizeof *folders; i++) {
+        char path[1000];
+        ok = exploring_path(x, path, folders[i], "", e) && path_make(path, e);
+    }
+    return ok;
+}
+
+bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
+{
+    char path[1000];
+
+    x->options = o;
+    x->began_ns = clock_now_ns();
+    x->sets = (struct overrides){.items = o->sets, .count = o->set_count};
+    if (o->provider)
+        o->sets[x->sets.count++] = o->provider;
+    x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
+    return (x->suspects || err_set(e, ERR_INTERNAL, "out of memory")) && read_numbers(x, e) &&
+           read_only(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
+           exploring_path(x, path, "journal.jsonl", "", e) &&
+           journal_open(&x->journal, path, &x->head, e);
+}
+
+void candidate_fini(struct candidate *c)
+{
+    plan_fini(&c->plan);
+    scenario_fini(&c->scenario);
+    *c = (struct candidate){0};
+}
+
+void exploring_fini(struct exploring *x)
+{
+    for (size_t i = 0; i < x->pool_count; i++) {
+        unlink(x->pool[i].path);
+        candidate_fini(&x->pool[i]);
+    }
+    for (size_t i = 0; i < x->base_count; i++)
+        free(x->bases[i]);
+    journal_close(&x->journal);
+    free(x->suspects);
+    free(x->numbers);
+}
+
+double exploring_seconds(const struct exploring *x)
+{
+    return x->journal.spent_s + (double)(clock_now_ns() - x->began_ns) / NS_PER_S;
+}
+
+// --- draws ------------------------------------------------------------------------------
+
+// False with e->kind == ERR_NONE: what was drawn cannot be, such as a collector
+// that there is not; it is passed over, each time.
+static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
+{
+    const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
+    char name[40];
+    struct buf text;
+    struct err impossible;
+
+    *c = (struct candidate){.number = number};
+    snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
+    buf_init(&text, TEXT_MAX);
+    bool ok = exploring_path(x, c->path, "draws", name, e) &&
+              (draw_scenario(limits, x->seed, number, &text) ||
+                  err_set(e, ERR_INTERNAL, "out of memory")) &&
+              file_write("out", c->path, &text, e);
+    buf_fini(&text);
+    if (!ok)
+        return false;
+    ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
+         plan_make(&c->plan, &c->scenario, &impossible) && c->plan.token_count > 0;
+    if (!ok) {
+        unlink(c->path);
+        candidate_fini(c);
+    }
+    return ok;
+}
+
+// Numbers past the last one that was tried are new for certain.
+static bool number_of(struct exploring *x, uint64_t *number)
+{
+    while (!x->numbers && journal_has(&x->journal, x->next))
+        x->next++;
+    if (x->numbers && x->next >= x->number_count)
+        return false;
+    *number = x->numbers ? x->numbers[x->next] : x->next;
+    x->next++;
+    return true;
+}
+
+// So many draws in a row that cannot be are no chance any more.
+#define REFUSED_MAX 500
+
+static bool fill_pool(struct exploring *x, struct err *e)
+{
+    uint64_t number;
+    int refused = 0;
+
+    while (x->pool_count < EXPLORING_WINDOW && number_of(x, &number)) {
+        err_clear(e);
+        if (draw(x, number, &x->pool[x->pool_count], e))
+            x->pool_count++;
+        else if (e->kind != ERR_NONE)
+            return false;
+        else if (x->numbers)
+            return err_set(e, ERR_USAGE, "draw %llu is none that can be run; it is passed over",
+                (unsigned long long)number);
+        else if (++refused > REFUSED_MAX)
+            return err_set(e, ERR_USAGE,
+                "with these options no draw can be run: see "
+                "mailproof explore --only and --set");
+    }
+    return true;
+}
+
+bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
+{
+    size_t best = 0;
+    unsigned most = 0;
+
+    if (!fill_pool(x, e) || x->pool_count == 0)
+        return false;
+    for (size_t i = 0; i < x->pool_count; i++) {
+        unsigned gain = coverage_gain(&x->journal.coverage, &x->pool[i].scenario, &x->pool[i].plan);
+        if (gain > most) {
+            most = gain;
+            best = i;
+        }
+    }
+    *c = x->pool[best];
+    x->pool_count--;
+    for (size_t i = best; i < x->pool_count; i++)
+        x->pool[i] = x->pool[i + 1];
+    return true;
+}

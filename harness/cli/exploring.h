@@ -1,0 +1,82 @@
+// What mailproof explore works on: the search's folder and journal, the draws that
+// come next, and the failures that are looked into.
+#pragma once
+
+#include "cli/crew.h"
+#include "cli/options.h"
+#include "explore/journal.h"
+
+// Of so many draws the one that adds most is run next.
+#define EXPLORING_WINDOW 16
+#define EXPLORING_BASES_MAX 64
+#define EXPLORING_SUSPECTS_MAX 200
+
+// A draw that may come next; the same scenario whatever is run before it.
+struct candidate {
+    uint64_t number;
+    char path[1000];
+    struct scenario scenario;
+    struct plan plan;
+};
+
+enum suspect_state {
+    SUSPECT_CONFIRM, // is run again
+    SUSPECT_SHRINK,  // waits for its place
+    SUSPECT_SHRINKS,
+    SUSPECT_OVER, // is a failure in the journal
+};
+
+// A draw that broke something.
+struct suspect {
+    enum suspect_state state;
+    struct tried tried;
+    char folder[1000]; // of the run that showed it
+    char path[1000];   // of the drawn scenario
+    char output[1000]; // where the shrunk one goes
+    char example[256];
+    unsigned asked, running, failed;
+    pid_t shrink;
+    double found_s;
+};
+
+struct exploring {
+    const struct options *options;
+    uint64_t seed;
+    int jobs;
+    int64_t began_ns, deadline_ns;
+    struct overrides sets;                          // --set and --postgres, without --seed
+    struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; one without
+    char *bases[EXPLORING_BASES_MAX];               // owned: their texts
+    size_t base_count;
+    uint64_t *numbers; // owned; --only with numbers; NULL: all
+    size_t number_count;
+    char head_text[4000], collector[1000];
+    struct journal_head head;
+    struct journal journal;
+    char dir[PATH_MAX / 4];
+    struct candidate pool[EXPLORING_WINDOW];
+    size_t pool_count;
+    uint64_t next; // number of the next draw
+    struct crew crew;
+    struct tried running[CREW_MAX]; // the draws that the workers are at; mode and number
+    struct suspect *suspects;       // owned
+    size_t suspect_count;
+    int64_t shown_ns;
+    bool harness_broken; // no draw can be run at all
+};
+
+// Of a zeroed struct: options, folder, journal. exploring_fini in any case.
+MUST_USE bool exploring_init(struct exploring *x, const struct options *o, struct err *e);
+void exploring_fini(struct exploring *x);
+
+// Takes the best of the draws that come next; false: there is none left, or (with
+// e->kind set) something is wrong.
+MUST_USE bool exploring_next(struct exploring *x, struct candidate *c, struct err *e);
+void candidate_fini(struct candidate *c);
+
+// Seconds since the search began, all calls together.
+double exploring_seconds(const struct exploring *x);
+
+// A path below the search's folder.
+MUST_USE bool exploring_path(
+    const struct exploring *x, char out[1000], const char *folder, const char *name, struct err *e);

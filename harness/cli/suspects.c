@@ -1,0 +1,266 @@
+#include "cli/suspects.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/files.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "os/workdir.h"
+
+#define CONFIRMATIONS 2 // further runs of each
+#define SHRINK_WITHIN "90s"
+#define TEXT_MAX (1u << 20)
+
+static const int64_t shrink_end_ns = 40 * NS_PER_S;
+
+// --- names and files ----------------------------------------------------------------------
+
+static bool replace(char **text, const char *fresh, struct err *e)
+{
+    char *copy = strdup(fresh);
+
+    if (!copy)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+// The scenario under the failure's name, in found/.
+static bool store(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
+{
+    char file[FAILURE_NAME_MAX + 8], summary[300], broken[160], path[1000];
+    struct buf yaml;
+
+    tried_broken_text(f->broken, broken, sizeof broken);
+    snprintf(summary, sizeof summary, "What explore found in draw %llu of seed %llu: %s.",
+        (unsigned long long)f->draw, (unsigned long long)x->seed, broken);
+    snprintf(file, sizeof file, "%s.yaml", f->name);
+    snprintf(f->file, sizeof f->file, "found/%s", file);
+    buf_init(&yaml, TEXT_MAX);
+    bool ok = exploring_path(x, path, "found", file, e) && replace(&s->name, f->name, e) &&
+              replace(&s->summary, summary, e) &&
+              (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "out of memory")) &&
+              file_write("out", path, &yaml, e);
+    buf_fini(&yaml);
+    return ok;
+}
+
+// The shrunk scenario where there is one, else the one that was drawn.
+static bool load_smallest(
+    const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
+{
+    return (*s->output && path_exists(s->output) && scenario_load(out, s->output, NULL, e)) ||
+           scenario_load(out, s->path, &x->sets, e);
+}
+
+// A failure that is known may explain it now that it is small.
+static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
+{
+    struct failure f = {
+        .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
+    struct scenario small = {0};
+
+    s->state = SUSPECT_OVER;
+    if (!load_smallest(x, s, &small, e))
+        return false;
+    failure_describe(&f, &small, s->tried.broken);
+    snprintf(f.example, sizeof f.example, "%s", s->example);
+    struct failure *known = journal_failure(&x->journal, f.name);
+    bool ok;
+    if (known && known->draw != f.draw) {
+        struct failure more = *known;
+        more.again++;
+        more.confirmed += f.confirmed;
+        more.asked += f.asked;
+        ok = journal_found(&x->journal, &more, e);
+    } else {
+        ok = store(x, &f, &small, e) && journal_found(&x->journal, &f, e);
+    }
+    if (ok && !x->options->quiet)
+        printf("found: %s (draw %llu, failed again %u of %u times)%s\n", f.name,
+            (unsigned long long)f.draw, f.confirmed, f.asked, known ? ", as before" : "");
+    fflush(stdout);
+    scenario_fini(&small);
+    if (*s->output)
+        unlink(s->output);
+    return ok;
+}
+
+// --- one by one -----------------------------------------------------------------------------
+
+static bool fold(
+    struct exploring *x, const struct tried *t, const char *draw_path, bool *folded, struct err *e)
+{
+    struct scenario s;
+
+    *folded = false;
+    if (!scenario_load(&s, draw_path, &x->sets, e))
+        return false;
+    for (size_t i = 0; !*folded && i < x->journal.failure_count; i++) {
+        struct failure f = x->journal.failures[i];
+        // One that never came back explains nothing.
+        if (f.confirmed == 0 || !failure_covers(&f, &s, t->broken))
+            continue;
+        f.again++;
+        *folded = journal_found(&x->journal, &f, e);
+        if (!*folded) {
+            scenario_fini(&s);
+            return false;
+        }
+    }
+    scenario_fini(&s);
+    return true;
+}
+
+bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+    const char *folder, const char *example, struct err *e)
+{
+    bool folded;
+
+    if (!fold(x, t, draw_path, &folded, e))
+        return false;
+    if (folded || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
+        workdir_remove_tree(folder);
+        unlink(draw_path);
+        return true;
+    }
+    struct suspect *s = &x->suspects[x->suspect_count++];
+    *s = (struct suspect){.state = SUSPECT_CONFIRM, .tried = *t};
+    s->found_s = exploring_seconds(x);
+    snprintf(s->path, sizeof s->path, "%s", draw_path);
+    snprintf(s->folder, sizeof s->folder, "%s", folder);
+    snprintf(s->example, sizeof s->example, "%s", example);
+    return true;
+}
+
+struct suspect *suspects_to_confirm(struct exploring *x)
+{
+    for (size_t i = 0; i < x->suspect_count; i++) {
+        struct suspect *s = &x->suspects[i];
+        if (s->state == SUSPECT_CONFIRM && s->asked + s->running < CONFIRMATIONS) {
+            s->running++;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static bool breaks_the_same(const struct tried *a, const struct tried *b)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (a->broken[id] && b->broken[id])
+            return true;
+    }
+    return false;
+}
+
+// Whoever stops at the first failure does not want to wait for a smaller one, nor
+// has one that never came back any to offer.
+bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
+{
+    s->running--;
+    s->asked++;
+    s->failed += t && breaks_the_same(&s->tried, t);
+    bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
+    if (!enough || s->state != SUSPECT_CONFIRM)
+        return true;
+    if (s->failed > 0 && !x->options->fail_fast) {
+        s->state = SUSPECT_SHRINK;
+        return true;
+    }
+    return conclude(x, s, e);
+}
+
+// --- shrinking ------------------------------------------------------------------------------
+
+static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    char name[60], log[1000], out[1000];
+    const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
+        "--quiet", "--output", s->output, "--out", out};
+    size_t n = 10;
+
+    snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
+    if (!exploring_path(x, s->output, "draws", name, e) ||
+        !exploring_path(x, out, "runs", "shrink", e) ||
+        !exploring_path(x, log, "logs", "shrink.log", e))
+        return false;
+    if (x->options->collector) {
+        argv[n++] = "--collector";
+        argv[n++] = x->options->collector;
+    }
+    if (x->options->conninfo) {
+        argv[n++] = "--postgres";
+        argv[n++] = x->options->conninfo;
+    }
+    FILE *file = fopen(log, "ae");
+    if (!file)
+        return err_sys(e, ERR_SYSTEM, "cannot write %s", log);
+    spec.argv = argv;
+    spec.out = spec.err = fileno(file);
+    spec.death_signal = SIGTERM;
+    s->shrink = process_start(&spec, e);
+    fclose(file);
+    s->state = SUSPECT_SHRINKS;
+    return s->shrink > 0;
+}
+
+static bool take_shrunk(struct exploring *x, struct suspect *s, struct err *e)
+{
+    int status;
+
+    if (!process_wait(s->shrink, 0, &status))
+        return true;
+    s->shrink = 0;
+    return conclude(x, s, e);
+}
+
+bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err *e)
+{
+    bool ok = true;
+
+    *shrinking = 0;
+    for (size_t i = 0; ok && i < x->suspect_count; i++) {
+        if (x->suspects[i].state == SUSPECT_SHRINKS)
+            ok = take_shrunk(x, &x->suspects[i], e);
+        *shrinking += x->suspects[i].state == SUSPECT_SHRINKS;
+    }
+    for (size_t i = 0; ok && i < x->suspect_count && *shrinking < places; i++) {
+        if (x->suspects[i].state != SUSPECT_SHRINK)
+            continue;
+        ok = start_shrink(x, &x->suspects[i], e);
+        ++*shrinking;
+    }
+    return ok;
+}
+
+size_t suspects_open(const struct exploring *x)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < x->suspect_count; i++)
+        count += x->suspects[i].state != SUSPECT_OVER;
+    return count;
+}
+
+bool suspects_end(struct exploring *x, struct err *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < x->suspect_count; i++) {
+        struct suspect *s = &x->suspects[i];
+        if (s->shrink > 0)
+            process_end(s->shrink, SIGTERM, shrink_end_ns);
+        s->shrink = 0;
+        if (ok && s->state != SUSPECT_OVER)
+            ok = conclude(x, s, e);
+    }
+    return ok;
+}

@@ -1,0 +1,126 @@
+#include "explore/coverage.h"
+
+#include "base/clock.h"
+
+// A fault is felt for a moment after its end.
+static const double felt_s = 0.1;
+
+enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
+
+static bool overlap(double a_from, double a_to, double b_from, double b_to)
+{
+    return a_from <= b_to + felt_s && b_from <= a_to + felt_s;
+}
+
+static unsigned *pair(struct coverage *c, size_t a, size_t b)
+{
+    return a < b ? &c->pairs[a][b] : &c->pairs[b][a];
+}
+
+void coverage_add(struct coverage *c, const struct tried *t)
+{
+    c->draws[t->mode]++;
+    for (size_t i = 0; i < t->met_count; i++) {
+        const struct met *a = &t->met[i];
+        c->states[a->verb][a->wire]++;
+        c->modes[t->mode][a->verb]++;
+        for (size_t j = 0; j < i; j++) {
+            const struct met *b = &t->met[j];
+            if (a->verb != b->verb && overlap(a->from_s, a->to_s, b->from_s, b->to_s))
+                (*pair(c, a->verb, b->verb))++;
+        }
+    }
+}
+
+// --- what is worth trying --------------------------------------------------------------
+
+static size_t index_of(const struct scenario *s, const struct plan *plan, size_t fault)
+{
+    return (size_t)(s->faults[plan->faults[fault].spec].verb - verbs);
+}
+
+static unsigned unseen_states(const struct coverage *c, size_t verb)
+{
+    unsigned count = 0;
+
+    for (int state = EXCHANGE_NONE; state < EXCHANGE_STATES; state++)
+        count += c->states[verb][state] == 0;
+    return count;
+}
+
+// Each cell counts once: what was gained is marked as seen in a copy.
+unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan)
+{
+    struct coverage seen = *c;
+    bool counted[DRAW_VERBS_MAX] = {false};
+    enum mode mode = mode_of(s);
+    unsigned gain = c->draws[mode] == 0;
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const struct plan_fault *a = &plan->faults[i];
+        size_t verb = index_of(s, plan, i);
+        if (a->busy)
+            continue;
+        gain += seen.modes[mode][verb]++ == 0 ? GAIN_MODE : 0;
+        gain += counted[verb] ? 0 : GAIN_STATE * unseen_states(c, verb);
+        counted[verb] = true;
+        for (size_t j = 0; j < i; j++) {
+            const struct plan_fault *b = &plan->faults[j];
+            size_t other = index_of(s, plan, j);
+            if (verb != other && !b->busy &&
+                overlap((double)a->at_ns / NS_PER_S, (double)a->end_ns / NS_PER_S,
+                    (double)b->at_ns / NS_PER_S, (double)b->end_ns / NS_PER_S))
+                gain += (*pair(&seen, verb, other))++ == 0 ? GAIN_PAIR : 0;
+        }
+    }
+    return gain;
+}
+
+// --- how far it went -------------------------------------------------------------------
+
+static bool wanted(const struct draw_limits *limits, size_t verb)
+{
+    return draw_weight(&verbs[verb]) > 0 && (!limits->any_only || limits->only[verb]);
+}
+
+struct coverage_share coverage_states(const struct coverage *c, const struct draw_limits *limits)
+{
+    struct coverage_share share = {0};
+
+    for (size_t verb = 0; verb < verb_count; verb++) {
+        for (int state = EXCHANGE_NONE; wanted(limits, verb) && state < EXCHANGE_STATES; state++) {
+            share.of++;
+            share.seen += c->states[verb][state] > 0;
+        }
+    }
+    return share;
+}
+
+struct coverage_share coverage_pairs(const struct coverage *c, const struct draw_limits *limits)
+{
+    struct coverage_share share = {0};
+
+    for (size_t a = 0; a < verb_count; a++) {
+        for (size_t b = a + 1; b < verb_count; b++) {
+            bool both = wanted(limits, a) && wanted(limits, b);
+            share.of += both;
+            share.seen += both && c->pairs[a][b] > 0;
+        }
+    }
+    return share;
+}
+
+struct coverage_share coverage_modes(const struct coverage *c, const struct draw_limits *limits)
+{
+    struct coverage_share share = {0};
+
+    for (int mode = 0; mode < MODES; mode++) {
+        for (size_t verb = 0; verb < verb_count; verb++) {
+            // Leased mode needs a sender that answers: it counts once it was drawn.
+            bool both = wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
+            share.of += both;
+            share.seen += both && c->modes[mode][verb] > 0;
+        }
+    }
+    return share;
+}

@@ -1,0 +1,28 @@
+// What the draws so far have shown: which faults met which state of the
+// collector, which faults overlapped, in which modes. Pure.
+#pragma once
+
+#include "explore/tried.h"
+#include "plan/plan.h"
+
+struct coverage {
+    unsigned states[DRAW_VERBS_MAX][EXCHANGE_STATES]; // by fault, by what it met on the wire
+    unsigned pairs[DRAW_VERBS_MAX][DRAW_VERBS_MAX];   // [a][b], a <= b: they overlapped
+    unsigned modes[MODES][DRAW_VERBS_MAX];
+    unsigned draws[MODES];
+};
+
+void coverage_add(struct coverage *c, const struct tried *t);
+
+// How much a scenario would add, by its plan: the more, the sooner it is worth
+// running. What a fault will meet on the wire is not known before; one that has met
+// few states is worth more.
+unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan);
+
+// How many cells there are, and how many of them were seen.
+struct coverage_share {
+    size_t seen, of;
+};
+struct coverage_share coverage_states(const struct coverage *c, const struct draw_limits *limits);
+struct coverage_share coverage_pairs(const struct coverage *c, const struct draw_limits *limits);
+struct coverage_share coverage_modes(const struct coverage *c, const struct draw_limits *limits);

@@ -1,0 +1,385 @@
+#include "explore/draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "scenario/units.h"
+
+// Streams of one draw's chance: what one part draws does not shift the others.
+enum stream { STREAM_COLLECTOR, STREAM_LOAD, STREAM_FAULTS, STREAM_PROFILE, STREAM_WATCHED };
+#define STREAMS 16
+
+// A load for what a random one would seldom show: many tokens, and vitals, which
+// are judged only where nothing is broken.
+enum profile { PROFILE_RANDOM, PROFILE_BULK, PROFILE_IDLE, PROFILE_FAST, PROFILES };
+
+struct drawing {
+    const struct draw_limits *limits;
+    uint64_t seed, number;
+    enum profile profile;
+    int instances;
+    int64_t load_ns;
+    bool stops_server;
+    struct buf *out;
+};
+
+static void start(struct rng *rng, uint64_t seed, uint64_t number, enum stream stream)
+{
+    rng_init(rng, seed, number * STREAMS + (uint64_t)stream);
+}
+
+static bool chance(struct rng *rng, double share)
+{
+    return rng_uniform(rng) < share;
+}
+
+// Draws the value of a row, or leaves the key out.
+static bool value_of(struct rng *rng, const char *path, char *value, size_t size)
+{
+    const struct draw_row *row = draw_row(path);
+
+    if (!row || !row->options || !chance(rng, row->chance))
+        return false;
+    draw_option(rng, row->options, value, size);
+    return true;
+}
+
+static int64_t duration_ns(const char *text)
+{
+    int64_t ns = 0;
+    struct err ignored;
+
+    return units_duration(text, &ns, &ignored) ? ns : 0;
+}
+
+// --- collector ----------------------------------------------------------------------------
+
+// Everything in a section that has a row, "key: value" by "key: value".
+static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *lead)
+{
+    size_t len = strlen(prefix);
+    char value[160];
+
+    for (size_t i = 0; i < draw_row_count; i++) {
+        const char *path = draw_rows[i].path;
+        if (strncmp(path, prefix, len) != 0 || strchr(path + len, '.'))
+            continue;
+        if (!value_of(rng, path, value, sizeof value))
+            continue;
+        buf_printf(d->out, "%s%s: %s\n", lead, path + len, value);
+        if (strcmp(path, "collector.instances") == 0)
+            d->instances = atoi(value);
+    }
+}
+
+static void write_env(struct drawing *d, struct rng *rng)
+{
+    static const char prefix[] = "collector.env.";
+    const char *separator = "";
+    char value[160];
+
+    buf_append_str(d->out, "  env: {");
+    for (size_t i = 0; i < draw_row_count; i++) {
+        const char *path = draw_rows[i].path;
+        if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
+            !value_of(rng, path, value, sizeof value))
+            continue;
+        buf_printf(d->out, "%s%s: \"%s\"", separator, path + sizeof prefix - 1, value);
+        separator = ", ";
+    }
+    buf_append_str(d->out, "}\n");
+}
+
+static void write_collector(struct drawing *d)
+{
+    struct rng rng;
+
+    start(&rng, d->seed, d->number, STREAM_COLLECTOR);
+    d->instances = 1;
+    buf_append_str(d->out, "collector:\n");
+    if (d->profile == PROFILE_FAST)
+        buf_append_str(d->out, "  batch_limit: 1\n  batch_timeout: 200ms\n");
+    else if (d->profile == PROFILE_IDLE)
+        buf_append_str(d->out, "  batch_limit: 20\n  batch_timeout: 200ms\n");
+    else
+        write_section(d, &rng, "collector.", "  ");
+    write_env(d, &rng);
+}
+
+// --- load ---------------------------------------------------------------------------------
+
+// One phase, in the order of the rows; its length is needed for the faults.
+static void write_phase(struct drawing *d, struct rng *rng, int number)
+{
+    static const char prefix[] = "load.N.";
+    char value[160];
+
+    buf_printf(d->out, "  - name: phase-%d\n", number);
+    for (size_t i = 0; i < draw_row_count; i++) {
+        const char *path = draw_rows[i].path;
+        const char *key = path + sizeof prefix - 1;
+        if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
+            !value_of(rng, path, value, sizeof value))
+            continue;
+        buf_printf(d->out, "    %s: %s\n", key, value);
+        if (strcmp(key, "for") == 0)
+            d->load_ns += duration_ns(value);
+    }
+}
+
+static void write_random(struct drawing *d, struct rng *rng)
+{
+    int phases = chance(rng, 0.4) ? 2 : 1;
+
+    for (int i = 1; i <= phases || d->load_ns < NS_PER_S; i++) {
+        // Between two phases nothing at all may happen.
+        if (i == 2 && chance(rng, 0.3)) {
+            buf_append_str(d->out, "  - {name: rest, for: 500ms, rate: 0/s}\n");
+            d->load_ns += 500 * NS_PER_MS;
+        }
+        write_phase(d, rng, i);
+    }
+}
+
+static void write_load(struct drawing *d)
+{
+    static const struct {
+        const char *text;
+        int64_t load_ns;
+    } fixed[PROFILES] = {
+        [PROFILE_BULK] = {"  - {name: bulk, for: 2s, rate: 3000/s, connections: 16, "
+                          "rows_per_transaction: 100, recovery: 0.5, hold_open: {share: 0.5, "
+                          "for: 150ms}}\n",
+            2 * NS_PER_S},
+        [PROFILE_IDLE] = {"  - {name: load, for: 500ms, rate: 40/s}\n"
+                          "  - {name: rest, for: 3s, rate: 0/s}\n",
+            3500 * NS_PER_MS},
+        [PROFILE_FAST] = {"  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
+            4500 * NS_PER_MS},
+    };
+    struct rng rng;
+
+    start(&rng, d->seed, d->number, STREAM_LOAD);
+    buf_append_str(d->out, "load:\n");
+    d->load_ns = fixed[d->profile].load_ns;
+    if (fixed[d->profile].text)
+        buf_append_str(d->out, fixed[d->profile].text);
+    else
+        write_random(d, &rng);
+}
+
+// --- faults -------------------------------------------------------------------------------
+
+static bool may_be_drawn(const struct drawing *d, size_t verb)
+{
+    return !d->limits->any_only || d->limits->only[verb];
+}
+
+static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < verb_count; i++)
+        sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
+    uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
+    for (size_t i = 0; i < verb_count; i++) {
+        unsigned weight = may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
+        if (at < weight)
+            return &verbs[i];
+        at -= weight;
+    }
+    return NULL;
+}
+
+// Which keys belong to which parameter; `for` and `jitter` have rules of their own.
+static const struct {
+    unsigned param;
+    const char *key;
+} params[] = {
+    {PARAM_TARGET, "target"},
+    {PARAM_INSTANCE, "instance"},
+    {PARAM_DIRECTION, "direction"},
+    {PARAM_BY, "by"},
+    {PARAM_RATE, "rate"},
+    {PARAM_RESET, "reset"},
+    {PARAM_MESSAGE, "message"},
+    {PARAM_N, "n"},
+    {PARAM_SIDE, "side"},
+    {PARAM_PREPARED, "prepared"},
+    {PARAM_DATABASE, "database"},
+    {PARAM_TO, "to"},
+};
+
+static void write_params(struct drawing *d, struct rng *rng, const struct verb *verb)
+{
+    char path[80], value[160];
+
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        snprintf(path, sizeof path, "faults.N.%s", params[i].key);
+        bool has = value_of(rng, path, value, sizeof value);
+        // Of one collector there is no other to name.
+        if (!(verb->params & params[i].param) || !has ||
+            (params[i].param == PARAM_INSTANCE && atoi(value) >= d->instances))
+            continue;
+        buf_printf(d->out, ", %s: %s", params[i].key, value);
+    }
+}
+
+// Returns how long it lasts.
+static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
+{
+    char value[160] = "";
+    bool has = value_of(rng, "faults.N.for", value, sizeof value);
+
+    if (!(verb->params & PARAM_FOR) || (verb->params & PARAM_MESSAGE))
+        return 0;
+    if (!has && !(verb->params & PARAM_NEEDS_FOR))
+        return 0;
+    if (!has)
+        draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
+    int64_t for_ns = duration_ns(value), least_ns = draw_least_ns(verb);
+    for_ns = for_ns < least_ns ? least_ns : for_ns;
+    buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
+    return for_ns;
+}
+
+// Again and again, if there is time for a pause between two of them.
+static void write_every(struct drawing *d, struct rng *rng, const struct verb *verb, int64_t for_ns)
+{
+    char every[160], jitter[160];
+    bool repeats = value_of(rng, "faults.N.every", every, sizeof every);
+    bool uneven = value_of(rng, "faults.N.jitter", jitter, sizeof jitter);
+    bool once = verb->id == VERB_PROMOTE_STANDBY;
+
+    repeats = repeats && !once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
+    if (repeats)
+        buf_printf(d->out, ", every: %s", every);
+    if (uneven &&
+        (verb->params & PARAM_JITTER || (repeats && duration_ns(jitter) < duration_ns(every))))
+        buf_printf(d->out, ", jitter: %s", jitter);
+}
+
+// Often at the same moment as the one before, or a moment later: that is where
+// two of them meet.
+static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t before_ns)
+{
+    static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
+    bool close = chance(rng, 0.5);
+    int64_t behind_ns = behind_ms[rng_below(rng, 6)] * NS_PER_MS;
+    int64_t anywhere_ns = (int64_t)(rng_uniform(rng) * 0.85 * (double)d->load_ns);
+
+    anywhere_ns = anywhere_ns / NS_PER_MS * NS_PER_MS;
+    if (before_ns < 0 || !close)
+        return anywhere_ns + NS_PER_MS;
+    return clock_min(before_ns + behind_ns, d->load_ns);
+}
+
+static void write_faults(struct drawing *d)
+{
+    static const double counts[] = {0.08, 0.33, 0.68, 0.9, 1}; // none, one, …
+    struct rng rng;
+    int64_t at_ns = -1;
+    int count = 0;
+
+    start(&rng, d->seed, d->number, STREAM_FAULTS);
+    double share = rng_uniform(&rng);
+    while (count < 4 && share >= counts[count])
+        count++;
+    bool quiet = d->profile == PROFILE_IDLE || d->profile == PROFILE_FAST;
+    buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
+    for (int i = 0; i < count && !quiet; i++) {
+        const struct verb *verb = draw_verb(d, &rng);
+        if (!verb)
+            return;
+        at_ns = draw_time_ns(d, &rng, at_ns);
+        buf_printf(d->out, "  - {at: %lldms, do: %s", (long long)(at_ns / NS_PER_MS), verb->name);
+        int64_t for_ns = write_for(d, &rng, verb);
+        write_every(d, &rng, verb, for_ns);
+        write_params(d, &rng, verb);
+        buf_append_str(d->out, "}\n");
+        d->stops_server = d->stops_server || verb->stops_server;
+    }
+}
+
+// What the verbs need of the server stands where their faults stand, too.
+static void write_postgres(struct drawing *d)
+{
+    const char *text = buf_str(d->out);
+    char wanted[80];
+    bool any = false;
+
+    for (size_t i = 0; text && i < verb_count; i++) {
+        const char *needs = draw_needs(&verbs[i]);
+        snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
+        if (!needs || !strstr(text, wanted))
+            continue;
+        buf_printf(d->out, "%s  %s\n", any ? "" : "postgres:\n", needs);
+        any = true;
+        text = buf_str(d->out);
+    }
+}
+
+// --- all of it ----------------------------------------------------------------------------
+
+static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed, uint64_t number)
+{
+    static const double shares[PROFILES] = {0.86, 0.93, 0.965, 1};
+    struct rng rng;
+    enum profile profile = PROFILE_RANDOM;
+
+    start(&rng, seed, number, STREAM_PROFILE);
+    double share = rng_uniform(&rng);
+    while (share >= shares[profile] && profile + 1 < PROFILES)
+        profile++;
+    // Those without faults say nothing about verbs.
+    return limits->any_only && profile > PROFILE_BULK ? PROFILE_RANDOM : profile;
+}
+
+// A good collector is back long before, also from a server that was away.
+static void write_rest(struct drawing *d)
+{
+    static const char *const expect[PROFILES] = {
+        [PROFILE_IDLE] = "expect: {busy_idle: \"= 0\"}\n",
+        [PROFILE_FAST] = "expect: {leak: \"= 0\"}\n",
+    };
+    const char *recovery = d->stops_server ? "5s" : "2500ms";
+
+    buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s", recovery,
+        expect[d->profile] ? expect[d->profile] : "");
+}
+
+bool draw_scenario(
+    const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out)
+{
+    struct drawing d = {.limits = limits, .seed = seed, .number = number, .out = out};
+
+    buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
+        (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
+    buf_printf(
+        out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
+    if (limits->base) {
+        d.load_ns = limits->base_load_ns;
+        d.instances = limits->base_instances;
+        buf_append_str(out, limits->base);
+    } else {
+        d.profile = draw_profile(limits, seed, number);
+        write_collector(&d);
+        write_load(&d);
+    }
+    write_faults(&d);
+    if (!limits->base) {
+        write_postgres(&d);
+        write_rest(&d);
+    }
+    return buf_str(out);
+}
+
+bool draw_watched(uint64_t seed, uint64_t number)
+{
+    struct rng rng;
+
+    start(&rng, seed, number, STREAM_WATCHED);
+    return chance(&rng, 0.7);
+}

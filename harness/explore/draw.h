@@ -1,0 +1,62 @@
+// A scenario drawn by a seed. Pure: the same seed, number and limits give the
+// same text.
+//
+// Two tables decide: what the keys of a scenario may be (rows.c), and the verbs of
+// scenario/verbs.h with the values of their parameters. A new verb is drawn as
+// soon as it stands in that table; a new key needs a row.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "plan/rng.h"
+#include "scenario/verbs.h"
+
+#define DRAW_VERBS_MAX 64
+
+// What may be drawn; zeroed: everything.
+struct draw_limits {
+    bool only[DRAW_VERBS_MAX]; // by index into verbs[]
+    bool any_only;             // one of them is set
+    const char *base;          // YAML that takes the place of all but name, seed and faults; NULL
+    int64_t base_load_ns;      // how long its load lasts
+    int base_instances;
+};
+
+// Appends the YAML of draw `number`. False: out of memory.
+MUST_USE bool draw_scenario(
+    const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out);
+
+// Whether a proxy stands between collector and server in a draw that does not
+// break the network, so that its state can be seen.
+bool draw_watched(uint64_t seed, uint64_t number);
+
+// --- rows.c: the vocabulary ----------------------------------------------------------
+
+// How a key gets its value.
+struct draw_row {
+    const char *path;    // as `mailproof list` shows it; an item of collector.env by its name
+    const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
+    double chance;       // that the key is written at all
+    const char *why;     // of a key that is not drawn, or drawn elsewhere: the reason
+};
+
+extern const struct draw_row draw_rows[];
+extern const size_t draw_row_count;
+
+// NULL when there is none.
+const struct draw_row *draw_row(const char *path);
+
+// How often a verb is drawn, compared with others.
+unsigned draw_weight(const struct verb *verb);
+
+// How long it must last to take effect for certain; 0: any time.
+int64_t draw_least_ns(const struct verb *verb);
+
+// The key of postgres without which the verb is refused, such as "storage:
+// crashable"; NULL: it needs none.
+const char *draw_needs(const struct verb *verb);
+
+// One of the options, into `value`.
+void draw_option(struct rng *rng, const char *options, char *value, size_t size);

@@ -1,0 +1,321 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "explore/journal.h"
+#include "explore/page.h"
+#include "scenario/keys.h"
+
+#define TEXT_MAX (64u << 10)
+#define DRAWS 400
+
+static const struct draw_limits everything = {0};
+
+static char *draw(const struct draw_limits *limits, uint64_t seed, uint64_t number)
+{
+    struct buf text;
+
+    buf_init(&text, TEXT_MAX);
+    assert_true(draw_scenario(limits, seed, number, &text));
+    char *copy = strdup(buf_str(&text));
+    buf_fini(&text);
+    return copy;
+}
+
+// What `mailproof run` would make of it.
+static bool load(struct scenario *s, const char *text, struct err *e)
+{
+    char dir[] = "/tmp/mp-explore.XXXXXX", path[100];
+    struct overrides none = {0};
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    bool ok = scenario_load(s, path, &none, e);
+    unlink(path);
+    rmdir(dir);
+    return ok;
+}
+
+static void the_same_seed_draws_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t n = 0; n < 50; n++) {
+        char *one = draw(&everything, 7, n), *again = draw(&everything, 7, n);
+        char *other = draw(&everything, 8, n);
+        assert_string_equal(one, again);
+        assert_string_not_equal(one, other);
+        free(one);
+        free(again);
+        free(other);
+    }
+}
+
+// A few may say what cannot be, such as more collectors killed than there are; they
+// are passed over.
+static void nearly_all_draws_can_be_run(void **state)
+{
+    (void)state;
+    int refused = 0;
+
+    for (uint64_t n = 0; n < DRAWS; n++) {
+        char *text = draw(&everything, 1, n);
+        struct scenario s = {0};
+        struct plan plan = {0};
+        struct err e = {0};
+        bool ok = load(&s, text, &e) && plan_make(&plan, &s, &e);
+        if (!ok)
+            printf("refused: %s\n%s\n", e.text, text);
+        refused += !ok;
+        if (ok)
+            assert_in_range(scenario_load_ns(&s), NS_PER_S, 6 * NS_PER_S);
+        plan_fini(&plan);
+        scenario_fini(&s);
+        free(text);
+    }
+    assert_in_range(refused, 0, DRAWS / 50);
+}
+
+static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
+{
+    (void)state;
+    struct draw_limits limits = {.any_only = true};
+    char wanted[80];
+
+    for (size_t v = 0; v < verb_count; v++) {
+        bool seen = false;
+        snprintf(wanted, sizeof wanted, "do: %s", verbs[v].name);
+        for (uint64_t n = 0; n < 2000 && !seen; n++) {
+            char *text = draw(&everything, 1, n);
+            seen = strstr(text, wanted);
+            free(text);
+        }
+        assert_true(seen || draw_weight(&verbs[v]) == 0);
+    }
+    limits.only[verb_find("reset") - verbs] = true;
+    for (uint64_t n = 0; n < 100; n++) {
+        char *text = draw(&limits, 1, n);
+        for (const char *p = text; (p = strstr(p, "do: ")) != NULL; p++)
+            assert_int_equal(strncmp(p, "do: reset", 9), 0);
+        free(text);
+    }
+}
+
+static void check_key(const char *path, const char *text)
+{
+    (void)text;
+    if (strcmp(path, "postgres") == 0 || strcmp(path, "collector") == 0 ||
+        strcmp(path, "load") == 0 || strcmp(path, "faults") == 0)
+        return;
+    if (!draw_row(path))
+        fail_msg("the key %s has no row in explore/rows.c: give it values to draw, or the reason "
+                 "why it is not drawn",
+            path);
+}
+
+static void every_key_has_a_row(void **state)
+{
+    (void)state;
+    keys_each(check_key);
+    for (size_t i = 0; i < draw_row_count; i++)
+        assert_true(!draw_rows[i].options == !!draw_rows[i].why);
+}
+
+static void a_draw_may_keep_what_a_scenario_says(void **state)
+{
+    (void)state;
+    struct draw_limits limits = {.base = "collector: {batch_limit: 7}\n"
+                                         "load:\n  - {name: mine, for: 2s, rate: 10/s}\n",
+        .base_load_ns = 2 * NS_PER_S,
+        .base_instances = 1};
+
+    for (uint64_t n = 0; n < 30; n++) {
+        char *text = draw(&limits, 3, n);
+        struct scenario s = {0};
+        struct err e = {0};
+        if (load(&s, text, &e)) {
+            assert_int_equal(s.collector.batch_limit, 7);
+            assert_string_equal(s.load[0].name, "mine");
+        }
+        scenario_fini(&s);
+        free(text);
+    }
+}
+
+// --- coverage ---------------------------------------------------------------------------
+
+static size_t verb(const char *name)
+{
+    return (size_t)(verb_find(name) - verbs);
+}
+
+static void what_was_seen_gains_nothing(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "name: x\nsummary: x\nload: [{for: 2s, rate: 10/s}]\n"
+        "faults: [{at: 1s, do: reset}, {at: 1010ms, do: terminate-backend}]\n";
+    struct coverage c = {0};
+    struct scenario s = {0};
+    struct plan plan = {0};
+    struct err e = {0};
+
+    assert_true(load(&s, text, &e) && plan_make(&plan, &s, &e));
+    unsigned fresh = coverage_gain(&c, &s, &plan);
+    struct tried t = {.judged = true, .mode = mode_of(&s), .met_count = 2};
+    t.met[0] = (struct met){verb("reset"), 1.0, 1.0, EXCHANGE_IDLE};
+    t.met[1] = (struct met){verb("terminate-backend"), 1.01, 1.01, EXCHANGE_ASKED};
+    coverage_add(&c, &t);
+    unsigned later = coverage_gain(&c, &s, &plan);
+    assert_true(later < fresh);
+    assert_int_equal(coverage_pairs(&c, &everything).seen, 1);
+    assert_int_equal(coverage_states(&c, &everything).seen, 2);
+    assert_int_equal(coverage_modes(&c, &everything).seen, 2);
+    for (int wire = EXCHANGE_NONE; wire < EXCHANGE_STATES; wire++) {
+        t.met[0].wire = t.met[1].wire = (enum exchange_state)wire;
+        coverage_add(&c, &t);
+    }
+    assert_int_equal(coverage_gain(&c, &s, &plan), 0);
+    plan_fini(&plan);
+    scenario_fini(&s);
+}
+
+// --- results, journal, failures -----------------------------------------------------------
+
+static struct tried example(void)
+{
+    static const char text[] =
+        "{\"verdict\": \"violated\", \"broken\": [\"lost\", \"late\"], \"reasons\": [], "
+        "\"faults\": ["
+        "{\"do\": \"reset\", \"at_s\": 1.5, \"ended_s\": 1.5, \"ok\": true, \"left_out\": false,"
+        " \"wire\": \"asked\"},"
+        "{\"do\": \"reset\", \"at_s\": null, \"ended_s\": null, \"ok\": true, \"left_out\": "
+        "true}]}";
+    struct tried t = {.number = 9, .mode = MODE_SHARED_SEVERAL, .took_s = 2.5};
+    json_t *result = json_loads(text, 0, NULL);
+    struct err e;
+
+    assert_non_null(result);
+    assert_true(tried_take(&t, result, &e));
+    json_decref(result);
+    return t;
+}
+
+static void a_result_becomes_what_was_tried(void **state)
+{
+    (void)state;
+    struct tried t = example(), again;
+    char broken[100];
+    struct err e;
+
+    assert_true(t.judged && t.verdict == VERDICT_VIOLATED);
+    assert_int_equal(t.met_count, 1);
+    assert_int_equal(t.met[0].wire, EXCHANGE_ASKED);
+    tried_broken_text(t.broken, broken, sizeof broken);
+    assert_string_equal(broken, "lost,late");
+    json_t *line = tried_write(&t);
+    assert_true(tried_read(&again, line, &e));
+    json_decref(line);
+    assert_memory_equal(again.broken, t.broken, sizeof t.broken);
+    assert_int_equal(again.number, 9);
+    assert_int_equal(again.mode, MODE_SHARED_SEVERAL);
+    assert_int_equal(again.met_count, 1);
+}
+
+static void equal_failures_fold(void **state)
+{
+    (void)state;
+    static const char small[] = "name: x\nsummary: x\nload: [{for: 1s, rate: 10/s}]\n"
+                                "faults: [{at: 1s, do: reset}]\n";
+    static const char large[] = "name: x\nsummary: x\nload: [{for: 1s, rate: 10/s}]\n"
+                                "faults: [{at: 500ms, do: kill-collector}, {at: 1s, do: reset}]\n";
+    struct scenario s = {0}, t = {0};
+    struct failure f = {0}, again;
+    struct tried tried = example();
+    struct err e;
+
+    assert_true(load(&s, small, &e) && load(&t, large, &e));
+    failure_describe(&f, &s, tried.broken);
+    assert_string_equal(f.name, "lost-late-reset");
+    assert_true(failure_covers(&f, &t, tried.broken));
+    failure_describe(&again, &t, tried.broken);
+    assert_false(failure_covers(&again, &s, tried.broken));
+    tried.broken[METRIC_TORN] = true;
+    assert_false(failure_covers(&f, &t, tried.broken));
+    json_t *line = failure_write(&f);
+    assert_true(failure_read(&again, line, &e));
+    json_decref(line);
+    assert_string_equal(again.name, f.name);
+    assert_memory_equal(again.verbs, f.verbs, sizeof f.verbs);
+    scenario_fini(&s);
+    scenario_fini(&t);
+}
+
+static void the_journal_goes_on(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/mp-journal.XXXXXX";
+    const struct journal_head head = {.seed = 5, .collector = "mine", .sets = ""};
+    const struct journal_head other = {.seed = 6, .collector = "mine", .sets = ""};
+    struct tried t = example();
+    struct failure f = {.name = "lost-reset", .draw = 9};
+    struct journal j = {0};
+    struct buf page;
+    struct err e;
+
+    close(mkstemp(path));
+    assert_true(journal_open(&j, path, &head, &e));
+    assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e) && journal_end(&j, 12.5, &e));
+    f.again = 3;
+    assert_true(journal_found(&j, &f, &e));
+    fputs("{\"draw\": 77, \"ver", j.file); // killed while it wrote
+    journal_close(&j);
+
+    assert_true(journal_open(&j, path, &head, &e));
+    assert_true(journal_has(&j, 9) && !journal_has(&j, 77));
+    assert_int_equal(j.verdicts[VERDICT_VIOLATED], 1);
+    assert_int_equal(j.failure_count, 1);
+    assert_int_equal(journal_failure(&j, "lost-reset")->again, 3);
+    assert_int_equal(j.calls, 1);
+    t.number = 10;
+    assert_true(journal_add(&j, &t, &e));
+    buf_init(&page, 1u << 20);
+    assert_true(page_html(&(struct page){&j, &head, &everything, 3}, &page));
+    assert_non_null(strstr(page.data, "lost-reset"));
+    buf_fini(&page);
+    journal_close(&j);
+
+    assert_true(journal_open(&j, path, &head, &e));
+    assert_int_equal(j.tried, 2);
+    journal_close(&j);
+    assert_false(journal_open(&j, path, &other, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    journal_close(&j);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_seed_draws_the_same),
+        cmocka_unit_test(nearly_all_draws_can_be_run),
+        cmocka_unit_test(every_verb_is_drawn_and_nothing_else_with_only),
+        cmocka_unit_test(every_key_has_a_row),
+        cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
+        cmocka_unit_test(what_was_seen_gains_nothing),
+        cmocka_unit_test(a_result_becomes_what_was_tried),
+        cmocka_unit_test(equal_failures_fold),
+        cmocka_unit_test(the_journal_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+// A failure that was found: named by what broke and by what it takes, so that
+// equal ones fold into one. Pure.
+#pragma once
+
+#include "explore/tried.h"
+
+#define FAILURE_NAME_MAX 64
+
+struct failure {
+    char name[FAILURE_NAME_MAX + 1]; // of its scenario's file
+    bool broken[METRIC_COUNT];
+    bool verbs[DRAW_VERBS_MAX]; // that its scenario has
+    enum mode mode;
+    uint64_t draw; // that showed it first
+    unsigned confirmed, asked;
+    unsigned again;    // draws that showed it later
+    double found_s;    // since the search began, all calls together
+    char file[200];    // its scenario, below the folder of the search; "": none
+    char example[256]; // one case, for people
+};
+
+// What `s` breaks and has; the name follows from both.
+void failure_describe(struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
+
+// Whether a run that breaks this, with a scenario that has these verbs, shows
+// nothing beyond the failure.
+bool failure_covers(
+    const struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
+
+// As a JSON object, and back.
+json_t *failure_write(const struct failure *f);
+MUST_USE bool failure_read(struct failure *f, const json_t *line, struct err *e);

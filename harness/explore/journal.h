@@ -1,0 +1,57 @@
+// What a search has done so far, in memory and as lines of JSON in its folder, so
+// that the results of several calls add up: one line for each draw, each failure
+// and each call.
+#pragma once
+
+#include <stdio.h>
+
+#include "explore/coverage.h"
+#include "explore/failure.h"
+
+#define JOURNAL_WHYS_MAX 12
+
+// What the draws of a search have in common; those of another are another search.
+struct journal_head {
+    uint64_t seed;
+    const char *collector; // "" for the scenario's
+    const char *sets;      // everything else that changes a draw, as one text
+};
+
+struct journal_why {
+    char text[160];
+    unsigned count;
+};
+
+struct journal {
+    FILE *file;
+    struct coverage coverage;
+    struct failure *failures; // owned
+    size_t failure_count;
+    uint64_t *numbers; // owned; of the draws that were tried
+    size_t tried;
+    size_t verdicts[VERDICT_MISSED + 1];
+    size_t unjudged;                           // the harness could not run them
+    struct journal_why whys[JOURNAL_WHYS_MAX]; // of what was inconclusive or not judged
+    size_t why_count;
+    size_t calls;
+    double spent_s; // of the calls before this one
+};
+
+// Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to
+// a search with another head. journal_close in any case.
+MUST_USE bool journal_open(
+    struct journal *j, const char *path, const struct journal_head *head, struct err *e);
+void journal_close(struct journal *j);
+
+bool journal_has(const struct journal *j, uint64_t number);
+
+MUST_USE bool journal_add(struct journal *j, const struct tried *t, struct err *e);
+
+// A failure with a name that is there already takes that one's place.
+MUST_USE bool journal_found(struct journal *j, const struct failure *f, struct err *e);
+
+// NULL when there is none.
+struct failure *journal_failure(struct journal *j, const char *name);
+
+// The end of a call.
+MUST_USE bool journal_end(struct journal *j, double took_s, struct err *e);

@@ -1,0 +1,15 @@
+// What a search tried, covered and found: a page, and a few lines for the terminal.
+#pragma once
+
+#include "base/buf.h"
+#include "explore/journal.h"
+
+struct page {
+    const struct journal *journal;
+    const struct journal_head *head;
+    const struct draw_limits *limits;
+    double spent_s; // all calls together
+};
+
+bool page_html(const struct page *p, struct buf *out);
+bool page_text(const struct page *p, struct buf *out);

@@ -1,0 +1,160 @@
+// What a drawn scenario may say, key by key.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "explore/draw.h"
+
+#define ELSEWHERE "draw.c writes it"
+#define WARM "the server is the same for many draws"
+
+// Small runs: two seconds of load at rates that a shared machine can keep.
+const struct draw_row draw_rows[] = {
+    {"name", NULL, 0, ELSEWHERE},
+    {"summary", NULL, 0, ELSEWHERE},
+    {"tags", NULL, 0, "says nothing about a run"},
+    {"seed", NULL, 0, ELSEWHERE},
+    {"drain", NULL, 0, ELSEWHERE},
+    {"recovery_limit", NULL, 0, ELSEWHERE},
+    {"slack", NULL, 0, "measured beside the run"},
+    {"allow", NULL, 0, "nothing is allowed"},
+    {"judged", NULL, 0, "a draw that is judged little shows little, and is no failure"},
+    {"expect", NULL, 0, ELSEWHERE},
+
+    {"postgres.provider", NULL, 0, WARM},
+    {"postgres.image", NULL, 0, WARM},
+    {"postgres.schema", NULL, 0, "the collector needs the latest"},
+    {"postgres.settings", NULL, 0, WARM},
+    {"postgres.storage", NULL, 0, "comes with the verbs that need it"},
+    {"postgres.disk", NULL, 0, "comes with the verbs that need it"},
+    {"postgres.checksums", NULL, 0, WARM},
+    {"postgres.durability", NULL, 0, "always proved"},
+    {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
+
+    {"collector.command", NULL, 0, "what is tested"},
+    {"collector.layout", NULL, 0, "a property of what is tested: --set collector.layout=foreign"},
+    {"collector.instances", "2|2|3", 0.35, NULL},
+    {"collector.batch_limit", "1|2|3|5|10|10|20|20|50", 1, NULL},
+    {"collector.batch_timeout", "20ms|50ms|100ms|100ms|200ms|200ms|400ms", 1, NULL},
+    {"collector.env", NULL, 0, "its variables have rows of their own"},
+    {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
+    {"collector.promises", NULL, 0, "a property of what is tested"},
+    {"collector.capacity", NULL, 0, "a property of what is tested"},
+    {"collector.env.MAILROOM_DEQUEUE", "skip-locked", 0.4, NULL},
+    {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
+
+    {"load.N.name", NULL, 0, ELSEWHERE},
+    {"load.N.for", "300ms|700ms|1s|1500ms|2s", 1, NULL},
+    {"load.N.rate", "20/s|40/s|40/s|60/s|100/s|100/s|200/s|400/s|10/s..300/s|200/s..20/s", 1, NULL},
+    {"load.N.arrivals", "constant|constant|poisson", 1, NULL},
+    {"load.N.file", NULL, 0, "needs a file"},
+    {"load.N.connections", "1|2|4|8|16", 0.7, NULL},
+    {"load.N.rows_per_transaction", "1..3|5|10|25|1..25", 0.3, NULL},
+    {"load.N.recovery", "0.1|0.3|0.5", 0.5, NULL},
+    {"load.N.rollback", "0.05|0.2", 0.25, NULL},
+    {"load.N.hold_open",
+        "{share: 0.1, for: 50ms}|{share: 0.3, for: 20ms}|{share: 0.5, for: 150ms}|"
+        "{share: 1, for: 100ms}",
+        0.35, NULL},
+    {"load.N.hold_open.share", NULL, 0, "comes with load.N.hold_open"},
+    {"load.N.hold_open.for", NULL, 0, "comes with load.N.hold_open"},
+    {"load.N.ineligible", "0.05|0.25", 0.4, NULL},
+    {"load.N.unsendable", "0.02|0.1", 0.35, NULL},
+    {"load.N.names", "hostile", 0.2, NULL},
+
+    {"faults.N.do", NULL, 0, ELSEWHERE},
+    {"faults.N.at", NULL, 0, ELSEWHERE},
+    {"faults.N.until", NULL, 0, ELSEWHERE},
+    {"faults.N.every", "150ms|300ms|500ms|900ms", 0.35, NULL},
+    {"faults.N.target", "collector|collector|collector|all|load", 0.7, NULL},
+    {"faults.N.for", "10ms|50ms|100ms|200ms|400ms|700ms|1s|1500ms", 0.7, NULL},
+    {"faults.N.instance", "0|1|2", 0.6, NULL},
+    {"faults.N.through", NULL, 0, "the kernel's timers take longer than a draw"},
+    {"faults.N.direction", "to-server|to-collector", 1, NULL},
+    {"faults.N.by", "2ms|10ms|50ms", 1, NULL},
+    {"faults.N.jitter", "5ms|20ms|100ms", 0.5, NULL},
+    {"faults.N.rate", "500B/s|2kB/s|10kB/s|50kB/s", 1, NULL},
+    {"faults.N.reset", "true", 0.5, NULL},
+    {"faults.N.message",
+        "client Bind|client Execute|client Sync|server BindComplete|server CommandComplete|"
+        "server DataRow|server ReadyForQuery|server any|client any",
+        1, NULL},
+    {"faults.N.n", "1|1|2|3|5|8", 0.8, NULL},
+    {"faults.N.side", "before|after", 1, NULL},
+    {"faults.N.prepared", "true", 0.4, NULL},
+    {"faults.N.database", "other", 0.3, NULL},
+    {"faults.N.to", "0.01%|0.03%", 1, NULL},
+};
+
+const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
+
+// A verb that is not named has the usual weight and needs nothing.
+#define USUAL 4
+static const struct {
+    const char *verb;
+    unsigned weight;
+    const char *needs; // a key of postgres
+    int64_t least_ns;  // it takes as long to take effect
+} special[] = {
+    {"terminate-backend", 8, NULL, 0},
+    {"kill-collector", 8, NULL, 0},
+    {"stop-collector", 6, NULL, 0},
+    {"cut-at", 8, NULL, 0},
+    {"reset", 6, NULL, 0},
+    {"pause-reader", 6, NULL, 0},
+    // These take seconds of both processors.
+    {"exhaust-connections", 1, NULL, 1500 * NS_PER_MS},
+    {"fill-notify-queue", 1, NULL, 1500 * NS_PER_MS},
+    {"long-vacuum", 1, NULL, 0},
+    {"active-readers", 1, NULL, 0},
+    // These need a server that is not kept.
+    {"cut-power", 1, "storage: crashable", 0},
+    {"promote-standby", 1, "standby: sync", 0},
+};
+
+const struct draw_row *draw_row(const char *path)
+{
+    for (size_t i = 0; i < draw_row_count; i++) {
+        if (strcmp(draw_rows[i].path, path) == 0)
+            return &draw_rows[i];
+    }
+    return NULL;
+}
+
+unsigned draw_weight(const struct verb *verb)
+{
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        if (strcmp(special[i].verb, verb->name) == 0)
+            return special[i].weight;
+    }
+    return USUAL;
+}
+
+int64_t draw_least_ns(const struct verb *verb)
+{
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        if (strcmp(special[i].verb, verb->name) == 0)
+            return special[i].least_ns;
+    }
+    return 0;
+}
+
+const char *draw_needs(const struct verb *verb)
+{
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        if (strcmp(special[i].verb, verb->name) == 0)
+            return special[i].needs;
+    }
+    return NULL;
+}
+
+void draw_option(struct rng *rng, const char *options, char *value, size_t size)
+{
+    size_t count = 1;
+
+    for (const char *p = options; *p; p++)
+        count += *p == '|';
+    for (size_t skip = rng_below(rng, count); skip > 0; skip--)
+        options = strchr(options, '|') + 1;
+    snprintf(value, size, "%.*s", (int)strcspn(options, "|"), options);
+}

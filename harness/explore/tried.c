@@ -1,0 +1,196 @@
+#include "explore/tried.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_shared(const struct scenario *s, const char *word)
+{
+    const struct settings *env = &s->collector.env;
+
+    for (size_t i = 0; i < env->count; i++) {
+        if (strcmp(env->items[i].name, "MAILROOM_DEQUEUE") == 0)
+            return strcmp(env->items[i].value, word) == 0;
+    }
+    return false;
+}
+
+enum mode mode_of(const struct scenario *s)
+{
+    enum mode one = is_shared(s, "leased")                                  ? MODE_LEASED
+                    : is_shared(s, "shared") || is_shared(s, "skip-locked") ? MODE_SHARED
+                                                                            : MODE_CURSOR;
+
+    return (enum mode)(one + (s->collector.instances > 1));
+}
+
+const char *mode_name(enum mode mode)
+{
+    static const char *const names[MODES] = {
+        "cursor", "cursor, several", "shared", "shared, several", "leased", "leased, several"};
+
+    return mode < MODES ? names[mode] : "unknown";
+}
+
+// --- from a result --------------------------------------------------------------------
+
+static bool find_verb(const char *name, size_t *index)
+{
+    const struct verb *verb = verb_find(name);
+
+    *index = verb ? (size_t)(verb - verbs) : 0;
+    return verb;
+}
+
+static enum exchange_state find_state(const char *name)
+{
+    for (int i = EXCHANGE_NONE; i < EXCHANGE_STATES; i++) {
+        if (strcmp(exchange_name((enum exchange_state)i), name) == 0)
+            return (enum exchange_state)i;
+    }
+    return EXCHANGE_UNSEEN;
+}
+
+static bool find_verdict(const char *name, enum verdict *verdict)
+{
+    for (int i = VERDICT_PASS; i <= VERDICT_MISSED; i++) {
+        *verdict = (enum verdict)i;
+        if (strcmp(verdict_name(*verdict), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static void add_met(struct tried *t, const char *verb, double from_s, double to_s, const char *wire)
+{
+    struct met *m = &t->met[t->met_count];
+
+    if (t->met_count == TRIED_FAULTS_MAX || !find_verb(verb, &m->verb))
+        return;
+    m->from_s = from_s;
+    m->to_s = to_s;
+    m->wire = find_state(wire);
+    t->met_count++;
+}
+
+static void take_faults(struct tried *t, const json_t *faults)
+{
+    size_t i;
+    json_t *fault;
+
+    json_array_foreach(faults, i, fault)
+    {
+        const json_t *at = json_object_get(fault, "at_s"), *end = json_object_get(fault, "ended_s");
+        if (json_is_true(json_object_get(fault, "ok")) &&
+            !json_is_true(json_object_get(fault, "left_out")) && json_is_number(at))
+            add_met(t, text_of(fault, "do"), json_number_value(at),
+                json_number_value(json_is_number(end) ? end : at), text_of(fault, "wire"));
+    }
+}
+
+static void take_broken(struct tried *t, const json_t *list)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(list, i, name)
+    {
+        const struct metric *m = json_is_string(name) ? metric_find(json_string_value(name)) : NULL;
+        if (m)
+            t->broken[m->id] = true;
+    }
+}
+
+bool tried_take(struct tried *t, const json_t *result, struct err *e)
+{
+    const json_t *reason = json_array_get(json_object_get(result, "reasons"), 0);
+
+    memset(t->broken, 0, sizeof t->broken);
+    t->met_count = 0;
+    t->judged = find_verdict(text_of(result, "verdict"), &t->verdict);
+    if (!t->judged)
+        return err_set(e, ERR_SYSTEM, "the result has no verdict");
+    take_broken(t, json_object_get(result, "broken"));
+    take_faults(t, json_object_get(result, "faults"));
+    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1,
+        json_is_string(reason) ? json_string_value(reason) : "");
+    return true;
+}
+
+// --- as a line of the journal -----------------------------------------------------------
+
+static json_t *write_met(const struct tried *t)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < t->met_count; i++) {
+        const struct met *m = &t->met[i];
+        json_array_append_new(list, json_pack("[s, f, f, s]", verbs[m->verb].name, m->from_s,
+                                        m->to_s, exchange_name(m->wire)));
+    }
+    return list;
+}
+
+static json_t *write_broken(const bool broken[METRIC_COUNT])
+{
+    json_t *list = json_array();
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (broken[id])
+            json_array_append_new(list, json_string(metrics[id].name));
+    }
+    return list;
+}
+
+json_t *tried_write(const struct tried *t)
+{
+    return json_pack("{s:I, s:s, s:s, s:f, s:o, s:o, s:s}", "draw", (json_int_t)t->number,
+        "verdict", t->judged ? verdict_name(t->verdict) : "none", "mode", mode_name(t->mode),
+        "took_s", t->took_s, "broken", write_broken(t->broken), "faults", write_met(t), "why",
+        t->why);
+}
+
+bool tried_read(struct tried *t, const json_t *line, struct err *e)
+{
+    const json_t *faults = json_object_get(line, "faults"), *number = json_object_get(line, "draw");
+    const char *mode = text_of(line, "mode");
+    size_t i;
+    json_t *fault;
+
+    *t = (struct tried){.number = (uint64_t)json_integer_value(number)};
+    while (t->mode < MODES && strcmp(mode_name(t->mode), mode) != 0)
+        t->mode++;
+    if (!json_is_integer(number) || t->mode == MODES)
+        return err_set(e, ERR_USAGE, "it is no line of a journal");
+    t->judged = find_verdict(text_of(line, "verdict"), &t->verdict);
+    t->took_s = json_number_value(json_object_get(line, "took_s"));
+    take_broken(t, json_object_get(line, "broken"));
+    json_array_foreach(faults, i, fault)
+    {
+        const char *verb = json_string_value(json_array_get(fault, 0));
+        const char *wire = json_string_value(json_array_get(fault, 3));
+        if (verb && wire)
+            add_met(t, verb, json_number_value(json_array_get(fault, 1)),
+                json_number_value(json_array_get(fault, 2)), wire);
+    }
+    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1, text_of(line, "why"));
+    return true;
+}
+
+void tried_broken_text(const bool broken[METRIC_COUNT], char *out, size_t size)
+{
+    size_t used = 0;
+
+    *out = '\0';
+    for (enum metric_id id = 0; id < METRIC_COUNT && used < size; id++) {
+        if (broken[id])
+            used += (size_t)snprintf(
+                out + used, size - used, "%s%s", used ? "," : "", metrics[id].name);
+    }
+}

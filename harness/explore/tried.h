@@ -1,0 +1,56 @@
+// One draw that was run: what came of it, and what happened in it. Made from a
+// run's result.json, kept as one line of the journal, and read back from there.
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "check/check.h"
+#include "explore/draw.h"
+#include "fault/exchange.h"
+
+// How tokens are shared out among how many collectors.
+enum mode {
+    MODE_CURSOR,
+    MODE_CURSOR_SEVERAL,
+    MODE_SHARED,
+    MODE_SHARED_SEVERAL,
+    MODE_LEASED,
+    MODE_LEASED_SEVERAL,
+    MODES,
+};
+
+enum mode mode_of(const struct scenario *s);
+const char *mode_name(enum mode mode);
+
+// A fault that took effect.
+struct met {
+    size_t verb; // index into verbs[]
+    double from_s, to_s;
+    enum exchange_state wire;
+};
+
+#define TRIED_FAULTS_MAX 100
+
+struct tried {
+    uint64_t number;
+    enum verdict verdict;
+    bool judged; // else the harness itself failed, and `why` says how
+    bool broken[METRIC_COUNT];
+    enum mode mode;
+    struct met met[TRIED_FAULTS_MAX];
+    size_t met_count;
+    double took_s;
+    char why[160]; // of an inconclusive run, and of one that was not judged
+};
+
+// Fills in what a result.json says; number, mode and took_s are the caller's.
+MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
+
+// As a JSON object (a new reference, NULL without memory), and back.
+json_t *tried_write(const struct tried *t);
+MUST_USE bool tried_read(struct tried *t, const json_t *line, struct err *e);
+
+// The invariants that are broken, comma-joined; "" when none is.
+void tried_broken_text(const bool broken[METRIC_COUNT], char *out, size_t size);

@@ -1,0 +1,43 @@
+#include "fault/exchange.h"
+
+static void take_server(struct exchange *x, const struct wire_message *m)
+{
+    x->notified = m->type == 'A';
+    if (m->type == 'Z') {
+        // Its one byte says I, T or E; where it has not come yet, I is likely.
+        x->in_transaction = m->text_len > 0 && m->text[0] != 'I';
+        x->opened = true;
+        x->asking = x->answering = false;
+    } else if (x->asking && m->type != 'A' && m->type != 'N' && m->type != 'S') {
+        x->answering = true; // and not only a notice that comes at any time
+    }
+}
+
+void exchange_take(struct exchange *x, enum message_sender sender, const struct wire_message *m)
+{
+    if (sender == MESSAGE_SERVER) {
+        take_server(x, m);
+        return;
+    }
+    x->asking = true;
+    x->notified = false;
+}
+
+enum exchange_state exchange_state(const struct exchange *x)
+{
+    if (!x->opened)
+        return EXCHANGE_OPENING;
+    if (x->asking)
+        return x->answering ? EXCHANGE_ANSWERED : EXCHANGE_ASKED;
+    if (x->in_transaction)
+        return EXCHANGE_OPEN;
+    return x->notified ? EXCHANGE_NOTIFIED : EXCHANGE_IDLE;
+}
+
+const char *exchange_name(enum exchange_state state)
+{
+    static const char *const names[EXCHANGE_STATES] = {"unseen", "no connection", "idle",
+        "notified", "opening", "in a transaction", "asked", "being answered"};
+
+    return state < EXCHANGE_STATES ? names[state] : "unknown";
+}

@@ -1,0 +1,34 @@
+// What a connection is doing, as one sees it who only watches the messages pass.
+// Pure: told of each message, it says the state.
+#pragma once
+
+#include <stdbool.h>
+
+#include "fault/wire.h"
+
+// From the one that is least under way to the one that is most.
+enum exchange_state {
+    EXCHANGE_UNSEEN,   // nobody watched
+    EXCHANGE_NONE,     // there is no connection
+    EXCHANGE_IDLE,     // the server waits for a question
+    EXCHANGE_NOTIFIED, // the same, and the last message was a notification
+    EXCHANGE_OPENING,  // not yet ready for its first question
+    EXCHANGE_OPEN,     // the server waits, in a transaction
+    EXCHANGE_ASKED,    // a question without a word of an answer
+    EXCHANGE_ANSWERED, // an answer that is not complete
+    EXCHANGE_STATES,
+};
+
+struct exchange {
+    bool opened;         // the server has been ready once
+    bool asking;         // the client has said something since it was last ready
+    bool answering;      // and so has the server
+    bool notified;       // a notification was the last message
+    bool in_transaction; // when the server was last ready
+};
+
+void exchange_take(struct exchange *x, enum message_sender sender, const struct wire_message *m);
+
+enum exchange_state exchange_state(const struct exchange *x);
+
+const char *exchange_name(enum exchange_state state);
