@@ -1,6 +1,7 @@
 // mailproof compare: two sets of stored results, or two collectors by turns.
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "cli/locate.h"
 #include "compare/collect.h"
 #include "compare/print.h"
+#include "compare/setup.h"
 #include "os/interrupt.h"
 #include "run/shared.h"
 #include "runner.h"
@@ -92,8 +94,9 @@ static bool compare_scenario(struct comparisons *all, const struct side *base,
     all->count++;
     return collect_scenario(&all->base[i], base, scenario, e) &&
            collect_scenario(&all->new[i], new, scenario, e) &&
+           setup_check(&all->base[i], &all->new[i], e) &&
            compare_sides(&all->items[i], &all->base[i], &all->new[i], min_effect, e) &&
-           show(&all->items[i], e);
+           (setup_notes(&all->items[i]), show(&all->items[i], e));
 }
 
 static bool compare_each(struct comparisons *all, const struct side *base, const struct side *new,
@@ -118,6 +121,7 @@ static bool check_stored_options(const struct options *o, struct err *e)
                         : o->seed[0]     ? "seed"
                         : o->provider    ? "postgres"
                         : o->runs        ? "runs"
+                        : o->seeds > 1   ? "seeds"
                         : o->calibrate   ? "calibrate"
                                          : NULL;
 
@@ -147,16 +151,21 @@ struct turns {
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int runs;               // of each collector that count
     int done, planned;
+    int round; // of both collectors, with one seed
     struct server server; // one for all runs, each in a database of its own
     bool shared;          // unless the scenario changes the server
 };
 
 static void tell_run(const struct turns *t, const char *side, const struct stored *run, bool counts)
 {
-    if (!t->options->quiet)
-        printf("  run %d of %d  %-7s %s, latency.p50 %.4g ms, p99 %.4g ms%s\n", t->done, t->planned,
-            side, verdict_name(run->verdict), run->values[METRIC_LATENCY_P50],
-            run->values[METRIC_LATENCY_P99], counts ? "" : " (warm-up, not counted)");
+    double p50 = run->values[METRIC_LATENCY_P50], p99 = run->values[METRIC_LATENCY_P99];
+
+    if (t->options->quiet)
+        return;
+    printf("  run %d of %d  %-7s %s", t->done, t->planned, side, verdict_name(run->verdict));
+    if (isfinite(p50) && isfinite(p99))
+        printf(", latency.p50 %.4g ms, p99 %.4g ms", p50, p99);
+    printf("%s\n", counts ? "" : " (warm-up, not counted)");
 }
 
 static bool run_turn(
@@ -175,7 +184,9 @@ static bool run_turn(
         .silent = true,
         .server = t->shared ? &t->server : NULL,
     };
-    if (!run_scenario(t->scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
+    struct scenario scenario = *t->scenario; // its strings and lists stay borrowed
+    scenario.seed += (uint64_t)(t->round % t->options->seeds);
+    if (!run_scenario(&scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
     if (interrupt_signal())
         return err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -191,6 +202,7 @@ static bool take_turns(struct turns *t, struct side *a, const char *command_a, s
 {
     for (int round = 0; round <= t->runs; round++) {
         bool a_first = round % 2 == 0, counts = round > 0;
+        t->round = counts ? round - 1 : 0;
         if (!run_turn(t, a_first ? a : b, a_first ? command_a : command_b, counts, e) ||
             !run_turn(t, a_first ? b : a, a_first ? command_b : command_a, counts, e))
             return false;
@@ -221,9 +233,12 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
-    *steady = own->items[0].overall == CHANGE_NONE;
+    // Intervals that are wider than the margin will be so in the comparison, too,
+    // which then cannot tell.
+    *steady = own->items[0].overall == CHANGE_NONE ||
+              (own->items[0].overall == CHANGE_UNKNOWN && !own->items[0].too_few);
     if (ok && !*steady)
-        puts(own->items[0].overall == CHANGE_UNKNOWN
+        puts(own->items[0].too_few
                  ? "inconclusive: too few runs to see whether this machine is steady; more with "
                    "--runs"
                  : "inconclusive: A differs from itself, so this machine is not steady enough");

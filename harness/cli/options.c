@@ -31,6 +31,7 @@ enum read_id {
     READ_RETRIES,
     READ_PAIRS,
     READ_RUNS,
+    READ_SEEDS,
     READ_MIN_EFFECT,
     READ_PRECISION
 };
@@ -98,8 +99,10 @@ static const struct {
     {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
         "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
+    {"seeds", "N", SCOPE_COMPARE, READ(SEEDS),
+        "with --ab: so many seeds take turns, from the scenario's on (default: 1)"},
     {"min-effect", "PERCENT", SCOPE_COMPARE, READ(MIN_EFFECT),
-        "smaller differences do not count (default: 10%)"},
+        "what lies within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
         "compare A with itself first, to see whether the machine is steady"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(markdown), "write the table as Markdown"},
@@ -126,6 +129,8 @@ static const struct {
     {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
         "for --model: what a batch takes: one time, or a queries.csv (default: 2ms)"},
     {"within", "TIME", SCOPE_SHRINK, TEXT(within), "how long to look, such as 60s (default: 5m)"},
+    {"breaks", "INVARIANT", SCOPE_SHRINK, TEXT(breaks),
+        "what the small scenario must still break (default: the worst that the run broke)"},
     {"output", "FILE", SCOPE_SHRINK, TEXT(output),
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
@@ -222,6 +227,8 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
         return read_count("pairs", value, 10000, &o->pairs, e);
     case READ_RUNS:
         return read_count("runs", value, 500, &o->runs, e);
+    case READ_SEEDS:
+        return read_count("seeds", value, 500, &o->seeds, e);
     case READ_MIN_EFFECT:
         return read_percent("min-effect", value, &o->min_effect, e);
     case READ_PRECISION:
@@ -287,7 +294,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     struct option longs[OPTIONS + 1];
     int id;
 
-    *o = (struct options){.out = "results", .repeat = 1, .min_effect = 0.1, .precision = 0.1};
+    *o = (struct options){.out = "results", .repeat = 1, .seeds = 1, .min_effect = 0.1, .precision = 0.1};
     // One more than needed: seed and provider are put behind the sets.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)

@@ -24,6 +24,7 @@ struct options {
     int retries; // run: of an inconclusive one
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given
+    int seeds; // compare: how many take turns
     double min_effect, precision; // 0.1: a tenth
     bool ab, calibrate;
     const char *limits, *timeouts, *objective; // tune; NULL unless given
@@ -33,6 +34,7 @@ struct options {
     const char *only;   // explore: verbs or numbers; NULL: everything
     int jobs;           // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
+    const char *breaks;                   // shrink: the invariant to keep; NULL: the worst
     bool trace_spans;                     // report: --trace
     bool fail_fast, keep, quiet, every_cut, every_kill, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated

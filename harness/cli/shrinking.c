@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/files.h"
+#include "compare/compare.h"
 #include "ledger/history.h"
 #include "os/paths.h"
 #include "report/report.h"
@@ -19,15 +20,26 @@ static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first h
 
 // --- what it starts from ----------------------------------------------------------------
 
-static bool check_broken(const struct shrinking *h, struct err *e)
+// A smaller scenario that breaks only something lesser would be no answer.
+static bool choose_wanted(struct shrinking *h, struct err *e)
 {
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (h->original.broken[id])
-            return true;
-    }
-    return err_set(e, ERR_USAGE,
-        "shrink: the run in %.500s broke no invariant (%s); name one that did", h->folder,
-        verdict_name(h->original.verdict));
+    const char *name = h->options->breaks;
+    const struct metric *m = name ? metric_find(name) : NULL;
+
+    h->wanted = compare_worst(&h->original);
+    if (h->wanted == METRIC_COUNT)
+        return err_set(e, ERR_USAGE,
+            "shrink: the run in %.500s broke no invariant (%s); name one that did", h->folder,
+            verdict_name(h->original.verdict));
+    if (!name)
+        return true;
+    if (!m || !m->invariant)
+        return err_set(e, ERR_USAGE, "--breaks: '%.40s' is no invariant; see mailproof list", name);
+    if (!h->original.broken[m->id])
+        return err_set(e, ERR_USAGE, "--breaks: the run in %.500s did not break %s, but %s",
+            h->folder, name, metrics[h->wanted].name);
+    h->wanted = m->id;
+    return true;
 }
 
 static bool read_within(struct shrinking *h, struct err *e)
@@ -76,7 +88,7 @@ bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
     struct oracle oracle = {shrinking_ask, h};
     if (!read_within(h, e) || !name_output(h, e) ||
         !files_dated_folder(h->out, sizeof h->out, o->out, "shrink", e) ||
-        !stored_read(&h->original, h->folder, e) || !check_broken(h, e) ||
+        !stored_read(&h->original, h->folder, e) || !choose_wanted(h, e) ||
         !path_join(h->path, h->folder, "scenario.yaml", e) ||
         !scenario_load(&h->scenario, h->path, &h->sets, e) || !plan_make(&h->plan, &h->scenario, e))
         return false;

@@ -29,6 +29,7 @@ struct shrinking {
     struct whole whole;
     struct search search;
     struct stored original;
+    enum metric_id wanted; // the invariant that what is left must break
     int64_t deadline_ns;
     int64_t overhead_ns; // of a run: what it takes beyond load and drain
     int runs;

@@ -55,8 +55,12 @@ static void tell_run(const struct tuning *t, size_t pair, const struct measureme
     if (t->options->quiet)
         return;
     printf("  limit %d, timeout %g ms: ", p->limit, (double)p->timeout_ns / NS_PER_MS);
-    if (o->counted)
+    if (o->counted && isnan(o->cost.round_trips))
+        printf("round trips could not be counted\n");
+    else if (o->counted)
         printf("%.2f round trips per token\n", o->cost.round_trips);
+    else if (isnan(o->run.values[METRIC_LATENCY_P99]))
+        printf("%s\n", verdict_name(o->run.verdict));
     else
         printf("%s, latency.p99 %.4g ms\n", verdict_name(o->run.verdict),
             o->run.values[METRIC_LATENCY_P99]);

@@ -41,68 +41,122 @@ bool compare_violated_for_good(const struct stored *run)
     return run->verdict == VERDICT_VIOLATED && !timing;
 }
 
-static void count_broken(const struct side *s, size_t *used, size_t *violated, size_t *broke)
+// The table of metrics has the invariants in the order of what they mean to a user.
+enum metric_id compare_worst(const struct stored *run)
+{
+    enum metric_id worst = METRIC_COUNT;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (run->broken[id] && (worst == METRIC_COUNT || (is_timing(worst) && !is_timing(id))))
+            worst = id;
+    }
+    return worst;
+}
+
+const char *compare_failure_name(int failure)
+{
+    return failure == FAILURE_INCONCLUSIVE ? "inconclusive"
+           : failure == FAILURE_OTHERWISE  ? "violated"
+                                           : metrics[failure].name;
+}
+
+static void count_failures(const struct side *s, size_t *failed, size_t *hits)
 {
     for (size_t i = 0; i < s->count; i++) {
         const struct stored *run = &s->runs[i];
-        if (run->verdict == VERDICT_INCONCLUSIVE)
-            continue;
-        (*used)++;
-        *violated += compare_violated_for_good(run);
-        for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-            broke[id] += run->broken[id];
+        bool inconclusive = run->verdict == VERDICT_INCONCLUSIVE, any = false;
+        for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+            hits[id] += run->broken[id];
+            any = any || run->broken[id];
+        }
+        hits[FAILURE_INCONCLUSIVE] += inconclusive;
+        hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
+        *failed += inconclusive || run->verdict == VERDICT_VIOLATED;
     }
 }
 
-// Has one side broken it and the other not? Once is enough, a promise is kept
-// always or not at all; but promises on time must be broken beyond chance.
-static bool breaks_more(
-    size_t broke, size_t used, size_t other_broke, size_t other_used, bool timing)
+// Ways to fail that were seen at all. Fisher's test holds the sums of both sides
+// fixed, so that counting them takes nothing from its errors.
+static size_t ways_seen(const struct comparison *c)
 {
-    if (used == 0 || other_used == 0)
-        return false;
-    if (timing)
-        return stats_hits_p(other_broke, other_used, broke, used) <= FALSE_ALARMS / 2;
-    return broke > 0 && other_broke == 0;
+    size_t ways = 0;
+
+    for (int f = 0; f < FAILURES; f++)
+        ways += c->hits_base[f] + c->hits_new[f] > 0;
+    return ways;
+}
+
+// More of the second side's runs fail than chance explains: in any way, or in one.
+static bool fails_more(const struct side *s, size_t failed, const size_t *hits,
+    const struct side *other, size_t other_failed, const size_t *other_hits, size_t ways)
+{
+    const double alpha = FALSE_ALARMS / 2 / 2; // one direction, and two families of tests
+
+    if (stats_hits_p(other_failed, other->count, failed, s->count) <= alpha)
+        return true;
+    for (int f = 0; f < FAILURES; f++) {
+        if (hits[f] > 0 && stats_hits_p(other_hits[f], other->count, hits[f], s->count) <=
+                               alpha / (double)ways)
+            return true;
+    }
+    return false;
+}
+
+// No run failed, or every run failed in the same ways: there is nothing to find. That
+// a few runs were inconclusive, no more than chance explains, leaves nothing open.
+static bool fail_alike(const struct comparison *c)
+{
+    for (int f = 0; f < FAILURES; f++) {
+        if (f == FAILURE_INCONCLUSIVE)
+            continue;
+        bool none = c->hits_base[f] + c->hits_new[f] == 0;
+        bool all = c->hits_base[f] == c->base->count && c->hits_new[f] == c->new->count;
+        if (!none && !all)
+            return false;
+    }
+    return true;
 }
 
 static enum change judge_correctness(const struct comparison *c)
 {
-    size_t used_base = c->base_used, used_new = c->new_used;
-    bool worse = breaks_more(c->violated_new, used_new, c->violated_base, used_base, false);
-    bool better = breaks_more(c->violated_base, used_base, c->violated_new, used_new, false);
+    size_t ways = ways_seen(c);
 
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        size_t base = c->broke_base[id], new = c->broke_new[id];
-        worse = worse || breaks_more(new, used_new, base, used_base, is_timing(id));
-        better = better || breaks_more(base, used_base, new, used_new, is_timing(id));
-    }
-    return worse ? CHANGE_WORSE : better ? CHANGE_BETTER : CHANGE_NONE;
+    if (fails_more(c->new, c->failed_new, c->hits_new, c->base, c->failed_base, c->hits_base, ways))
+        return CHANGE_WORSE;
+    if (fails_more(c->base, c->failed_base, c->hits_base, c->new, c->failed_new, c->hits_new, ways))
+        return CHANGE_BETTER;
+    return fail_alike(c) ? CHANGE_NONE : CHANGE_UNKNOWN;
 }
 
-// False when a run did not measure it.
-static bool values_of(const struct side *s, enum metric_id id, double *values)
+// --- speed ------------------------------------------------------------------------------
+
+// A run that told nothing counts as worse than any that did: what makes a run slow
+// makes it inconclusive, too. False when a run that did did not measure it.
+static bool values_of(const struct side *s, size_t metric, double *values)
 {
-    size_t n = 0;
+    const double worst = judged[metric].more_is_better ? 0 : INFINITY;
+    bool any = false;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (s->runs[i].verdict == VERDICT_INCONCLUSIVE)
-            continue;
-        if (isnan(s->runs[i].values[id]))
+        bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
+        if (told && isnan(s->runs[i].values[judged[metric].id]))
             return false;
-        values[n++] = s->runs[i].values[id];
+        values[i] = told ? s->runs[i].values[judged[metric].id] : worst;
+        any = any || told;
     }
-    return n > 0;
+    return any;
 }
 
+// The interval decides: outside of the margin, within it, or across its edge.
 static enum change judge_row(
-    const struct compared *row, bool more_is_better, double alpha, double min_effect)
+    const struct compared *row, bool more_is_better, double alpha, double margin)
 {
     double times = more_is_better ? 1 / row->ratio.estimate : row->ratio.estimate;
 
-    if (row->ratio.p > alpha || (times < 1 + min_effect && times > 1 / (1 + min_effect)))
-        return CHANGE_NONE;
-    return times > 1 ? CHANGE_WORSE : CHANGE_BETTER;
+    if (row->ratio.p <= alpha && (times >= 1 + margin || times <= 1 / (1 + margin)))
+        return times > 1 ? CHANGE_WORSE : CHANGE_BETTER;
+    return row->ratio.low >= 1 / (1 + margin) && row->ratio.high <= 1 + margin ? CHANGE_NONE
+                                                                              : CHANGE_UNKNOWN;
 }
 
 static size_t count_measured(const struct comparison *c, double *values)
@@ -110,31 +164,30 @@ static size_t count_measured(const struct comparison *c, double *values)
     size_t count = 0;
 
     for (size_t i = 0; i < JUDGED; i++)
-        count +=
-            values_of(c->base, judged[i].id, values) && values_of(c->new, judged[i].id, values);
+        count += values_of(c->base, i, values) && values_of(c->new, i, values);
     return count;
 }
 
-static bool compare_metric(struct comparison *c, size_t i, double *base, double *new, double alpha,
-    double min_effect, struct err *e)
+static bool compare_metric(
+    struct comparison *c, size_t i, double *base, double *new, double alpha, struct err *e)
 {
     struct compared *row = &c->rows[c->row_count];
 
-    if (!values_of(c->base, judged[i].id, base) || !values_of(c->new, judged[i].id, new))
+    if (!values_of(c->base, i, base) || !values_of(c->new, i, new))
         return true;
-    if (!stats_compare(&row->ratio, base, c->base_used, new, c->new_used, alpha, e))
+    if (!stats_compare(&row->ratio, base, c->base->count, new, c->new->count, alpha, e))
         return false;
     row->id = judged[i].id;
-    row->base = stats_median(base, c->base_used);
-    row->new = stats_median(new, c->new_used);
-    row->change = stats_smallest_p(c->base_used, c->new_used) > alpha
-                      ? CHANGE_UNKNOWN
-                      : judge_row(row, judged[i].more_is_better, alpha, min_effect);
+    row->more_is_better = judged[i].more_is_better;
+    row->base = stats_median(base, c->base->count);
+    row->new = stats_median(new, c->new->count);
+    row->change =
+        c->too_few ? CHANGE_UNKNOWN : judge_row(row, row->more_is_better, alpha, c->margin);
     c->row_count++;
     return true;
 }
 
-static bool compare_speed(struct comparison *c, double min_effect, struct err *e)
+static bool compare_speed(struct comparison *c, struct err *e)
 {
     double *base = calloc(c->base->count + 1, sizeof *base);
     double *new = calloc(c->new->count + 1, sizeof *new);
@@ -143,39 +196,67 @@ static bool compare_speed(struct comparison *c, double min_effect, struct err *e
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 
     c->confidence = 1 - alpha;
+    c->too_few = stats_smallest_p(c->base->count, c->new->count) > alpha;
     for (size_t i = 0; ok && i < JUDGED; i++)
-        ok = compare_metric(c, i, base, new, alpha, min_effect, e);
+        ok = compare_metric(c, i, base, new, alpha, e);
     free(base);
     free(new);
     return ok;
 }
 
+static bool any_row(const struct comparison *c, enum change change)
+{
+    for (size_t i = 0; i < c->row_count; i++) {
+        if (c->rows[i].change == change)
+            return true;
+    }
+    return false;
+}
+
+// The interval may reach beyond the margin, but not where it would be worse.
+static bool may_be_worse(const struct compared *row, double margin)
+{
+    bool ruled_out = row->more_is_better ? row->ratio.low >= 1 / (1 + margin)
+                                         : row->ratio.high <= 1 + margin;
+
+    return row->change == CHANGE_UNKNOWN && !ruled_out;
+}
+
+static bool any_may_be_worse(const struct comparison *c)
+{
+    for (size_t i = 0; i < c->row_count; i++) {
+        if (may_be_worse(&c->rows[i], c->margin))
+            return true;
+    }
+    return false;
+}
+
 // Faster at one thing and slower at another is slower: somebody relies on it.
 static enum change judge_overall(const struct comparison *c)
 {
-    enum change overall = c->row_count > 0 ? CHANGE_NONE : CHANGE_UNKNOWN;
-
-    if (c->correctness != CHANGE_NONE)
+    if (c->correctness == CHANGE_WORSE || c->correctness == CHANGE_BETTER)
         return c->correctness;
-    for (size_t i = 0; i < c->row_count; i++) {
-        enum change change = c->rows[i].change;
-        if (change == CHANGE_WORSE || change == CHANGE_UNKNOWN)
-            return change;
-        if (change == CHANGE_BETTER)
-            overall = CHANGE_BETTER;
-    }
-    return overall;
+    if (any_row(c, CHANGE_WORSE))
+        return CHANGE_WORSE;
+    if (c->correctness == CHANGE_UNKNOWN || c->row_count == 0 || any_may_be_worse(c))
+        return CHANGE_UNKNOWN;
+    if (any_row(c, CHANGE_BETTER))
+        return CHANGE_BETTER;
+    return any_row(c, CHANGE_UNKNOWN) ? CHANGE_UNKNOWN : CHANGE_NONE;
 }
 
 bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
-    double min_effect, struct err *e)
+    double margin, struct err *e)
 {
-    *c = (struct comparison){.base = base, .new = new};
+    size_t fewer = base->count < new->count ? base->count : new->count;
+
+    *c = (struct comparison){.base = base, .new = new, .margin = margin};
     c->scenario = base->count > 0 ? base->runs[0].scenario : "";
-    count_broken(base, &c->base_used, &c->violated_base, c->broke_base);
-    count_broken(new, &c->new_used, &c->violated_new, c->broke_new);
+    count_failures(base, &c->failed_base, c->hits_base);
+    count_failures(new, &c->failed_new, c->hits_new);
+    c->unseen = stats_rate_high(0, fewer, 0.05);
     c->correctness = judge_correctness(c);
-    if (!compare_speed(c, min_effect, e))
+    if (!compare_speed(c, e))
         return false;
     c->overall = judge_overall(c);
     return true;
@@ -187,7 +268,7 @@ const char *change_name(enum change change)
         [CHANGE_NONE] = "no difference",
         [CHANGE_BETTER] = "better",
         [CHANGE_WORSE] = "worse",
-        [CHANGE_UNKNOWN] = "too few runs",
+        [CHANGE_UNKNOWN] = "cannot tell",
     };
 
     return names[change];

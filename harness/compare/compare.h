@@ -1,9 +1,10 @@
-// Two sets of runs of one scenario: better, worse or no difference. Pure.
+// Two sets of runs of one scenario: better, worse, no difference, or not to be told.
+// Pure.
 //
-// A run is one value, not the thousands of tokens in it: those share the moods
-// of the machine. Correctness comes first; speed is judged by a few metrics, and
-// the more of them, the stricter each (Bonferroni), so that all together raise
-// a false alarm in at most 5% of comparisons of like with like.
+// A run is one value, not the thousands of tokens in it: those share the moods of
+// the machine. Correctness comes first, compared as rates of runs; speed is judged by
+// a few metrics, and the more of them, the stricter each (Bonferroni). All together
+// call like with like worse in at most 5% of comparisons, and better in at most 5%.
 #pragma once
 
 #include "measure/stats.h"
@@ -16,42 +17,62 @@ struct side {
 };
 
 enum change {
-    CHANGE_NONE,
+    CHANGE_NONE,    // equivalent within the margin, or nothing to find
     CHANGE_BETTER,
     CHANGE_WORSE,
-    CHANGE_UNKNOWN, // too few runs to tell
+    CHANGE_UNKNOWN, // it cannot be told
 };
 
 // One metric of speed or cost.
 struct compared {
     enum metric_id id;
-    double base, new;         // medians
+    bool more_is_better;
+    double base, new;         // medians; INFINITY when most runs told nothing
     struct stats_ratio ratio; // new / base; the interval is as strict as the test
     enum change change;
 };
 
 #define COMPARED_MAX 8
+#define COMPARED_NOTES 4
+
+// One way in which runs fail, beside their verdict.
+#define FAILURE_INCONCLUSIVE METRIC_COUNT // the run told nothing
+#define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
+#define FAILURES (METRIC_COUNT + 2)
 
 struct comparison {
     const char *scenario;
     const struct side *base, *new;
-    size_t base_used, new_used; // without those that were inconclusive
-    size_t broke_base[METRIC_COUNT], broke_new[METRIC_COUNT]; // runs that broke an invariant
-    size_t violated_base, violated_new; // runs, for more than promises on time
+    size_t hits_base[FAILURES], hits_new[FAILURES]; // runs that failed in this way
+    size_t failed_base, failed_new;                 // runs that failed in any
     enum change correctness;
+    double unseen; // the highest rate of failures that a side without any may have, 95%
     struct compared rows[COMPARED_MAX];
     size_t row_count;
     double confidence; // of each row's interval
+    double margin;     // 0.1: what lies within 10% is no difference
+    bool too_few;      // runs for any difference in speed to be found, however large
     enum change overall;
+    char notes[COMPARED_NOTES][480]; // what else differs, for people
+    size_t note_count;
 };
 
-// Differences smaller than `min_effect` (0.1: a tenth) do not count, however
-// certain they are. The runs of both sides are of one scenario.
+// Differences smaller than `margin` (0.1: a tenth) do not count, however certain they
+// are; "no difference" means that the interval lies within the margin. A run that was
+// inconclusive counts against its side: as a failure, and as slower than any other. The
+// runs of both sides are of one scenario.
 MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
-    double min_effect, struct err *e);
+    double margin, struct err *e);
+
+// "lost", "inconclusive", "violated".
+const char *compare_failure_name(int failure);
 
 // The run broke more than promises on time, which a stalled machine breaks too.
 bool compare_violated_for_good(const struct stored *run);
+
+// What a run broke that matters most: lost mail before anything, promises on time
+// last. METRIC_COUNT when it broke nothing.
+enum metric_id compare_worst(const struct stored *run);
 
 const char *change_name(enum change change);
 

@@ -16,63 +16,95 @@ static const char *separator(const struct compared *row)
     return *unit(row) ? " " : "";
 }
 
-static bool print_value(const struct compared *row, double value, struct buf *out)
+// A figure of which most runs told nothing is not known.
+static void put_value(const struct compared *row, double value, char *text, size_t size)
 {
-    char text[48];
-
-    snprintf(text, sizeof text, "%.4g%s%s", value, separator(row), unit(row));
-    return buf_printf(out, " %14s", text);
+    if (isfinite(value))
+        snprintf(text, size, "%.4g%s%s", value, separator(row), unit(row));
+    else
+        snprintf(text, size, "not told");
 }
 
-static bool print_interval(const struct stats_ratio *r, struct buf *out)
+static bool is_ratio(double ratio)
 {
-    char text[48];
+    return ratio > 1e-6 && ratio < 1e6;
+}
 
-    if (isinf(r->high))
-        snprintf(text, sizeof text, "unknown");
+static void put_ratio(double ratio, char *text, size_t size)
+{
+    if (is_ratio(ratio))
+        snprintf(text, size, "%.2f", ratio);
     else
-        snprintf(text, sizeof text, "%.2f to %.2f", r->low, r->high);
-    return buf_printf(out, " %8.2f %16s %9.2g", r->estimate, text, r->p);
+        snprintf(text, size, "not told");
+}
+
+static void put_interval(const struct stats_ratio *r, char *text, size_t size)
+{
+    if (is_ratio(r->low) && is_ratio(r->high))
+        snprintf(text, size, "%.2f to %.2f", r->low, r->high);
+    else
+        snprintf(text, size, "unknown");
+}
+
+// "1.27 ± 0.03 times slower": the interval's half width, in the direction in which
+// the ratio is more than one.
+static void put_times(const struct compared *row, char *text, size_t size)
+{
+    bool less = row->ratio.estimate < 1;
+    double times = less ? 1 / row->ratio.estimate : row->ratio.estimate;
+    double low = less ? 1 / row->ratio.high : row->ratio.low;
+    double high = less ? 1 / row->ratio.low : row->ratio.high;
+    bool slower = less == row->more_is_better;
+    const char *word = row->id == METRIC_COLLECTOR_CPU_S ? (slower ? "as much CPU" : "less CPU")
+                       : slower                          ? "slower"
+                                                         : "faster";
+
+    if (!is_ratio(times))
+        snprintf(text, size, "beyond measure %s", word);
+    else if (is_ratio(low) && is_ratio(high))
+        snprintf(text, size, "%.2f ± %.2f times %s", times, (high - low) / 2, word);
+    else
+        snprintf(text, size, "%.2f times %s", times, word);
 }
 
 static void print_counts(const struct comparison *c, struct buf *out)
 {
-    size_t inconclusive = c->base->count + c->new->count - c->base_used - c->new_used;
-
-    buf_printf(out, "%s: %zu runs of %s, %zu of %s", c->scenario, c->base_used, c->base->name,
-        c->new_used, c->new->name);
-    if (inconclusive > 0)
-        buf_printf(out, ", %zu inconclusive left out", inconclusive);
+    buf_printf(out, "%s: %zu runs of %s, %zu of %s", c->scenario, c->base->count, c->base->name,
+        c->new->count, c->new->name);
 }
 
 static void print_rows(const struct comparison *c, struct buf *out)
 {
-    char interval[32];
+    char interval[32], base[48], new[48], ratio[32];
 
     snprintf(interval, sizeof interval, "%.4g%% interval", 100 * c->confidence);
     buf_printf(out, "  %-16s %14s %14s %8s %16s %9s\n", "median of runs", c->base->name,
         c->new->name, "ratio", interval, "p");
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compared *row = &c->rows[i];
-        buf_printf(out, "  %-16s", metrics[row->id].name);
-        print_value(row, row->base, out);
-        print_value(row, row->new, out);
-        print_interval(&row->ratio, out);
-        buf_printf(out, "  %s\n", change_name(row->change));
+        put_value(row, row->base, base, sizeof base);
+        put_value(row, row->new, new, sizeof new);
+        put_ratio(row->ratio.estimate, ratio, sizeof ratio);
+        put_interval(&row->ratio, interval, sizeof interval);
+        buf_printf(out, "  %-16s %14s %14s %8s %16s %9.2g  %s\n", metrics[row->id].name, base, new,
+            ratio, interval, row->ratio.p, change_name(row->change));
     }
 }
 
 static void print_correctness(const struct comparison *c, const char *indent, struct buf *out)
 {
-    if (c->violated_base + c->violated_new > 0)
-        buf_printf(out, "%sviolated in %zu of %zu runs of %s, in %zu of %zu of %s\n", indent,
-            c->violated_base, c->base_used, c->base->name, c->violated_new, c->new_used,
-            c->new->name);
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (c->broke_base[id] + c->broke_new[id] > 0)
-            buf_printf(out, "%s%s broken in %zu runs of %s, in %zu of %s\n", indent,
-                metrics[id].name, c->broke_base[id], c->base->name, c->broke_new[id], c->new->name);
+    for (int f = 0; f < FAILURES; f++) {
+        if (c->hits_base[f] + c->hits_new[f] > 0)
+            buf_printf(out, "%s%s in %zu of %zu runs of %s, in %zu of %zu of %s\n", indent,
+                compare_failure_name(f), c->hits_base[f], c->base->count, c->base->name,
+                c->hits_new[f], c->new->count, c->new->name);
     }
+    if (c->failed_base + c->failed_new == 0 && c->base->count > 0 && c->new->count > 0)
+        buf_printf(out,
+            "%sno run failed; a rate of failures up to %.0f%% may stay unseen in so many (95%%)\n",
+            indent, 100 * c->unseen);
+    for (size_t i = 0; i < c->note_count; i++)
+        buf_printf(out, "%s%s\n", indent, c->notes[i]);
 }
 
 // The row that decided, with the largest ratio.
@@ -89,22 +121,49 @@ static const struct compared *strongest(const struct comparison *c)
     return found;
 }
 
+// Which it is that cannot be told, and what would help.
+static bool print_unknown(const struct comparison *c, struct buf *out)
+{
+    const char *between = "";
+
+    buf_append_str(out, "cannot tell: ");
+    if (c->correctness == CHANGE_UNKNOWN) {
+        buf_append_str(out, "too few runs for how often they fail");
+        between = "; ";
+    }
+    if (c->too_few || c->row_count == 0)
+        return buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
+    for (size_t i = 0; i < c->row_count; i++) {
+        if (c->rows[i].change != CHANGE_UNKNOWN)
+            continue;
+        buf_printf(out, "%s%s", between, metrics[c->rows[i].id].name);
+        between = ", ";
+    }
+    return buf_printf(out, " may differ by more than %.4g%% or not; more runs narrow the intervals",
+        100 * c->margin);
+}
+
 static bool print_verdict(const struct comparison *c, struct buf *out)
 {
     const struct compared *row = strongest(c);
+    char times[80];
 
     if (c->correctness == CHANGE_WORSE)
-        return buf_printf(out, "regression: %s breaks what %s keeps", c->new->name, c->base->name);
+        return buf_printf(out, "regression: runs of %s fail more often than those of %s",
+            c->new->name, c->base->name);
     if (c->correctness == CHANGE_BETTER)
-        return buf_printf(out, "better: %s keeps what %s breaks; speed does not count",
+        return buf_printf(out, "better: runs of %s fail less often than those of %s; speed does "
+                               "not count",
             c->new->name, c->base->name);
     if (c->overall == CHANGE_UNKNOWN)
-        return buf_printf(out, "inconclusive: too few runs to tell a difference from chance");
+        return print_unknown(c, out);
     if (c->overall == CHANGE_NONE || !row)
-        return buf_printf(out, "no difference was found");
-    return buf_printf(out, "%s: %s of %s is %.2f times that of %s",
+        return buf_printf(
+            out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
+    put_times(row, times, sizeof times);
+    return buf_printf(out, "%s: %s of %s is %s than that of %s",
         c->overall == CHANGE_WORSE ? "regression" : "better", metrics[row->id].name, c->new->name,
-        row->ratio.estimate, c->base->name);
+        times, c->base->name);
 }
 
 bool print_terminal(const struct comparison *c, struct buf *out)
@@ -120,6 +179,8 @@ bool print_terminal(const struct comparison *c, struct buf *out)
 
 bool print_markdown(const struct comparison *c, struct buf *out)
 {
+    char base[48], new[48], ratio[32], interval[32];
+
     buf_append_str(out, "### ");
     print_counts(c, out);
     buf_append_str(out, "\n\n**");
@@ -129,10 +190,12 @@ bool print_markdown(const struct comparison *c, struct buf *out)
     buf_append_str(out, "|---|--:|--:|--:|---|--:|---|\n");
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compared *row = &c->rows[i];
-        buf_printf(out, "| %s | %.4g%s%s | %.4g%s%s | %.2f | %.2f to %.2f | %.2g | %s |\n",
-            metrics[row->id].name, row->base, separator(row), unit(row), row->new, separator(row),
-            unit(row), row->ratio.estimate, row->ratio.low, row->ratio.high, row->ratio.p,
-            change_name(row->change));
+        put_value(row, row->base, base, sizeof base);
+        put_value(row, row->new, new, sizeof new);
+        put_ratio(row->ratio.estimate, ratio, sizeof ratio);
+        put_interval(&row->ratio, interval, sizeof interval);
+        buf_printf(out, "| %s | %s | %s | %s | %s | %.2g | %s |\n", metrics[row->id].name, base,
+            new, ratio, interval, row->ratio.p, change_name(row->change));
     }
     buf_append_char(out, '\n');
     print_correctness(c, "- ", out);
@@ -172,7 +235,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
 
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < list[i].row_count; k++) {
-            if (metrics[list[i].rows[k].id].unit != UNIT_PER_S)
+            if (metrics[list[i].rows[k].id].unit != UNIT_PER_S && isfinite(list[i].rows[k].new))
                 json_array_append_new(entries, entry(&list[i], &list[i].rows[k]));
         }
     }
@@ -183,6 +246,14 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
     return ok;
 }
 
+// A cell stays empty where there is no number.
+static void put_cell(struct buf *out, double value)
+{
+    if (isfinite(value))
+        buf_printf(out, "%.6g", value);
+    buf_append_char(out, ',');
+}
+
 bool print_csv(const struct comparison *list, size_t count, struct buf *out)
 {
     buf_append_str(
@@ -191,10 +262,16 @@ bool print_csv(const struct comparison *list, size_t count, struct buf *out)
         const struct comparison *c = &list[i];
         for (size_t k = 0; k < c->row_count; k++) {
             const struct compared *row = &c->rows[k];
-            buf_printf(out, "%s,%s,%s,%zu,%.6g,%zu,%.6g,%.4f,%.4f,%.4f,%.4g,%s\n", c->scenario,
-                metrics[row->id].name, unit(row), c->base_used, row->base, c->new_used, row->new,
-                row->ratio.estimate, row->ratio.low, row->ratio.high, row->ratio.p,
-                change_name(row->change));
+            buf_printf(out, "%s,%s,%s,%zu,", c->scenario, metrics[row->id].name, unit(row),
+                c->base->count);
+            put_cell(out, row->base);
+            buf_printf(out, "%zu,", c->new->count);
+            put_cell(out, row->new);
+            put_cell(out, row->ratio.estimate);
+            put_cell(out, row->ratio.low);
+            put_cell(out, row->ratio.high);
+            put_cell(out, row->ratio.p);
+            buf_printf(out, "%s\n", change_name(row->change));
         }
     }
     return !out->failed;

@@ -25,6 +25,8 @@ double stats_median(double *values, size_t count)
 
 static double pair_ratio(double a, double b)
 {
+    if (isinf(a) && isinf(b))
+        return 1;
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
@@ -183,4 +185,78 @@ double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count
                      log_choose(a_count + b_count, hits));
     }
     return fmin(1, p);
+}
+
+// --- Student's t, and the beta distribution beneath it --------------------------------
+
+// The continued fraction of the incomplete beta function (Lentz's method).
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300, enough = 1e-14;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double f = d;
+    for (int m = 1; m < 1000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double step = 1;
+        for (int i = 0; i < 2; i++) {
+            double term = i == 0 ? even : odd;
+            d = 1 + term * d;
+            c = 1 + term / c;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = fabs(c) < tiny ? tiny : c;
+            step = d * c;
+            f *= step;
+        }
+        if (fabs(step - 1) < enough)
+            break;
+    }
+    return f;
+}
+
+// The regularised incomplete beta function I_x(a, b).
+static double beta_below(double x, double a, double b)
+{
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    // The fraction converges quickly on this side of the mean only.
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+static double beta_quantile(double p, double a, double b)
+{
+    double low = 0, high = 1;
+
+    for (int i = 0; i < 200; i++) {
+        double middle = (low + high) / 2;
+        if (beta_below(middle, a, b) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+double stats_student(size_t degrees, double alpha)
+{
+    if (degrees == 0)
+        return INFINITY;
+    // t² = degrees · (1/x − 1), where x follows a beta distribution.
+    double x = beta_quantile(alpha, (double)degrees / 2, 0.5);
+    return sqrt((double)degrees * (1 / x - 1));
+}
+
+double stats_rate_low(size_t hits, size_t count, double alpha)
+{
+    return hits == 0 ? 0 : beta_quantile(alpha, (double)hits, (double)(count - hits) + 1);
+}
+
+double stats_rate_high(size_t hits, size_t count, double alpha)
+{
+    return hits >= count ? 1 : beta_quantile(1 - alpha, (double)hits + 1, (double)(count - hits));
 }

@@ -19,7 +19,8 @@ struct stats_ratio {
     double p;         // how likely a difference like this is by chance, two-sided
 };
 
-// Values are not negative; zero counts as 1e-9, so that every ratio exists.
+// Values are not negative; zero counts as 1e-9, so that every ratio exists. INFINITY
+// is a value that is worse than every other: estimate and interval may be infinite.
 // Exact without ties for up to 50 values together, else the normal approximation
 // corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
@@ -35,3 +36,12 @@ double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count
 
 // Sorts the values. NAN of none.
 double stats_median(double *values, size_t count);
+
+// The two-sided quantile of Student's t: |t| is larger with probability alpha.
+// INFINITY without a degree of freedom.
+double stats_student(size_t degrees, double alpha);
+
+// Clopper and Pearson's (1934) exact bounds of a rate of which `hits` of `count`
+// were seen: the true rate is lower, or higher, with probability alpha at most.
+double stats_rate_low(size_t hits, size_t count, double alpha);
+double stats_rate_high(size_t hits, size_t count, double alpha);

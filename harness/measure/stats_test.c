@@ -114,6 +114,47 @@ static void hits_by_chance(void **state)
     assert_near(stats_hits_p(0, 10, 0, 10), 1, 1e-12);
 }
 
+// As printed in every table of them.
+static void students_quantiles(void **state)
+{
+    (void)state;
+    assert_true(isinf(stats_student(0, 0.05)));
+    assert_near(stats_student(1, 0.05), 12.7062, 1e-4);
+    assert_near(stats_student(2, 0.05), 4.30265, 1e-5);
+    assert_near(stats_student(4, 0.01), 4.60409, 1e-5);
+    assert_near(stats_student(30, 0.05), 2.04227, 1e-5);
+    assert_near(stats_student(120, 0.05), 1.97993, 1e-5);
+    assert_near(stats_student(19, 0.001), 3.88341, 1e-5);
+}
+
+// The rule of three is the first term of an exact bound that has a closed form.
+static void exact_bounds_of_rates(void **state)
+{
+    (void)state;
+    assert_near(stats_rate_high(0, 300, 0.05), 1 - pow(0.05, 1.0 / 300), 1e-9);
+    assert_near(stats_rate_high(0, 300, 0.05), 0.00994, 1e-5);
+    assert_near(stats_rate_low(300, 300, 0.05), pow(0.05, 1.0 / 300), 1e-9);
+    assert_near(stats_rate_low(0, 10, 0.025), 0, 0);
+    assert_near(stats_rate_high(10, 10, 0.025), 1, 0);
+    // 5 of 20, as in Newcombe (1998) for other counts; by the binomial's own tails.
+    double low = stats_rate_low(5, 20, 0.025), high = stats_rate_high(5, 20, 0.025);
+    assert_near(low, 0.08657, 1e-5);
+    assert_near(high, 0.49105, 1e-5);
+}
+
+// A value that is worse than all others moves ranks, and nothing else.
+static void infinity_is_the_worst(void **state)
+{
+    const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {7, 8, 9, 10, 11, INFINITY};
+    const double both[] = {1, 2, 3, 4, 5, INFINITY};
+
+    (void)state;
+    assert_near(compare(a, 6, b, 6).p, 2.0 / 924, 1e-12);
+    assert_true(isfinite(compare(a, 6, b, 6).estimate));
+    assert_near(compare(both, 6, both, 6).p, 1, 1e-9);
+    assert_near(compare(both, 6, both, 6).estimate, 1, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +165,9 @@ int main(void)
         cmocka_unit_test(too_few_have_no_interval),
         cmocka_unit_test(zero_is_a_value),
         cmocka_unit_test(hits_by_chance),
+        cmocka_unit_test(students_quantiles),
+        cmocka_unit_test(exact_bounds_of_rates),
+        cmocka_unit_test(infinity_is_the_worst),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,18 @@ static bool is_name(const char *name, size_t size)
     return len > 0 && len < size && name[len] == '\0';
 }
 
+static void take_origin(struct stored *s, json_t *root)
+{
+    json_t *rules = json_object_get(root, "rules");
+    const char *mode =
+        json_string_value(json_object_get(json_object_get(root, "cuts"), "mode"));
+
+    s->rules = json_is_integer(rules) ? (int)json_integer_value(rules) : 1;
+    s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));
+    if (is_name(mode, sizeof s->mode))
+        snprintf(s->mode, sizeof s->mode, "%s", mode);
+}
+
 static bool take_all(struct stored *s, json_t *root)
 {
     const char *scenario = json_string_value(json_object_get(root, "scenario"));
@@ -44,6 +56,7 @@ static bool take_all(struct stored *s, json_t *root)
         !json_is_object(values))
         return false;
     snprintf(s->scenario, sizeof s->scenario, "%s", scenario);
+    take_origin(s, root);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         json_t *value = json_object_get(values, metrics[id].name);
         s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
@@ -101,6 +114,7 @@ bool stored_read(struct stored *s, const char *folder, struct err *e)
     buf_init(&text, RESULT_MAX);
     bool ok = read_all(&text, path, e) &&
               (stored_parse(s, text.data, text.len, e) || err_prefix(e, "%.900s", path));
+    snprintf(s->folder, sizeof s->folder, "%s", folder);
     buf_fini(&text);
     return ok;
 }

@@ -3,15 +3,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-double precision_student(size_t degrees)
-{
-    static const double first[] = {INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
-        2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-        2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-    const size_t known = sizeof first / sizeof *first;
+#include "measure/stats.h"
 
-    // The first term of the series in 1/degrees is exact to 0.002 from here on.
-    return degrees < known ? first[degrees] : 1.95996 + 2.3722 / (double)degrees;
+// So few, and so far apart, that the level each of them costs stays bearable.
+static const size_t looks[] = {3, 5, 8, 13, 20, 32, 50, 80};
+
+#define LOOKS (sizeof looks / sizeof *looks)
+
+size_t precision_look(size_t count)
+{
+    size_t look = 0;
+
+    for (size_t i = 0; i < LOOKS && looks[i] <= count; i++)
+        look = looks[i];
+    return look;
 }
 
 static int by_size(const void *a, const void *b)
@@ -41,7 +46,7 @@ struct precision precision_of(const double *values, size_t count)
         squares += (logs[i] - sum / (double)n) * (logs[i] - sum / (double)n);
     if (n > 1) {
         double middle = sum / (double)n;
-        double reach = precision_student(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+        double reach = stats_student(n - 1, PRECISION_ALPHA / (LOOKS + 1)) * sqrt(squares / (double)(n - 1) / (double)n);
         p.low = exp(middle - reach);
         p.high = exp(middle + reach);
     }

@@ -11,14 +11,20 @@
 // A machine that spoils this many runs one after another will spoil the next.
 static const size_t spoilt_max = 10;
 
+// What may be known when it is decided whether to run on.
+static struct precision known_of(const double *values, size_t count)
+{
+    return precision_of(values, precision_look(count));
+}
+
 // Surely larger batches and surely a lower p99. A pair always makes the same
 // batches up to chance, so that a few runs tell that much.
 static bool beats(const struct schedule_pair *a, const struct schedule_pair *b)
 {
-    struct precision a_tokens = precision_of(a->tokens, a->count);
-    struct precision b_tokens = precision_of(b->tokens, b->count);
-    struct precision a_p99 = precision_of(a->p99, a->count);
-    struct precision b_p99 = precision_of(b->p99, b->count);
+    struct precision a_tokens = known_of(a->tokens, a->count);
+    struct precision b_tokens = known_of(b->tokens, b->count);
+    struct precision a_p99 = known_of(a->p99, a->count);
+    struct precision b_p99 = known_of(b->p99, b->count);
 
     return a_tokens.low > b_tokens.high && a_p99.high < b_p99.low;
 }
@@ -44,7 +50,7 @@ static bool misses(const struct expectation *x, const struct precision *known)
 enum schedule_state schedule_state(const struct schedule *s, size_t pair)
 {
     const struct schedule_pair *p = &s->pairs[pair];
-    struct precision known = precision_of(p->values, p->count);
+    struct precision known = known_of(p->values, p->count);
 
     if (p->broken)
         return SCHEDULE_BROKEN;

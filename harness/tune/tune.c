@@ -33,15 +33,26 @@ static bool beats(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
+// What makes runs slow makes them inconclusive: the few that were not would flatter.
+static bool mostly_inconclusive(const struct tune_pair *p)
+{
+    return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
+}
+
+static bool is_known(const struct tune_pair *p)
+{
+    return !isnan(p99(p)) && !mostly_inconclusive(p);
+}
+
 void tune_judge(struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct tune_pair *p = &t->pairs[i];
         const struct expectation *x = t->objective;
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
-        p->on_front = !p->broken && !isnan(p99(p));
+        p->on_front = !p->broken && is_known(p);
         for (size_t k = 0; k < t->count; k++)
-            p->on_front = p->on_front && (t->pairs[k].broken || !beats(&t->pairs[k], p));
+            p->on_front = p->on_front && (t->pairs[k].broken || !is_known(&t->pairs[k]) || !beats(&t->pairs[k], p));
     }
 }
 
@@ -61,7 +72,7 @@ const struct tune_pair *tune_recommend(const struct tune *t)
 
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *p = &t->pairs[i];
-        bool fit = !p->broken && p->meets && !isnan(p99(p)) && p->tokens_per_batch > 0;
+        bool fit = !p->broken && p->meets && is_known(p) && p->tokens_per_batch > 0;
         if (fit && (!best || preferred(t, p, best)))
             best = p;
     }
@@ -71,7 +82,7 @@ const struct tune_pair *tune_recommend(const struct tune *t)
 bool tune_known(const struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!isnan(p99(&t->pairs[i])) || t->pairs[i].broken)
+        if (is_known(&t->pairs[i]) || t->pairs[i].broken)
             return true;
     }
     return false;
@@ -89,7 +100,7 @@ static size_t count_broken(const struct tune *t)
 bool tune_all_broken(const struct tune *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!t->pairs[i].broken && !isnan(p99(&t->pairs[i])))
+        if (!t->pairs[i].broken && is_known(&t->pairs[i]))
             return false;
     }
     return count_broken(t) > 0;
@@ -119,7 +130,7 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
 {
     if (p->broken)
         return "breaks an invariant";
-    if (isnan(p99(p)))
+    if (!is_known(p))
         return "inconclusive";
     if (p == tune_recommend(t))
         return "take this";

@@ -1,0 +1,267 @@
+#include "compare/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "os/paths.h"
+#include "report/environment.h"
+#include "scenario/scenario.h"
+
+#define TEXT_MAX (4u << 20)
+#define SHOWN 6 // differences; more would not be read
+
+// Not what a scenario asks for, but what is compared, or where.
+static const char *const may_differ[] = {"seed", "summary", "collector.command",
+    "postgres.provider", "postgres.image"};
+
+// --- a scenario as keys and values ------------------------------------------------------
+
+struct entry {
+    char key[160];
+    char value[160];
+};
+
+struct entries {
+    struct entry *items; // owned
+    size_t count, cap;
+};
+
+static bool is_compared(const char *key)
+{
+    for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++) {
+        size_t len = strlen(may_differ[i]);
+        if (strncmp(key, may_differ[i], len) == 0 && (key[len] == '\0' || key[len] == '.'))
+            return false;
+    }
+    return strncmp(key, "tags", 4) != 0;
+}
+
+static void add_entry(struct entries *all, const char *key, const char *value)
+{
+    if (!is_compared(key))
+        return;
+    if (all->count == all->cap) {
+        size_t cap = all->cap ? 2 * all->cap : 128;
+        struct entry *more = realloc(all->items, cap * sizeof *more);
+        if (!more)
+            return;
+        all->items = more;
+        all->cap = cap;
+    }
+    struct entry *e = &all->items[all->count++];
+    snprintf(e->key, sizeof e->key, "%s", key);
+    snprintf(e->value, sizeof e->value, "%s", value);
+}
+
+// An empty list or mapping is the same as none.
+static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
+{
+    const char *dot = *key ? "." : "";
+    char path[160];
+
+    if (!node)
+        return;
+    if (node->type == YAML_SCALAR_NODE) {
+        add_entry(all, key, (const char *)node->data.scalar.value);
+        return;
+    }
+    if (node->type == YAML_SEQUENCE_NODE) {
+        int i = 0;
+        for (yaml_node_item_t *item = node->data.sequence.items.start;
+             item < node->data.sequence.items.top; item++) {
+            snprintf(path, sizeof path, "%s%s%d", key, dot, i++);
+            flatten(d, yaml_document_get_node(d, *item), path, all);
+        }
+        return;
+    }
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+         node->type == YAML_MAPPING_NODE && pair < node->data.mapping.pairs.top; pair++) {
+        yaml_node_t *name = yaml_document_get_node(d, pair->key);
+        snprintf(path, sizeof path, "%s%s%s", key, dot, (const char *)name->data.scalar.value);
+        flatten(d, yaml_document_get_node(d, pair->value), path, all);
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
+}
+
+static struct entries read_entries(const char *text, size_t len)
+{
+    struct entries all = {0};
+    yaml_parser_t parser;
+    yaml_document_t document;
+
+    if (!yaml_parser_initialize(&parser))
+        return all;
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+    if (yaml_parser_load(&parser, &document)) {
+        flatten(&document, yaml_document_get_root_node(&document), "", &all);
+        yaml_document_delete(&document);
+    }
+    yaml_parser_delete(&parser);
+    if (all.count > 1)
+        qsort(all.items, all.count, sizeof *all.items, by_key);
+    return all;
+}
+
+static void tell(struct buf *out, size_t found, const char *key, const char *a, const char *b)
+{
+    if (found <= SHOWN)
+        buf_printf(out, "%s%s: %s in base, %s in new", found > 1 ? "; " : "", key,
+            a ? a : "not there", b ? b : "not there");
+}
+
+size_t setup_differences(
+    const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out)
+{
+    struct entries a = read_entries(base, base_len), b = read_entries(new, new_len);
+    size_t i = 0, j = 0, found = 0;
+
+    while (i < a.count || j < b.count) {
+        int order = i == a.count   ? 1
+                    : j == b.count ? -1
+                                   : strcmp(a.items[i].key, b.items[j].key);
+        const struct entry *x = order <= 0 ? &a.items[i] : NULL;
+        const struct entry *y = order >= 0 ? &b.items[j] : NULL;
+        if (!x || !y || strcmp(x->value, y->value) != 0)
+            tell(out, ++found, (x ? x : y)->key, x ? x->value : NULL, y ? y->value : NULL);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    if (found > SHOWN)
+        buf_printf(out, "; and %zu more", found - SHOWN);
+    free(a.items);
+    free(b.items);
+    return found;
+}
+
+// --- what may not differ ----------------------------------------------------------------
+
+// As this version resolves it, so that a key that an older one did not write is
+// there with its default.
+static bool resolve(const char *folder, struct buf *out, struct err *e)
+{
+    const struct overrides none = {0};
+    struct scenario s = {0};
+    char path[PATH_MAX];
+    bool ok = path_join(path, folder, "scenario.yaml", e) && scenario_load(&s, path, &none, e) &&
+              (scenario_write(&s, out) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
+
+    scenario_fini(&s);
+    return ok;
+}
+
+static bool same_rules(const struct stored *first, const struct stored *run, struct err *e)
+{
+    if (first->rules != run->rules)
+        return err_set(e, ERR_USAGE,
+            "compare: %s: %.400s was judged by rules %d, %.400s by rules %d; run the older again",
+            run->scenario, first->folder, first->rules, run->folder, run->rules);
+    return strcmp(first->mode, run->mode) == 0 ||
+           err_set(e, ERR_USAGE, "compare: %s: %.400s is %s, %.400s is %s", run->scenario,
+               first->folder, *first->mode ? first->mode : "an ordinary run", run->folder,
+               *run->mode ? run->mode : "an ordinary run");
+}
+
+static bool same_scenario(const struct buf *first, const struct stored *run, struct err *e)
+{
+    struct buf text, told;
+
+    buf_init(&text, TEXT_MAX);
+    buf_init(&told, TEXT_MAX);
+    bool ok = resolve(run->folder, &text, e);
+    if (ok && setup_differences(first->data, first->len, text.data, text.len, &told) > 0)
+        ok = err_set(e, ERR_USAGE, "compare: %s: not the same scenario: %s", run->scenario,
+            buf_str(&told) ? told.data : "");
+    buf_fini(&text);
+    buf_fini(&told);
+    return ok;
+}
+
+bool setup_check(const struct side *base, const struct side *new, struct err *e)
+{
+    const struct side *const sides[] = {base, new};
+    struct buf first;
+
+    buf_init(&first, TEXT_MAX);
+    bool ok = base->count > 0 && resolve(base->runs[0].folder, &first, e);
+    for (size_t k = 0; ok && k < 2; k++) {
+        for (size_t i = 0; ok && i < sides[k]->count; i++)
+            ok = same_rules(&base->runs[0], &sides[k]->runs[i], e) &&
+                 same_scenario(&first, &sides[k]->runs[i], e);
+    }
+    buf_fini(&first);
+    return ok;
+}
+
+// --- what may, and is said -------------------------------------------------------------
+
+static void note(struct comparison *c, const char *what, const char *base, const char *new)
+{
+    if (strcmp(base, new) != 0 && c->note_count < COMPARED_NOTES)
+        snprintf(c->notes[c->note_count++], sizeof c->notes[0], "different %s: %s in %s, %s in %s",
+            what, base, c->base->name, new, c->new->name);
+}
+
+static void put_machine(const struct environment *v, char *text, size_t size)
+{
+    snprintf(text, size, "%.80s, %d processors, %d MiB, %.60s", v->machine, v->cpus, v->memory_mb,
+        v->kernel);
+}
+
+static void put_server(const struct environment *v, char *text, size_t size)
+{
+    snprintf(text, size, "PostgreSQL %d.%d on %s, %.120s", v->postgres_version / 10000,
+        v->postgres_version % 10000, *v->proof.filesystem ? v->proof.filesystem : "another machine",
+        v->proof.settings);
+}
+
+static void put_program(const struct environment *v, char *text, size_t size)
+{
+    snprintf(text, size, "%s (%s)", v->mailproof, v->commit);
+}
+
+// Seeds in the order of the runs, each once.
+static void put_seeds(const struct side *s, char *text, size_t size)
+{
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->count && len + 24 < size; i++) {
+        bool known = false;
+        for (size_t k = 0; k < i; k++)
+            known = known || s->runs[k].seed == s->runs[i].seed;
+        if (!known)
+            len += (size_t)snprintf(text + len, size - len, "%s%llu", len ? " " : "",
+                (unsigned long long)s->runs[i].seed);
+    }
+}
+
+void setup_notes(struct comparison *c)
+{
+    static const struct {
+        const char *what;
+        void (*put)(const struct environment *v, char *text, size_t size);
+    } rows[] = {{"machines", put_machine}, {"servers", put_server}, {"mailproofs", put_program}};
+    struct environment base, new;
+    struct err unread;
+    char a[200], b[200];
+
+    put_seeds(c->base, a, sizeof a);
+    put_seeds(c->new, b, sizeof b);
+    note(c, "seeds", a, b);
+    // What cannot be read cannot be told.
+    if (c->base->count == 0 || c->new->count == 0 ||
+        !environment_read(&base, c->base->runs[0].folder, &unread) ||
+        !environment_read(&new, c->new->runs[0].folder, &unread))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rows[i].put(&base, a, sizeof a);
+        rows[i].put(&new, b, sizeof b);
+        note(c, rows[i].what, a, b);
+    }
+}
