@@ -108,7 +108,7 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     char text[64];
 
     if (!sql_value(conn,
-            "SELECT CASE WHEN NOT rolsuper THEN 'no'"
+            "SELECT CASE WHEN NOT (rolsuper OR (rolcreatedb AND rolcreaterole)) THEN 'no'"
             " WHEN EXISTS (SELECT FROM pg_stat_activity WHERE usename LIKE 'mailproof\\_%') THEN "
             "'busy'"
             " ELSE 'ok' END FROM pg_roles WHERE rolname = current_user",

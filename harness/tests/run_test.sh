@@ -65,7 +65,7 @@ scenario() {
 scenario a-elsewhere mine 'postgres: {provider: url}'
 scenario b-missed mine 'expect: {latency.p50: "< 1us"}'
 scenario c-violated mine 'expect: {delivered: "= 0"}'
-scenario d-failed other 'postgres: {settings: {shared_buffers: lots}}'
+scenario d-failed other 'postgres: {settings: {shared_preload_libraries: no_such_library}}'
 mine=("$mailproof" run --quiet --out "$place/results" --junit "$place/junit.xml" "${leak[@]}")
 # suites COUNT ATTRIBUTE: so many <testsuite>s have it.
 suites() {
