@@ -67,7 +67,7 @@ wait_for 30 expect_gone
 expect_nothing_left
 
 # A server that does not start says why, in its own words.
-expect_exit 70 run steady --set 'postgres.settings.shared_buffers=lots'
+expect_exit 64 run steady --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 expect_nothing_left
 
