@@ -179,6 +179,7 @@ static void close_down(struct run *r)
     free(r->faults);
     buf_fini(&r->load_conninfo);
     command_fini(&r->command);
+    manifest_fini(&r->manifest);
     plan_fini(&r->plan);
     folder_fini(&r->folder);
 }

@@ -16,8 +16,7 @@ static bool must_be_delivered(const struct ledger *l, uint32_t token)
 {
     enum token_kind kind = l->plan->kinds[token];
 
-    return ledger_committed(l, token) && !token_kind_ineligible(kind) &&
-           !token_kind_unsendable(kind);
+    return ledger_committed(l, token) && token_kind_deliverable(kind);
 }
 
 static size_t second_of(const struct ledger *l, int64_t ns, size_t count)

@@ -11,6 +11,7 @@ enum conn_state {
     CONN_CONNECTING, // until the handshake is over
     CONN_PREPARING,
     CONN_IDLE,
+    CONN_COPYING, // its accounts go in by COPY; what follows comes after it
     CONN_RUNNING, // waits for the answer to a Sync
     CONN_HOLDING, // its transaction stays open until until_ns
 };

@@ -35,6 +35,7 @@ struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
+    const char *enqueue; // of a subject: what puts a job into its queue; NULL: accounts
     int64_t start_ns;    // when the plan's time 0 is
     int64_t deadline_ns; // give up what was not sent by then
 };
@@ -55,8 +56,8 @@ struct load_result {
 };
 
 // Prepares what the plan needs to find in the database: active accounts for its
-// recovery tokens, and none of the check that would refuse its hostile names. Runs before the clock
-// starts, as superuser.
+// recovery tokens and conflicts, and none of the check that would refuse its hostile names. Runs
+// before the clock starts, as superuser.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
 // Returns when every transaction has an outcome, all connections are closed.

@@ -19,6 +19,7 @@ enum stream {
     STREAM_RECOVERY,
     STREAM_VARIANT,
     STREAM_ROWS,
+    STREAM_CONFLICT,
     STREAM_COUNT,
 };
 
@@ -31,6 +32,8 @@ enum stream {
 // The server, a delay, a throttle, silence of each direction; each of 64
 // collectors and its reader.
 #define LASTING_MAX (5 + 2 * 64)
+
+static const double conflict_share = 0.2; // of the upserts of activation tokens
 
 struct maker {
     struct plan *plan;
@@ -88,6 +91,7 @@ const char *token_kind_name(enum token_kind kind)
         [TOKEN_SHORT_SECRET] = "short-secret",
         [TOKEN_WITHOUT_CODE] = "without-code",
         [TOKEN_BAD_NAME] = "bad-name",
+        [TOKEN_CONFLICT] = "conflict",
     };
 
     return names[kind];
@@ -168,6 +172,7 @@ static enum token_kind draw_kind(struct maker *m)
     bool ineligible = draw(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
     bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
     uint64_t variant = rng_next(&m->streams[STREAM_VARIANT]) >> 32;
+    bool conflict = draw(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
 
     if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
         return TOKEN_BAD_NAME;
@@ -175,7 +180,7 @@ static enum token_kind draw_kind(struct maker *m)
         return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
     if (ineligible)
         return (enum token_kind)(TOKEN_EXPIRED + variant % 3);
-    return recovery ? TOKEN_RECOVERY : TOKEN_ACTIVATION;
+    return recovery ? TOKEN_RECOVERY : conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
 }
 
 static size_t draw_rows(struct maker *m)

@@ -23,6 +23,7 @@ enum token_kind {
     TOKEN_SHORT_SECRET, // unsendable: the secret is not 32 bytes long
     TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
     TOKEN_BAD_NAME,     // unsendable: a login or an address that would forge a field
+    TOKEN_CONFLICT,     // an upsert that finds its account there, and makes no token
     TOKEN_KINDS,
 };
 
@@ -38,10 +39,21 @@ static inline bool token_kind_unsendable(enum token_kind kind)
     return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_BAD_NAME;
 }
 
-// Tokens of these kinds belong to an account that exists before the load.
+// Committed, it has to come out.
+static inline bool token_kind_deliverable(enum token_kind kind)
+{
+    return kind == TOKEN_ACTIVATION || kind == TOKEN_RECOVERY;
+}
+
 static inline bool token_kind_recovery(enum token_kind kind)
 {
     return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
+}
+
+// Its account exists before the load.
+static inline bool token_kind_has_account(enum token_kind kind)
+{
+    return token_kind_recovery(kind) || kind == TOKEN_CONFLICT;
 }
 
 enum txn_flags {

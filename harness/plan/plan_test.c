@@ -228,6 +228,30 @@ static void shares_are_kept(void **state)
     drop(f);
 }
 
+static void upserts_conflict_and_names_are_hostile(void **state)
+{
+    struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
+    size_t kinds[TOKEN_KINDS] = {0}, shapes[NAME_SHAPES] = {0};
+
+    (void)state;
+    f->load[0].recovery = 0.2;
+    f->load[0].unsendable = 0.2;
+    f->load[0].insert = INSERT_UPSERT;
+    f->load[0].names = NAMES_HOSTILE;
+    make(f);
+    for (uint32_t i = 0; i < f->p.token_count; i++) {
+        kinds[f->p.kinds[i]]++;
+        shapes[plan_name_shape(&f->p, &f->p.txns[i], i)]++;
+    }
+    within(kinds[TOKEN_ACTIVATION], 0.6 * 0.8, 50000);
+    within(kinds[TOKEN_CONFLICT], 0.6 * 0.2, 50000);
+    within(kinds[TOKEN_RECOVERY], 0.2, 50000);
+    within(kinds[TOKEN_BAD_NAME], 0.1, 50000);
+    for (enum name_shape shape = 0; shape < NAME_SHAPES; shape++)
+        assert_true(shapes[shape] > (shape < NAME_COMMA ? 50000 * 0.9 / 5 : 50000 * 0.1 / 7));
+    drop(f);
+}
+
 static void one_share_leaves_the_rest_alone(void **state)
 {
     struct fixture *a = new_fixture(500, 10 * NS_PER_S, ARRIVALS_POISSON);
@@ -636,6 +660,7 @@ int main(void)
         cmocka_unit_test(ramps_follow_their_rate),
         cmocka_unit_test(nothing_comes_at_rate_zero),
         cmocka_unit_test(shares_are_kept),
+        cmocka_unit_test(upserts_conflict_and_names_are_hostile),
         cmocka_unit_test(one_share_leaves_the_rest_alone),
         cmocka_unit_test(faults_are_merged_in_order),
         cmocka_unit_test(too_much_is_refused),

@@ -46,8 +46,7 @@ static bool must_be_seen(const struct run *r, uint32_t token)
 {
     enum token_kind kind = r->plan.kinds[token];
 
-    return ledger_committed(&r->ledger, token) && !token_kind_ineligible(kind) &&
-           !token_kind_unsendable(kind);
+    return ledger_committed(&r->ledger, token) && token_kind_deliverable(kind);
 }
 
 // How many tokens must come to lie in dead_letters; 0 where nobody looks there.

@@ -7,6 +7,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/queue.h"
 #include "run/shared.h"
 
 static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
@@ -55,12 +56,13 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
-    if (!fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
-        !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
+    int last = queue_wanted(s) ? SCHEMA_NONE : s->postgres.schema;
+    if (!queue_load(r, e) || !fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
+        !migrate_database(&r->server, last, s->collector.layout, e))
         return false;
     r->hands.server = &r->server;
     r->hands.admin = migrate_admin(&r->server, e);
-    return r->hands.admin &&
+    return r->hands.admin && queue_prepare(r, e) &&
            durability_prove(&r->server, r->hands.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
            ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&
@@ -135,7 +137,10 @@ bool run_start_collector(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
-              command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
+              (queue_wanted(r->scenario) ? command_make_consumer(&r->command, r->scenario,
+                                               &r->manifest, buf_str(&conninfo), e)
+                                         : command_make(&r->command, r->scenario,
+                                               r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
     if (!ok)
         return false;
@@ -147,6 +152,8 @@ bool run_start_collector(struct run *r, struct err *e)
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
         .net = r->hands.net,
+        .jobs = queue_wanted(r->scenario),
+        .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,
         .log_dir = r->folder.logs,
     };
     r->subject = subject_start(&config, e);
@@ -217,6 +224,7 @@ bool run_start_load(struct run *r, struct err *e)
         .conninfo = r->load_conninfo.data,
         .plan = &r->plan,
         .scenario = r->scenario,
+        .enqueue = r->manifest.enqueue,
         .start_ns = start_ns,
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
     };

@@ -33,7 +33,8 @@ enum plain {
     PLAIN_RECOVERY = 1 << 4,
     PLAIN_ROWS = 1 << 5,
     PLAIN_NAMES = 1 << 6,
-    PLAIN_ALL = (1 << 7) - 1,
+    PLAIN_INSERT = 1 << 7,
+    PLAIN_ALL = (1 << 8) - 1,
 };
 
 struct sketch {

@@ -74,7 +74,7 @@ static const struct defect_row defects[] = {
     {DEFECT_LAZY_MARKS, "lazy-marks",
         "marks what it has sent before the next batch, and not at the end", "end_state", "shared"},
     {DEFECT_SLOW_RECONNECT, "slow-reconnect", "rests for three seconds after a reconnect",
-        "unrecovered", "backend"},
+        "late,unrecovered", "backend"},
     {DEFECT_EXITS, "exits", "ends when its connection is lost", "unplanned_exit", "backend"},
     {DEFECT_IGNORES_TERM, "ignores-term", "does not end at TERM", "unplanned_exit", "short"},
     {DEFECT_SPINS, "spins", "asks for news all the time", "busy_idle", "idle"},
