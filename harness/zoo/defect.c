@@ -79,6 +79,23 @@ static const struct defect_row defects[] = {
     {DEFECT_IGNORES_TERM, "ignores-term", "does not end at TERM", "unplanned_exit", "short"},
     {DEFECT_SPINS, "spins", "asks for news all the time", "busy_idle", "idle"},
     {DEFECT_LEAKS, "leaks", "loses 1 KiB of memory per batch", "leak", "fast"},
+    {DEFECT_SENDS_SOME_TWICE, "sends-some-twice", "writes one line in a hundred twice",
+        "duplicated", "fast"},
+    {DEFECT_CURSOR_AT_WRITE, "cursor-at-write", "moves the cursor just before it writes", "lost",
+        "blocked"},
+    {DEFECT_NEVER_TAKES_OVER, "never-takes-over", "sleeps for good when it finds another at work",
+        "late,unrecovered", "dead"},
+    {DEFECT_SLEEPS_BESIDE, "sleeps-beside", "sharing: sleeps while another works", "idle_instance",
+        "burst"},
+    {DEFECT_HOARDS, "hoards", "sharing: claims all that waits, and writes it line by line",
+        "idle_instance", "burst"},
+    {DEFECT_LEAVES_BACKLOG, "leaves-backlog",
+        "writes one batch for each that is announced, whatever waits", "late,falls_behind",
+        "paused"},
+    {DEFECT_REWAITS, "rewaits", "waits for the timeout between full batches", "late", "bursts"},
+    {DEFECT_SLOW_10, "slow-10", "sustains 10% less than comes in", "falls_behind", "paced"},
+    {DEFECT_SLOW_20, "slow-20", "sustains 20% less than comes in", "falls_behind", "paced"},
+    {DEFECT_SLOW_40, "slow-40", "sustains 40% less than comes in", "falls_behind", "paced"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

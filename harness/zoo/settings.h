@@ -16,7 +16,8 @@ struct settings {
     int64_t timeout_ns;
     int limit;
     int64_t grace_ns;
-    bool shares; // MAILROOM_DEQUEUE=skip-locked
+    int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: as many as it can
+    bool shares;  // MAILROOM_DEQUEUE=skip-locked
     uint8_t key[SETTINGS_KEY_LEN];
 };
 

@@ -7,7 +7,7 @@
 WITH locked AS MATERIALIZED (
     SELECT id
     FROM tokens
-    WHERE $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR $6::boolean)
+    WHERE $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR claimed_by = $1::bigint OR $6::boolean)
     ORDER BY id
     LIMIT $2::int
     FOR UPDATE SKIP LOCKED
@@ -16,7 +16,7 @@ WITH locked AS MATERIALIZED (
     UNION ALL
     (SELECT id
      FROM tokens
-     WHERE NOT $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR $6::boolean)
+     WHERE NOT $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR claimed_by = $1::bigint OR $6::boolean)
      ORDER BY id
      LIMIT $2::int)
 ), judged AS MATERIALIZED (
