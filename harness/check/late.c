@@ -57,7 +57,12 @@ static int64_t starved_ns(
 // for writers, at the end of every transaction that began before and was open.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
-    return t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
+    const struct subject_log *log = t->c->l->log;
+    int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
+    // What was there before had to wait for the collector.
+    int64_t born_ns = log->process_count ? log->processes[0].started_ns : 0;
+
+    return free_ns > born_ns ? free_ns : born_ns;
 }
 
 // What may explain a late token beside the collector, by no more than it explains:
@@ -112,7 +117,9 @@ static void check_token(const struct late *t, uint32_t token)
     int64_t read_ns = ledger_read_ns(l, token);
     char email[NAMES_MAX];
 
-    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER)
+    // What changed while it waited may go out again, and when that is nobody promises.
+    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
+        ledger_changed_ns(l, token) < read_ns)
         return;
     int64_t start_ns = starts_ns(t, txn);
     struct lateness late = lateness_of(t, token, start_ns);

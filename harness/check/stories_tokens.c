@@ -245,7 +245,86 @@ static void tell_conflict_delivered(struct story *s)
     story_line(s, 350, 1, 1);
 }
 
+// A token that changes 10 ms after its commit and goes out with the n-th line after
+// that, each of which the reader found an empty pipe ahead of.
+static struct change_record *tell_changed(struct story *s, enum change_kind kind, int lines)
+{
+    story_good_token(s);
+    uint32_t changed = story_txn(s, 200, 1);
+    struct change_record *record = story_change(s, changed, kind, 210, 211);
+    for (int i = 0; i < lines; i++)
+        story_line(s, 300 + 100 * i, story_txn(s, 200 + 100 * i, 1), 1);
+    story_line(s, 300 + 100 * lines, changed, 1);
+    return record;
+}
+
+static void tell_changed_just_before(struct story *s)
+{
+    tell_changed(s, CHANGE_CONSUME, 2);
+}
+
+static void tell_changed_long_before(struct story *s)
+{
+    tell_changed(s, CHANGE_CONSUME, 3);
+}
+
+// Nobody knows whether it happened.
+static void tell_perhaps_changed(struct story *s)
+{
+    tell_changed(s, CHANGE_SUSPEND, 3)->outcome = TXN_UNKNOWN;
+}
+
+static void tell_active_again(struct story *s)
+{
+    struct change_record *record = tell_changed(s, CHANGE_REACTIVATE, 3);
+
+    record->back_sent_ns = record->ended_ns + 50 * NS_PER_MS;
+}
+
+static void tell_active_again_later(struct story *s)
+{
+    struct change_record *record = tell_changed(s, CHANGE_REACTIVATE, 3);
+
+    record->back_sent_ns = record->ended_ns + NS_PER_S;
+}
+
+// Whoever expires is judged by the server's clock, which may be off by 2 s.
+static void tell_expired_just_now(struct story *s)
+{
+    tell_changed(s, CHANGE_EXPIRE, 3);
+}
+
+static void tell_changed_and_passed(struct story *s)
+{
+    story_good_token(s);
+    story_change(s, story_txn(s, 200, 1), CHANGE_SUSPEND, 210, 211);
+}
+
+static void tell_deleted(struct story *s)
+{
+    story_good_token(s);
+    uint32_t deleted = story_txn(s, 200, 1);
+    s->token_flags[deleted] = TOKEN_PRESENT; // it is not any more
+    story_change(s, deleted, CHANGE_DELETE, 210, 211);
+}
+
+// It had all the time that it takes.
+static void tell_changed_too_late(struct story *s)
+{
+    story_good_token(s);
+    story_change(s, story_txn(s, 200, 1), CHANGE_CONSUME, 3000, 3001);
+}
+
 static const struct story_case cases[] = {
+    {"changed just before", tell_changed_just_before, "", VERDICT_PASS},
+    {"changed long before", tell_changed_long_before, "ineligible=1 ", VERDICT_VIOLATED},
+    {"perhaps changed", tell_perhaps_changed, "", VERDICT_PASS},
+    {"active again before it was read", tell_active_again, "", VERDICT_PASS},
+    {"active again after it was read", tell_active_again_later, "ineligible=1 ", VERDICT_VIOLATED},
+    {"expired just now", tell_expired_just_now, "", VERDICT_PASS},
+    {"changed and passed", tell_changed_and_passed, "", VERDICT_PASS},
+    {"deleted and passed", tell_deleted, "", VERDICT_PASS},
+    {"changed too late to be passed", tell_changed_too_late, "lost=1 ", VERDICT_VIOLATED},
     {"a conflict", tell_conflict, "", VERDICT_PASS},
     {"a conflict, delivered", tell_conflict_delivered, "phantom=1 ", VERDICT_VIOLATED},
     {"good", tell_good, "", VERDICT_PASS},

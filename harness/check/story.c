@@ -69,6 +69,20 @@ uint32_t story_txn(struct story *s, int64_t at_ms, int rows)
     return first;
 }
 
+struct change_record *story_change(
+    struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms)
+{
+    size_t i = s->plan.change_count++;
+
+    s->plan.changes = s->plan_changes;
+    s->load.changes = s->changes;
+    s->plan_changes[i] =
+        (struct plan_change){.at_ns = sent_ms * NS_PER_MS, .token = token, .kind = (uint8_t)kind};
+    s->changes[i] = (struct change_record){
+        .sent_ns = at(sent_ms), .ended_ns = at(ended_ms), .outcome = TXN_COMMITTED};
+    return &s->changes[i];
+}
+
 struct txn_record *story_last(struct story *s)
 {
     return &s->txns[s->plan.txn_count - 1];
@@ -160,6 +174,8 @@ void story_settle(struct story *s)
         abort();
     struct ledger *l = &s->ledger;
     l->txns = s->txns;
+    if (!ledger_take_changes(l, s->changes, &e))
+        abort();
     l->log = &s->log;
     l->faults = s->faults;
     l->fault_count = told.fault_count;

@@ -18,6 +18,8 @@ struct story {
     struct expectation expect[2];
     struct plan plan;
     struct plan_txn plan_txns[STORY_MAX];
+    struct plan_change plan_changes[8];
+    struct change_record changes[8];
     uint8_t kinds[STORY_MAX];
     struct txn_record txns[STORY_MAX];
     struct fault_record faults[16];
@@ -42,6 +44,10 @@ void story_fini(struct story *s);
 // acknowledged 1 ms later. Returns its first token; change kinds, txns and
 // token_flags as the test needs it.
 uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
+
+// The token changes while it waits: sent and acknowledged.
+struct change_record *story_change(
+    struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms);
 
 // The last transaction of the story.
 struct txn_record *story_last(struct story *s);

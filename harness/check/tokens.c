@@ -60,11 +60,14 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
-    int64_t expires_ns = ledger_expires_ns(l, token);
+    int64_t changed_ns = ledger_changed_ns(l, token);
+    int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : ledger_expires_ns(l, token);
 
-    if (!(l->tokens[token].flags & TOKEN_PRESENT) || expires_ns >= l->drain_end_ns)
+    // What changes while it waits may be passed over from then on.
+    if (changed_ns == CLOCK_NEVER &&
+        (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
-    return outages_free(&c->outages, -1, ledger_txn(l, token)->ended_ns, expires_ns).ns >=
+    return outages_free(&c->outages, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >=
            enough_ns(c->r, l);
 }
 
@@ -106,6 +109,14 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     r->values[METRIC_ATTEMPTED]++;
 }
 
+static bool was_deleted(const struct ledger *l, uint32_t token)
+{
+    const struct change_record *record;
+    const struct plan_change *change = ledger_change(l, token, &record);
+
+    return change && change->kind == CHANGE_DELETE;
+}
+
 // What kept it from being sent before it expired; without a fault, its short life.
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
@@ -117,6 +128,17 @@ static struct cause expired_by(const struct check *c, uint32_t token)
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};
 }
 
+// It did not stay eligible long enough to be lost.
+static void check_passed(const struct check *c, uint32_t token)
+{
+    bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;
+
+    if (c->l->tokens[token].deliveries == 0)
+        c->r->values[changed ? METRIC_PASSED : METRIC_EXPIRED_UNSENT]++;
+    if (!changed)
+        judged_add(c->r, METRIC_LOST, 1, expired_by(c, token));
+}
+
 static void check_committed(const struct check *c, uint32_t token)
 {
     struct result *r = c->r;
@@ -125,7 +147,7 @@ static void check_committed(const struct check *c, uint32_t token)
     enum token_kind kind = l->plan->kinds[token];
 
     judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
-    if (!(t->flags & TOKEN_PRESENT)) {
+    if (!(t->flags & TOKEN_PRESENT) && !was_deleted(l, token)) {
         finding_add_token(r, METRIC_VANISHED, l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
@@ -138,8 +160,7 @@ static void check_committed(const struct check *c, uint32_t token)
         r->values[METRIC_PASSED] += t->deliveries == 0;
     } else {
         if (!eligible_long_enough(c, token)) {
-            r->values[METRIC_EXPIRED_UNSENT] += t->deliveries == 0;
-            judged_add(r, METRIC_LOST, 1, expired_by(c, token));
+            check_passed(c, token);
             return;
         }
         judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);

@@ -63,6 +63,16 @@ const struct draw_row draw_rows[] = {
     {"load.N.unsendable", "0.02|0.1", 0.35, NULL},
     {"load.N.names", "hostile", 0.2, NULL},
     {"load.N.insert", "savepoint|copy|upsert", 0.3, NULL},
+    {"load.N.backlog", NULL, 0, "only the first phase may have one"},
+    {"load.N.changes",
+        "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"
+        "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1}",
+        0.2, NULL},
+    {"load.N.changes.consume", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.suspend", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.reactivate", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.expire", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.delete", NULL, 0, "comes with load.N.changes"},
 
     {"faults.N.do", NULL, 0, ELSEWHERE},
     {"faults.N.at", NULL, 0, ELSEWHERE},

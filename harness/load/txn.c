@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "load/change.h"
 #include "load_sql.h"
 #include "plan/names.h"
 
@@ -45,7 +46,7 @@ static const struct statement statements[] = {
 
 size_t txn_prepared_count(void)
 {
-    return STATEMENTS + 1;
+    return STATEMENTS + 1 + CHANGE_KINDS;
 }
 
 // A job leaves a row of ours beside the queue's, so that an unknown outcome can be
@@ -66,7 +67,7 @@ bool txn_prepare_all(PGconn *conn, const char *enqueue)
         if (!PQsendPrepare(conn, statements[i].name, statements[i].sql, 0, NULL))
             return false;
     }
-    return PQpipelineSync(conn) == 1;
+    return change_prepare_all(conn) && PQpipelineSync(conn) == 1;
 }
 
 bool txn_ends_at_once(const struct plan_txn *txn)

@@ -10,7 +10,8 @@
 #include "run/queue.h"
 #include "run/shared.h"
 
-static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
+static const int64_t lead_ns = 300 * NS_PER_MS;        // for the load's connections to open
+static const int64_t backlog_limit_ns = 60 * NS_PER_S; // and a millisecond per transaction
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
 
 static bool server_epoch(struct run *r, struct err *e)
@@ -210,13 +211,42 @@ static bool start_sampler(struct run *r, struct err *e)
     return ok && r->sampler;
 }
 
+static bool all_committed(const struct run *r, size_t txns, struct err *e)
+{
+    for (size_t i = 0; i < txns; i++) {
+        if (r->load.records[i].outcome != TXN_COMMITTED)
+            return err_set(e, ERR_SYSTEM, "the backlog was not committed: %s",
+                r->load.refused ? r->load.refusal : "the server was too slow, or went away");
+    }
+    return true;
+}
+
+// Before the collector starts.
+bool run_make_backlog(struct run *r, struct err *e)
+{
+    const size_t txns = plan_backlog_txns(&r->plan);
+
+    buf_init(&r->load_conninfo, 4096);
+    if (!migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+        return false;
+    if (txns == 0)
+        return true;
+    const struct load_config config = {
+        .conninfo = r->load_conninfo.data,
+        .plan = &r->plan,
+        .scenario = r->scenario,
+        .start_ns = clock_now_ns(),
+        .deadline_ns = clock_now_ns() + backlog_limit_ns + (int64_t)txns * NS_PER_MS,
+        .end = txns,
+    };
+    return load_run(&config, &r->load_progress, &r->load, e) && all_committed(r, txns, e);
+}
+
 bool run_start_load(struct run *r, struct err *e)
 {
     if (!start_sampler(r, e))
         return false;
-    buf_init(&r->load_conninfo, 4096);
-    if (!start_probe(r, e) || !server_epoch(r, e) ||
-        !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+    if (!start_probe(r, e) || !server_epoch(r, e))
         return false;
     int64_t start_ns = clock_now_ns() + lead_ns;
     r->ledger.start_ns = start_ns;
@@ -227,6 +257,8 @@ bool run_start_load(struct run *r, struct err *e)
         .enqueue = r->manifest.enqueue,
         .start_ns = start_ns,
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
+        .first = plan_backlog_txns(&r->plan),
+        .end = r->plan.txn_count,
     };
     r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
     if (!r->faults)

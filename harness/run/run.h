@@ -60,6 +60,7 @@ struct run {
 // prepare.c: a server that is migrated and proved durable; a collector that is
 // connected; a load whose clock starts in a moment.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
+MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
 MUST_USE bool run_start_load(struct run *r, struct err *e);
 

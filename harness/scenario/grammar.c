@@ -196,6 +196,19 @@ static const struct field hold_fields[] = {
 
 static const struct table hold_table = TABLE(hold_fields, struct load_phase);
 
+static const struct field changes_fields[] = {
+    {"consume", FIELD_SHARE, PHASE(consume), .fallback = "0", .help = "share that is consumed"},
+    {"suspend", FIELD_SHARE, PHASE(suspend), .fallback = "0",
+        .help = "share whose account is suspended"},
+    {"reactivate", FIELD_SHARE, PHASE(reactivate), .fallback = "0",
+        .help = "share whose account is suspended and, a moment later, active again"},
+    {"expire", FIELD_SHARE, PHASE(expire), .fallback = "0", .help = "share that expires"},
+    {"delete", FIELD_SHARE, PHASE(delete), .fallback = "0",
+        .help = "share whose account is deleted, and the token with it"},
+};
+
+static const struct table changes_table = TABLE(changes_fields, struct load_phase);
+
 static bool has_rate(const void *phase)
 {
     return ((const struct load_phase *)phase)->arrivals != ARRIVALS_TRACE;
@@ -242,6 +255,11 @@ static const struct field load_fields[] = {
     {"insert", FIELD_WORD, PHASE(insert), .fallback = "row", .words = inserts,
         .help = "how accounts get in: row; savepoint (one per row, some rolled back to and tried "
                 "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
+    {"backlog", FIELD_INT, PHASE(backlog), .fallback = "0", .min = 0, .max = 10000000,
+        .help = "tokens committed before the collector starts; of the first phase"},
+    {"changes", FIELD_MAP, .fallback = "{}", .table = &changes_table,
+        .help = "tokens whose account or token changes while they wait, so that they may go out "
+                "or be passed over"},
 };
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);

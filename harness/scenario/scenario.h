@@ -91,6 +91,9 @@ struct load_phase {
     double unsendable; // share of tokens that the wire cannot carry
     enum load_names names;
     enum load_insert insert;
+    int backlog; // tokens committed before the collector starts; first phase only
+    // Shares of tokens whose account or token changes while they wait.
+    double consume, suspend, reactivate, expire, delete;
 };
 
 struct fault_spec {

@@ -34,7 +34,9 @@ enum plain {
     PLAIN_ROWS = 1 << 5,
     PLAIN_NAMES = 1 << 6,
     PLAIN_INSERT = 1 << 7,
-    PLAIN_ALL = (1 << 8) - 1,
+    PLAIN_BACKLOG = 1 << 8,
+    PLAIN_CHANGES = 1 << 9,
+    PLAIN_ALL = (1 << 10) - 1,
 };
 
 struct sketch {
