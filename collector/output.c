@@ -2,11 +2,36 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// The descriptor itself may be for writing only.
+static bool ends_within_a_line(int fd, off_t size)
+{
+    char path[40], last = '\n';
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int in = open(path, O_RDONLY | O_CLOEXEC);
+    bool torn = in >= 0 && pread(in, &last, 1, size - 1) == 1 && last != '\n';
+    if (in >= 0)
+        close(in);
+    return torn;
+}
+
+static bool end_torn_line(int fd, const struct stat *st, struct err *e)
+{
+    bool at_end = (fcntl(fd, F_GETFL) & O_APPEND) || lseek(fd, 0, SEEK_CUR) == st->st_size;
+
+    if (!S_ISREG(st->st_mode) || st->st_size == 0 || !at_end ||
+        !ends_within_a_line(fd, st->st_size))
+        return true;
+    return write(fd, "\n", 1) == 1 || err_sys(e, ERR_OUTPUT, "standard output failed");
+}
 
 bool output_init(struct output *o, int fd, struct err *e)
 {
@@ -19,7 +44,7 @@ bool output_init(struct output *o, int fd, struct err *e)
         o->kind = OUTPUT_SOCKET;
     else if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
         o->kind = OUTPUT_FILE;
-    return true;
+    return end_torn_line(fd, &st, e);
 }
 
 void output_begin(struct output *o, const char *data, size_t len)
@@ -33,6 +58,13 @@ void output_begin(struct output *o, const char *data, size_t len)
 void output_cancel(struct output *o)
 {
     assert(!output_begun(o));
+    o->data = NULL;
+    o->len = o->done = 0;
+}
+
+void output_end(struct output *o)
+{
+    assert(output_idle(o));
     o->data = NULL;
     o->len = o->done = 0;
 }

@@ -137,6 +137,34 @@ static void full_disk(void **state)
     assert_int_equal(e.kind, ERR_OUTPUT);
 }
 
+// Its last writer died within a line: what follows is a line of its own.
+static void torn_file(void **state)
+{
+    (void)state;
+    static const char *const begins[] = {"", "1,a", "1,a\n"};
+    static const char *const wants[] = {"2,b\n", "1,a\n2,b\n", "1,a\n2,b\n"};
+    struct err e;
+
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        char path[] = "/tmp/mailroom-output.XXXXXX", got[32] = "";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, begins[i], strlen(begins[i])), strlen(begins[i]));
+        close(fd);
+        struct output o;
+        assert_true((fd = open(path, O_WRONLY | O_APPEND)) >= 0);
+        assert_true(output_init(&o, fd, &e));
+        output_begin(&o, "2,b\n", 4);
+        assert_true(output_pump(&o, &e));
+        close(fd);
+        assert_true((fd = open(path, O_RDONLY)) >= 0);
+        assert_int_equal(read(fd, got, sizeof got), strlen(wants[i]));
+        assert_string_equal(got, wants[i]);
+        close(fd);
+        unlink(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +172,7 @@ int main(void)
         cmocka_unit_test(sockets),
         cmocka_unit_test(files),
         cmocka_unit_test(full_disk),
+        cmocka_unit_test(torn_file),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -16,6 +16,15 @@ int64_t clock_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_awake_or_not_ns(void)
+{
+#ifdef CLOCK_BOOTTIME
+    return read_clock(CLOCK_BOOTTIME);
+#else
+    return read_clock(CLOCK_MONOTONIC);
+#endif
+}
+
 int64_t clock_wall_ns(void)
 {
     return read_clock(CLOCK_REALTIME);

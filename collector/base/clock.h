@@ -16,6 +16,10 @@
 // CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
 int64_t clock_now_ns(void);
 
+// The same, and it goes on while the machine is suspended, where the system has
+// such a clock: for what others may do to us meanwhile.
+int64_t clock_awake_or_not_ns(void);
+
 // CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
 int64_t clock_wall_ns(void);
 

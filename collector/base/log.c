@@ -1,7 +1,10 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +17,51 @@ static size_t stamp(char *line, size_t size, const char *tag)
     size_t used = strftime(line, size, "%Y/%m/%d %H:%M:%S", &local);
     int more = snprintf(line + used, size - used, " [%s] ", tag);
     return more < 0 ? used : used + (size_t)more;
+}
+
+static struct {
+    bool never_waits;
+    long dropped;
+} state;
+
+void log_never_wait(void)
+{
+    struct stat st;
+
+    state.never_waits = fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+// A pipe that polls as writable takes PIPE_BUF bytes, which is more than a line.
+static bool has_room(void)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return !state.never_waits || poll(&p, 1, 0) != 0;
+}
+
+static void put(const char *line, size_t len)
+{
+    char about[128];
+
+    if (!has_room()) {
+        state.dropped++;
+        return;
+    }
+    // A log that cannot be written has nowhere to complain to.
+    ssize_t ignored = 0;
+    if (state.dropped > 0) {
+        size_t used = stamp(about, sizeof about, "MAIN");
+        int more = snprintf(about + used, sizeof about - used,
+            "%ld lines of the log found no room and are lost\n", state.dropped);
+        ignored = write(STDERR_FILENO, about, used + (size_t)more);
+        state.dropped = 0;
+        if (!has_room()) {
+            state.dropped = 1;
+            return;
+        }
+    }
+    ignored = write(STDERR_FILENO, line, len);
+    (void)ignored;
 }
 
 void log_line(const char *tag, const char *fmt, ...)
@@ -35,8 +83,6 @@ void log_line(const char *tag, const char *fmt, ...)
             line[i] = '?';
     }
     line[end] = '\n';
-    // A log that cannot be written has nowhere to complain to.
-    ssize_t ignored = write(STDERR_FILENO, line, end + 1);
-    (void)ignored;
+    put(line, end + 1);
     errno = saved;
 }
