@@ -84,50 +84,59 @@ static void send_read(PGconn *conn, const char *limit)
     int n = atoi(limit);
     char examine[16];
     snprintf(examine, sizeof examine, "%d", n > 250 ? 4 * n : 1000);
-    const char *values[] = {"mailroom", limit, examine, NULL, NULL}; // from the cursor on
+    const char *values[] = {"mailroom", limit, examine}; // from the cursor on
 
-    if (!PQsendQueryPrepared(conn, "read", 5, values, NULL, NULL, 1) || !PQpipelineSync(conn))
+    if (!PQsendQueryPrepared(conn, "read", 3, values, NULL, NULL, 1) || !PQpipelineSync(conn))
         die("read", conn);
 }
 
-static void send_move(PGconn *conn, const char *epoch, uint64_t *xid, uint64_t *id, PGresult *r)
+// The columns of a read: kind, part, …, 3 xid, 4 id (of the head: n), …, 7 email (of
+// the head: the snapshot).
+static void send_move(PGconn *conn, PGresult *r)
 {
-    char text[4][24];
     int last = PQntuples(r) - 1;
-    const char *values[] = {
-        "mailroom", epoch, text[0], text[1], text[2], text[3], "{}", "{}", "{}", "{}"};
+    uint32_t part;
+    char n[24], xid[24], id[24];
 
-    snprintf(text[0], sizeof text[0], "%llu", (unsigned long long)*xid);
-    snprintf(text[1], sizeof text[1], "%llu", (unsigned long long)*id);
-    *xid = at(r, last, 1);
-    *id = at(r, last, 2);
-    snprintf(text[2], sizeof text[2], "%llu", (unsigned long long)*xid);
-    snprintf(text[3], sizeof text[3], "%llu", (unsigned long long)*id);
-    if (!PQsendQueryPrepared(conn, "advance", 10, values, NULL, NULL, 0) || !PQpipelineSync(conn))
-        die("advance", conn);
+    memcpy(&part, PQgetvalue(r, last, 1), sizeof part);
+    snprintf(n, sizeof n, "%llu", (unsigned long long)at(r, 0, 4));
+    snprintf(xid, sizeof xid, "%llu", (unsigned long long)at(r, last, 3));
+    snprintf(id, sizeof id, "%llu", (unsigned long long)at(r, last, 4));
+    const char *values[] = {"mailroom", n, be32toh(part) == 2 ? PQgetvalue(r, 0, 7) : NULL, "f",
+        xid, id, "{}", "{}", "{}", "{}"};
+    if (!PQsendQueryPrepared(conn, "move", 10, values, NULL, NULL, 0) || !PQpipelineSync(conn))
+        die("move", conn);
+}
+
+static void prepare(
+    PGconn *conn, const char *name, const char *head, const char *walk, const char *tail)
+{
+    size_t size = strlen(head) + strlen(walk) + strlen(tail) + 1;
+    char *sql = malloc(size);
+
+    if (!sql)
+        die("no memory", NULL);
+    snprintf(sql, size, "%s%s%s", head, walk, tail);
+    PQclear(PQprepare(conn, name, sql, 0, NULL));
+    free(sql);
 }
 
 static int drain(const char *limit, int64_t tokens)
 {
     int64_t first_ns = 0, left = tokens;
     PGconn *conn = open_database();
-    char epoch[24];
-    uint64_t xid = 0, id = 0;
 
     PQclear(run(conn, queue_sql_settings));
-    PGresult *r = run(conn, "SELECT epoch FROM jobs");
-    snprintf(epoch, sizeof epoch, "%s", PQgetvalue(r, 0, 0));
-    PQclear(r);
-    PQclear(PQprepare(conn, "read", queue_sql_read, 0, NULL));
-    PQclear(PQprepare(conn, "advance", queue_sql_advance, 0, NULL));
+    prepare(conn, "read", queue_sql_cursor, queue_sql_walk, queue_sql_read);
+    prepare(conn, "move", queue_sql_move, "", "");
     PQenterPipelineMode(conn);
     send_read(conn, limit);
     while (left > 0) {
-        r = take(conn);
+        PGresult *r = take(conn);
         if (left == tokens)
             first_ns = now_ns();
-        left -= PQntuples(r);
-        send_move(conn, epoch, &xid, &id, r);
+        left -= PQntuples(r) - 1; // the head
+        send_move(conn, r);
         if (left > 0)
             send_read(conn, limit);
         PQclear(r);

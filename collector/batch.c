@@ -7,33 +7,29 @@
 
 #include "session.h"
 
-bool batch_init(struct batch *b, int limit, int rows_max, struct err *e)
+void batch_init(struct batch *b, int limit)
 {
-    *b = (struct batch){.rows = calloc((size_t)rows_max, sizeof *b->rows), .limit = limit};
-    b->by_id = calloc((size_t)rows_max, sizeof *b->by_id);
-    return (b->rows && b->by_id) ||
-           err_sys(e, ERR_SYSTEM, "no memory for a batch limit of %d", limit);
+    *b = (struct batch){.limit = limit};
 }
 
 void batch_clear(struct batch *b)
 {
-    struct batch empty = {.rows = b->rows, .by_id = b->by_id, .limit = b->limit};
-
     PQclear(b->result);
-    *b = empty;
+    *b = (struct batch){.rows = b->rows, .room = b->room, .limit = b->limit};
 }
 
 void batch_fini(struct batch *b)
 {
     batch_clear(b);
     free(b->rows);
-    free(b->by_id);
     *b = (struct batch){0};
 }
 
 // The columns of a read, in binary.
 enum {
     KIND,
+    PART,
+    TO_XID,
     XID,
     ID,
     ACCOUNT,
@@ -45,9 +41,10 @@ enum {
     EXAMINED,
     EXPIRED,
     CONSUMED,
-    HORIZON,
     COLUMNS
 };
+
+enum { KIND_END, KIND_TOKEN, KIND_HEAD };
 
 static int64_t int64_at(const PGresult *r, int row, int column)
 {
@@ -75,116 +72,99 @@ static struct field field_at(const PGresult *r, int row, int column)
         .data = PQgetvalue(r, row, column), .len = (size_t)PQgetlength(r, row, column)};
 }
 
-static struct position position_at(const PGresult *r, int row)
+static void decode_token(const PGresult *r, int i, const struct doubt *doubt, struct row *row)
 {
-    return (struct position){.xid = (uint64_t)int64_at(r, row, XID), .id = int64_at(r, row, ID)};
-}
-
-// `eligible` rows came up to here; the rest of what was examined was passed.
-static struct passed passed_at(const PGresult *r, int row, int eligible)
-{
-    struct passed p = {
-        .expired = int64_at(r, row, EXPIRED), .consumed = int64_at(r, row, CONSUMED)};
-
-    p.status = int64_at(r, row, EXAMINED) - eligible - p.expired - p.consumed;
-    return p;
-}
-
-static void decode_row(const PGresult *r, int i, struct row *row)
-{
-    row->at = position_at(r, i);
-    row->passed = passed_at(r, i, i + 1);
-    row->token = (struct token){
-        .id = row->at.id,
-        .account = int64_at(r, i, ACCOUNT),
-        .action = (enum token_action)int32_at(r, i, ACTION),
-        .email = field_at(r, i, EMAIL),
-        .login = field_at(r, i, LOGIN),
-        .secret = field_at(r, i, SECRET),
-        .code = field_at(r, i, CODE),
-    };
+    *row = (struct row){.token = {.id = int64_at(r, i, ID),
+                            .account = int64_at(r, i, ACCOUNT),
+                            .action = (enum token_action)int32_at(r, i, ACTION),
+                            .email = field_at(r, i, EMAIL),
+                            .login = field_at(r, i, LOGIN),
+                            .secret = field_at(r, i, SECRET),
+                            .code = field_at(r, i, CODE)}};
     row->unsendable = line_unsendable(&row->token);
+    row->written = !row->unsendable && doubt_has(doubt, &row->token);
 }
 
-static void decode_end(const PGresult *r, int last, int examine, struct batch *b)
+// The batch ends with this row of the answer; what is not a token of it was passed.
+static void decode_end(const PGresult *r, int i, struct batch *b)
 {
-    b->examined = int64_at(r, last, EXAMINED);
-    b->more = b->examined >= examine;
-    b->all = !b->more;
-    b->horizon = PQgetvalue(r, last, HORIZON)[0] != 0;
-    if (b->examined == 0)
-        return;
-    b->end = position_at(r, last);
-    b->passed = passed_at(r, last, b->n);
+    b->examined = int64_at(r, i, EXAMINED);
+    b->part = int32_at(r, i, PART);
+    b->end = (struct position){.xid = (uint64_t)int64_at(r, i, XID), .id = int64_at(r, i, ID)};
+    b->stretch = (uint64_t)int64_at(r, i, TO_XID);
+    b->passed =
+        (struct passed){.expired = int64_at(r, i, EXPIRED), .consumed = int64_at(r, i, CONSUMED)};
+    b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
 }
 
-bool batch_decode(struct batch *b, PGresult *r, int wanted, int examine, struct err *e)
+static bool make_room(struct batch *b, int rows, struct err *e)
 {
+    if (rows <= b->room)
+        return true;
+    struct row *more = realloc(b->rows, (size_t)rows * sizeof *more);
+    if (!more)
+        return err_sys(e, ERR_SYSTEM, "no memory for a batch of %d", rows);
+    b->rows = more;
+    b->room = rows;
+    return true;
+}
+
+static bool makes_no_sense(struct err *e)
+{
+    return err_set(e, ERR_INTERNAL, "the server's answer to a read makes no sense");
+}
+
+// The first row is a head, unless there is nothing of the kind that was asked for.
+static bool decode_head(struct batch *b, const PGresult *r, int *first, struct err *e)
+{
+    *first = 0;
+    if (PQnfields(r) != COLUMNS || PQntuples(r) == 0)
+        return makes_no_sense(e);
+    if (int32_at(r, 0, KIND) != KIND_HEAD)
+        return true;
+    b->number = int64_at(r, 0, ID);
+    b->now = PQgetvalue(r, 0, EMAIL);
+    *first = 1;
+    return true;
+}
+
+bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
+    const struct doubt *doubt, struct err *e)
+{
+    int first;
+
     batch_clear(b);
     b->result = r;
-    if (!session_check(r, e))
+    b->source = source;
+    if (!session_check(r, e) || !decode_head(b, r, &first, e) ||
+        !make_room(b, PQntuples(r) - first, e))
         return false;
-    int rows = PQntuples(r);
-    if (PQnfields(r) != COLUMNS || rows == 0 || rows > wanted)
-        return err_set(e, ERR_INTERNAL, "the server's answer to a read makes no sense");
-    for (int i = 0; i < rows; i++) {
-        if (int32_at(r, i, KIND) == 0) {
-            decode_end(r, i, examine, b);
+    for (int i = first; i < PQntuples(r); i++) {
+        if (int32_at(r, i, KIND) == KIND_END) {
+            decode_end(r, i, b);
+            b->more = b->n < wanted && b->examined >= examine;
+            b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;
             return true;
         }
+        if (b->n == wanted)
+            return makes_no_sense(e);
         struct row *row = &b->rows[b->n++];
-        decode_row(r, i, row);
-        b->sendable += !row->unsendable;
-        b->end = row->at;
-        b->passed = row->passed;
-        b->examined = int64_at(r, i, EXAMINED);
+        decode_token(r, i, doubt, row);
+        b->sendable += !row->unsendable && !row->written;
+        decode_end(r, i, b);
         if (b->sendable == b->limit)
             return true;
     }
     return true;
 }
 
-struct position batch_end(const struct batch *b, int n, struct passed *passed)
+bool batch_passes(const struct batch *b)
 {
-    *passed = n == b->n ? b->passed : b->rows[n - 1].passed;
-    return n == b->n ? b->end : b->rows[n - 1].at;
-}
-
-static int compare_ids(const void *x, const void *y)
-{
-    const struct row *a = *(const struct row *const *)x, *b = *(const struct row *const *)y;
-
-    return (a->token.id > b->token.id) - (a->token.id < b->token.id);
-}
-
-static bool same_secret(const struct row *a, const struct row *b)
-{
-    const struct field *x = &a->token.secret, *y = &b->token.secret;
-
-    return x->len == y->len && memcmp(x->data, y->data, x->len) == 0;
-}
-
-// The rows are in the order of their transactions, whose numbers may have changed
-// since (see mailroom_restamp), so they are looked up by id.
-int batch_find_written(const struct batch *b, const struct batch *written, int *matched)
-{
-    size_t n = 0;
-    int end = 0;
-
-    for (int i = 0; i < written->n; i++)
-        if (!written->rows[i].unsendable)
-            written->by_id[n++] = &written->rows[i];
-    if (n > 0)
-        qsort(written->by_id, n, sizeof *written->by_id, compare_ids);
-    *matched = 0;
-    for (int i = 0; i < b->n && n > 0; i++) {
-        const struct row *row = &b->rows[i];
-        const struct row **same =
-            bsearch(&row, written->by_id, n, sizeof *written->by_id, compare_ids);
-        if (row->unsendable || !same || !same_secret(row, *same))
-            continue;
-        end = i + 1;
-        ++*matched;
+    switch (b->source) {
+    case BATCH_TAKEN:
+    case BATCH_DELIVERY:
+        return b->number != 0;
+    default:
+        return b->examined > 0;
     }
-    return end;
 }

@@ -7,6 +7,7 @@
 #include <libpq-fe.h>
 
 #include "base/err.h"
+#include "doubt.h"
 #include "line.h"
 
 struct position {
@@ -23,41 +24,46 @@ struct passed {
 
 struct row {
     struct token token;
-    struct position at;
-    struct passed passed;   // before this row, since the cursor
     const char *unsendable; // NULL: the wire can carry it
+    bool written;           // by a session before this one
 };
 
-// What one read showed. The rows point into the result, so that nothing is
-// copied; rows is allocated once and has room for all that a read may ask for.
+enum batch_source {
+    BATCH_CURSOR,   // read behind the cursor, which has not moved
+    BATCH_AHEAD,    // the same, behind a batch that is not confirmed yet
+    BATCH_TAKEN,    // the cursor has moved; `number` is that of the delivery
+    BATCH_DELIVERY, // a delivery that was left over
+};
+
+// The rows point into the result, so that nothing is copied.
 struct batch {
     PGresult *result;
     struct row *rows;
-    int limit;           // how many sendable tokens it may have
-    int n;               // rows that are part of the batch
-    int sendable;        // of these
-    bool all;            // the read saw everything that waits; it may be not enough
-    bool more;           // it stopped before it had enough: it had examined too much
-    bool horizon;        // committed rows wait behind the horizon
-    int64_t examined;    // rows between the cursor and `end`
-    struct position end; // passing the batch moves the cursor here
+    int room;
+    int limit; // how many sendable tokens it may have
+    enum batch_source source;
+    int n;        // rows that are part of the batch
+    int sendable; // of these
+    bool all;     // the read saw everything that waits; it may be not enough
+    bool more;    // it stopped before it had enough: it had examined too much
+    int64_t examined;
     struct passed passed;
-    const struct row **by_id; // scratch of batch_find_written
+    int64_t number;      // the n of the cursor it was read behind, or of its delivery; 0: none
+    const char *now;     // the snapshot that the cursor's next tick will be
+    int part;            // 1: it ends within the present tick; 2: behind it
+    struct position end; // the last row examined
+    uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };
 
-bool batch_init(struct batch *b, int limit, int rows_max, struct err *e) MUST_USE;
+void batch_init(struct batch *b, int limit);
 void batch_fini(struct batch *b);
 void batch_clear(struct batch *b); // forgets the content, keeps the memory
 
 // Takes over the answer to a read that asked for `wanted` tokens and examined at
-// most `examine` rows. Cuts the batch behind its limit-th sendable token.
-bool batch_decode(struct batch *b, PGresult *r, int wanted, int examine, struct err *e) MUST_USE;
+// most `examine` rows. Cuts the batch behind its limit-th sendable token. What is
+// in doubt is not sendable.
+bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
+    const struct doubt *doubt, struct err *e) MUST_USE;
 
-// The position behind the first n rows; when these are all, behind everything
-// that was examined. *passed: whose turn came up to there.
-struct position batch_end(const struct batch *b, int n, struct passed *passed);
-
-// How many rows of `b`, from its first on, end with the last token that is also
-// in `written`: the same id and the same secret, for ids may be used again.
-// *matched counts the tokens found. 0: none of them.
-int batch_find_written(const struct batch *b, const struct batch *written, int *matched);
+// It is to be passed, though it has no token.
+bool batch_passes(const struct batch *b);

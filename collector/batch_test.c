@@ -5,95 +5,204 @@
 
 #include "batch.h"
 
-#include <inttypes.h>
+#include <endian.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MANY 100000
+// An answer to a read, made by hand: the columns of read.sql in binary.
+enum {
+    KIND,
+    PART,
+    TO_XID,
+    XID,
+    ID,
+    ACCOUNT,
+    ACTION,
+    EMAIL,
+    LOGIN,
+    SECRET,
+    CODE,
+    SEEN,
+    EXPIRED,
+    CONSUMED,
+    COLUMNS
+};
 
-static struct batch batch_of(int rows_max)
+static char secret[SIGN_SECRET_LEN];
+
+static void put32(PGresult *r, int row, int column, int32_t n)
 {
-    struct batch b;
+    uint32_t big = htobe32((uint32_t)n);
+
+    assert_int_equal(PQsetvalue(r, row, column, (char *)&big, sizeof big), 1);
+}
+
+static void put64(PGresult *r, int row, int column, int64_t n)
+{
+    uint64_t big = htobe64((uint64_t)n);
+
+    assert_int_equal(PQsetvalue(r, row, column, (char *)&big, sizeof big), 1);
+}
+
+static void put(PGresult *r, int row, int column, const char *text, int len)
+{
+    assert_int_equal(PQsetvalue(r, row, column, (char *)(uintptr_t)text, len), 1);
+}
+
+static PGresult *answer(void)
+{
+    PGresult *r = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+    PGresAttDesc columns[COLUMNS] = {0};
+
+    for (int i = 0; i < COLUMNS; i++)
+        columns[i].name = (char[]){"x"};
+    assert_non_null(r);
+    assert_int_equal(PQsetResultAttrs(r, COLUMNS, columns), 1);
+    return r;
+}
+
+static int row(PGresult *r, int kind, int part, int64_t xid, int64_t id, int64_t seen)
+{
+    int n = PQntuples(r);
+
+    put32(r, n, KIND, kind);
+    put32(r, n, PART, part);
+    put64(r, n, TO_XID, 99);
+    put64(r, n, XID, xid);
+    put64(r, n, ID, id);
+    put64(r, n, SEEN, seen);
+    put64(r, n, EXPIRED, 0);
+    put64(r, n, CONSUMED, 0);
+    return n;
+}
+
+static void head(PGresult *r, int64_t n, const char *now)
+{
+    put(r, row(r, 2, 0, 0, n, 0), EMAIL, now, (int)strlen(now));
+}
+
+static void token(PGresult *r, int part, int64_t xid, int64_t id, int64_t seen, const char *email)
+{
+    int n = row(r, 1, part, xid, id, seen);
+
+    put64(r, n, ACCOUNT, id);
+    put32(r, n, ACTION, TOKEN_ACTIVATION);
+    put(r, n, EMAIL, email, (int)strlen(email));
+    put(r, n, LOGIN, "login", 5);
+    memset(secret, (int)id, sizeof secret);
+    put(r, n, SECRET, secret, sizeof secret);
+    put(r, n, CODE, "12345", 5);
+}
+
+static bool decode(struct batch *b, PGresult *r, int wanted, int examine, const struct doubt *d)
+{
     struct err e;
 
-    assert_true(batch_init(&b, rows_max, rows_max, &e));
-    return b;
+    err_clear(&e);
+    return batch_decode(b, r, BATCH_CURSOR, wanted, examine, d, &e);
 }
 
-// The secret must outlive the batch.
-static struct row *add(struct batch *b, int64_t id, const char *secret)
-{
-    struct row *row = &b->rows[b->n++];
-
-    *row = (struct row){.token = {.id = id, .secret = {.data = secret, .len = strlen(secret)}}};
-    return row;
-}
-
-static void finds_the_last_of_what_was_written(void **state)
+static void a_full_batch_ends_with_its_last_token(void **state)
 {
     (void)state;
-    struct batch written = batch_of(8), read = batch_of(8);
-    int matched;
+    struct doubt none = {0};
+    struct batch b;
+    PGresult *r = answer();
 
-    assert_int_equal(batch_find_written(&read, &written, &matched), 0);
-    // In the order of their transactions, not of their ids.
-    add(&written, 12, "c");
-    add(&written, 10, "a");
-    add(&written, 11, "b")->unsendable = "comma in email";
-    add(&written, 15, "d");
-    assert_int_equal(batch_find_written(&read, &written, &matched), 0);
-
-    add(&read, 9, "x");
-    add(&read, 11, "b")->unsendable = "comma in email";
-    assert_int_equal(batch_find_written(&read, &written, &matched), 0);
-    add(&read, 10, "a");
-    add(&read, 12, "c");
-    add(&read, 15, "the id was used again");
-    assert_int_equal(batch_find_written(&read, &written, &matched), 4);
-    assert_int_equal(matched, 2);
-    batch_clear(&written);
-    assert_int_equal(batch_find_written(&read, &written, &matched), 0);
-    batch_fini(&written);
-    batch_fini(&read);
+    batch_init(&b, 2);
+    head(r, 7, "10:20:15");
+    token(r, 1, 12, 5, 2, "a@x"); // one was passed in front of it
+    token(r, 1, 13, 4, 3, "b,@x");
+    token(r, 2, 21, 6, 4, "c@x");
+    token(r, 2, 21, 7, 5, "d@x");
+    assert_true(decode(&b, r, 4, 100, &none));
+    assert_int_equal(b.number, 7);
+    assert_string_equal(b.now, "10:20:15");
+    assert_int_equal(b.n, 3);
+    assert_int_equal(b.sendable, 2);
+    assert_string_equal(b.rows[1].unsendable, "comma in email");
+    assert_int_equal(b.part, 2);
+    assert_int_equal(b.end.xid, 21);
+    assert_int_equal(b.end.id, 6);
+    assert_int_equal(b.stretch, 99);
+    assert_int_equal(b.passed.status, 1);
+    assert_false(b.all);
+    assert_false(b.more);
+    batch_fini(&b);
 }
 
-// Comparing each with each would take longer than a test may.
-static void a_large_batch_is_no_matter(void **state)
+static void a_short_batch_saw_everything_or_enough(void **state)
 {
     (void)state;
-    struct batch written = batch_of(MANY), read = batch_of(MANY);
-    char(*secrets)[24] = calloc(MANY, sizeof *secrets);
-    int matched;
+    struct doubt none = {0};
+    struct batch b;
 
-    assert_non_null(secrets);
-    for (int i = 0; i < MANY; i++) {
-        // 7919 has no factor in common with MANY: each id once, in no order.
-        int64_t id = (int64_t)i * 7919 % MANY;
-        snprintf(secrets[i], sizeof *secrets, "%" PRId64, id);
-        add(&written, id, secrets[i]);
+    batch_init(&b, 2);
+    for (int examine = 10; examine >= 3; examine -= 7) {
+        PGresult *r = answer();
+        head(r, 7, "10:20:");
+        token(r, 1, 12, 5, 1, "a@x");
+        row(r, 0, 2, 22, 9, 3);
+        assert_true(decode(&b, r, 2, examine, &none));
+        assert_int_equal(b.all, examine == 10);
+        assert_int_equal(b.more, examine == 3);
+        assert_int_equal(b.end.id, 9);
+        assert_int_equal(b.passed.status, 2);
+        assert_true(batch_passes(&b));
     }
-    // The move was committed: what is read stands behind all that was written.
-    for (int i = 0; i < MANY; i++)
-        add(&read, MANY + i, secrets[i]);
-    for (int times = 0; times < 20; times++)
-        assert_int_equal(batch_find_written(&read, &written, &matched), 0);
-    assert_int_equal(matched, 0);
-    // It was not, and something stands before it.
-    for (int i = 1; i < MANY; i++)
-        read.rows[i].token = written.rows[i].token;
-    assert_int_equal(batch_find_written(&read, &written, &matched), MANY);
-    assert_int_equal(matched, MANY - 1);
-    free(secrets);
-    batch_fini(&written);
-    batch_fini(&read);
+    batch_fini(&b);
+}
+
+static void what_was_written_before_is_not_sendable(void **state)
+{
+    (void)state;
+    struct doubt doubt = {0};
+    struct err e;
+    struct batch b;
+    PGresult *r = answer();
+    struct token t = {.id = 5, .secret = {.data = secret, .len = sizeof secret}};
+
+    memset(secret, 5, sizeof secret);
+    assert_true(doubt_add(&doubt, &t, &e));
+    doubt_close(&doubt);
+    batch_init(&b, 2);
+    head(r, 7, "10:20:");
+    token(r, 1, 12, 4, 1, "a@x");
+    token(r, 1, 12, 5, 2, "b@x");
+    row(r, 0, 1, 12, 5, 2);
+    assert_true(decode(&b, r, 3, 100, &doubt));
+    assert_int_equal(b.n, 2);
+    assert_int_equal(b.sendable, 1);
+    assert_false(b.rows[0].written);
+    assert_true(b.rows[1].written);
+    doubt_clear(&doubt);
+    batch_fini(&b);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    struct doubt none = {0};
+    struct batch b;
+    PGresult *r = answer();
+
+    batch_init(&b, 2);
+    assert_false(decode(&b, r, 2, 100, &none)); // no row at all
+    r = answer();
+    head(r, 7, "10:20:");
+    for (int i = 1; i < 5; i++)
+        token(r, 1, 12, i, i, "a,@x");
+    assert_false(decode(&b, r, 3, 100, &none)); // more than were asked for
+    batch_fini(&b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_last_of_what_was_written),
-        cmocka_unit_test(a_large_batch_is_no_matter),
+        cmocka_unit_test(a_full_batch_ends_with_its_last_token),
+        cmocka_unit_test(a_short_batch_saw_everything_or_enough),
+        cmocka_unit_test(what_was_written_before_is_not_sendable),
+        cmocka_unit_test(nonsense_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "collector.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +8,7 @@
 #include <openssl/rand.h>
 
 #include "base/log.h"
-#include "states.h"
+#include "work.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, whatever is not done
 
@@ -26,37 +27,81 @@ enum collector_exit collector_exit_of(enum err_kind kind)
     }
 }
 
-static void finish(struct collector *c, enum collector_exit exit)
+static void end(struct collector *c, enum collector_exit exit)
 {
-    c->done = true;
-    c->exit = exit;
+    c->ending.step = ENDED;
+    c->ending.exit = exit;
 }
 
-// What an error means for the loop: a statement's second try, a new session,
-// or the end.
+// Each state: what the log calls it, its step, and what may be in flight in it.
+static const struct {
+    const char *name;
+    bool (*step)(struct collector *c, enum state *next, struct err *e);
+    bool session, turn, asked, next, pass;
+} states[STATES] = {
+    [BACK_OFF] = {"waiting to reconnect", connect_back_off, 0, 0, 0, 0, 0},
+    [CONNECT] = {"connecting", connect_connect, 1, 0, 0, 0, 0},
+    [SET_UP] = {"setting up a session", connect_set_up, 1, 0, 0, 0, 0},
+    [STAND_BY] = {"standing by", connect_stand_by, 1, 1, 0, 0, 0},
+    [FETCH] = {"reading a batch", fetch_fetch, 1, 1, 1, 1, 0},
+    [WAIT] = {"waiting for tokens", fetch_wait, 1, 1, 0, 0, 0},
+    [WRITE] = {"writing a line", deliver_write, 1, 1, 1, 1, 0},
+    [STALL] = {"waiting for the reader", deliver_stall, 1, 1, 1, 0, 0},
+    [PASS] = {"moving the cursor", deliver_pass, 1, 1, 1, 1, 1},
+};
+
+// What is in flight fits the state. A line that was begun is finished without a
+// session, and nothing else is.
+static void validate(const struct collector *c)
+{
+    bool begun = c->state == WRITE && c->output.done > 0;
+    bool session = c->link.session.conn != NULL;
+
+    assert(c->state < STATES);
+    assert(session == states[c->state].session || (begun && !session));
+    assert(c->turn.step != TURN_OURS || states[c->state].turn);
+    assert(c->turn.step == TURN_OURS || c->state <= STAND_BY || (begun && !session));
+    assert(c->fetch.asked == ASK_NOTHING || states[c->state].asked);
+    assert(c->fetch.next_step == NEXT_EMPTY || states[c->state].next);
+    assert(c->fetch.next_step != NEXT_EMPTY || c->state != WRITE);
+    assert(c->fetch.next_step != NEXT_EMPTY || !c->fetch.next.result);
+    assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || c->pass.step == PASS_DUE);
+    assert((c->pass.step == PASS_NONE) == !states[c->state].pass);
+    assert(c->pass.step != PASS_NONE || !c->pass.written.result);
+    assert(output_idle(&c->output) || c->state == WRITE);
+}
+
+static void lose(struct collector *c, const struct err *why)
+{
+    struct err e;
+    bool begun = c->state == WRITE && c->output.done > 0;
+
+    err_clear(&e);
+    connect_lose(c, why);
+    if (begun) { // and is finished first
+        fetch_abandon(c);
+        return;
+    }
+    output_cancel(&c->output);
+    fetch_forget(c);
+    connect_rest(c);
+    c->state = BACK_OFF;
+    if (deliver_doubt(c, &e))
+        return;
+    log_line("MAIN", "%s", e.text);
+    end(c, collector_exit_of(e.kind));
+}
+
+// What an error means for the loop: a new session, or the end.
 static void handle(struct collector *c, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
-        connect_lose(c, e);
+        lose(c, e);
         return;
     }
     log_line("MAIN", "%s", e->text);
-    finish(c, collector_exit_of(e->kind));
+    end(c, collector_exit_of(e->kind));
 }
-
-static const struct {
-    const char *name;
-    bool (*step)(struct collector *c, struct err *e);
-} states[STATES] = {
-    [BACK_OFF] = {"waiting to reconnect", connect_step_back_off},
-    [CONNECT] = {"connecting", connect_step},
-    [LISTEN] = {"setting up a session", connect_step_listen},
-    [STAND_BY] = {"standing by", connect_step_stand_by},
-    [WAIT] = {"waiting for tokens", fetch_step_wait},
-    [FETCH] = {"reading a batch", fetch_step},
-    [WRITE] = {"writing a line", deliver_step_write},
-    [ADVANCE] = {"moving the cursor", deliver_step_advance},
-};
 
 static bool dispatch(struct collector *c, struct session_reply reply, struct err *e)
 {
@@ -72,29 +117,23 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_SELF:
         ok = queue_decode_self(&c->queue, reply.result, e);
         break;
-    case QUEUE_HORIZON:
-        fetch_on_horizon(c, reply.result);
-        break;
     case QUEUE_LOCK:
         ok = connect_on_lock(c, reply.result, e);
         break;
-    case QUEUE_SWITCH:
-        ok = connect_on_switch(c, reply.result, e);
-        break;
-    case QUEUE_RESTAMP:
-        ok = connect_on_restamp(c, reply.result, e);
-        break;
-    case QUEUE_CONFIRM:
-        ok = connect_on_confirm(c, reply.result, e);
-        break;
-    case QUEUE_ORPHANS:
-        fetch_on_orphans(c, reply.result);
+    case QUEUE_SETTLE:
+        ok = connect_on_settle(c, reply.result, e);
         break;
     case QUEUE_CLAIM:
         ok = connect_on_claim(c, reply.result, e);
         break;
-    case QUEUE_ADVANCE:
-        ok = deliver_on_advance(c, reply.result, e);
+    case QUEUE_OWNERS:
+        ok = fetch_on_owners(c, reply.result, e);
+        break;
+    case QUEUE_RENEW:
+        ok = connect_on_renew(c, reply.result, e);
+        break;
+    case QUEUE_PASS:
+        ok = deliver_on_pass(c, reply.result, e);
         break;
     case QUEUE_CHECK:
         ok = queue_decode_check(reply.result, e);
@@ -108,15 +147,16 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 
 static bool serve_session(struct collector *c, struct err *e)
 {
+    struct session *s = &c->link.session;
     struct session_reply reply;
     PGnotify *n;
 
-    if (!session_pump(&c->session, c->now_ns, e))
+    if (!session_pump(s, c->now_ns, e))
         return false;
-    while (session_take(&c->session, &reply))
+    while (session_take(s, &reply))
         if (!dispatch(c, reply, e))
             return false;
-    while ((n = session_notification(&c->session))) {
+    while ((n = session_notification(s))) {
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
     }
@@ -128,70 +168,87 @@ static void serve_signals(struct collector *c)
     char byte;
     struct pollfd p = {.fd = c->signal_fd, .events = POLLIN};
 
-    if (c->stopping || poll(&p, 1, 0) <= 0 || read(c->signal_fd, &byte, 1) != 1)
+    if (c->ending.step != RUNNING || poll(&p, 1, 0) <= 0 || read(c->signal_fd, &byte, 1) != 1)
         return;
     log_line("MAIN", "stopping while %s", states[c->state].name);
-    c->stopping = true;
-    c->stop_ns = c->now_ns + STOP_NS;
+    c->ending.step = STOPPING;
+    c->ending.at_ns = c->now_ns + STOP_NS;
 }
 
-// What must not be left behind: a line that was begun, and the confirmation of
-// one that was written.
-static bool owes(const struct collector *c)
+// A line is out, and the database does not know yet.
+static bool unconfirmed(const struct collector *c)
 {
-    return c->unconfirmed || (c->state == WRITE && c->output.done > 0);
+    return c->owing || (c->pass.step != PASS_NONE && c->pass.subject == PASS_WRITTEN);
 }
 
 static void stop_if_due(struct collector *c)
 {
-    if (!c->stopping || c->done)
+    bool owes = unconfirmed(c) || (c->state == WRITE && c->output.done > 0);
+
+    if (c->ending.step != STOPPING)
         return;
-    state_wake_at(c, c->stop_ns);
-    if (!owes(c)) {
-        finish(c, COLLECTOR_OK);
-    } else if (c->now_ns >= c->stop_ns) {
+    work_wake_at(c, c->ending.at_ns);
+    if (!owes) {
+        end(c, COLLECTOR_OK);
+    } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
             states[c->state].name);
-        finish(c, COLLECTOR_UNCONFIRMED);
+        end(c, COLLECTOR_UNCONFIRMED);
     }
+}
+
+static short output_events_wanted(const struct collector *c)
+{
+    return c->state == STALL ? POLLOUT : output_events(&c->output);
 }
 
 static void wait_for_something(struct collector *c)
 {
-    bool watch = c->state == WRITE || !c->unconfirmed;
+    bool watch = c->state == WRITE || !unconfirmed(c);
     struct pollfd fds[] = {
-        {.fd = c->stopping ? -1 : c->signal_fd, .events = POLLIN},
-        {.fd = session_fd(&c->session), .events = session_events(&c->session)},
-        {.fd = watch ? c->output.fd : -1, .events = output_events(&c->output)},
-        {.fd = session_fd(&c->pooler.probe), .events = session_events(&c->pooler.probe)},
+        {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
+        {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
+        {.fd = watch ? c->output.fd : -1, .events = output_events_wanted(c)},
+        {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
     };
 
-    state_wake_at(c, session_deadline_ns(&c->session));
-    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), c->wake_ns));
+    work_wake_at(c, session_deadline_ns(&c->link.session));
+    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_awake_or_not_ns(), c->wake_ns));
 }
 
-// One round: serve whoever wants something, then step until nothing changes.
-static bool serve(struct collector *c, struct err *e)
+// Steps until nothing changes. The state is assigned here, and in lose.
+static bool step(struct collector *c, struct err *e)
 {
     enum state before;
 
-    c->now_ns = clock_now_ns();
+    do {
+        before = c->state;
+        validate(c);
+        stop_if_due(c);
+        if (c->ending.step == ENDED)
+            return true;
+        enum state next = c->state;
+        if (!states[c->state].step(c, &next, e))
+            return false;
+        c->state = next;
+    } while (c->state != before);
+    return true;
+}
+
+// One round: serve whoever wants something, then step.
+static bool serve(struct collector *c, struct err *e)
+{
+    c->now_ns = clock_awake_or_not_ns();
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
     // A reader that goes while a line waits for its confirmation comes second.
-    if (!c->unconfirmed && !output_check(&c->output, e))
+    if (!unconfirmed(c) && !output_check(&c->output, e))
         return false;
-    if (!serve_session(c, e))
+    if (!serve_session(c, e) || !step(c, e))
         return false;
-    do {
-        before = c->state;
-        stop_if_due(c);
-        if (!c->done && !states[c->state].step(c, e))
-            return false;
-    } while (c->state != before);
-    if (c->now_ns >= c->passed_log_ns)
+    if (c->now_ns >= c->tally.log_at_ns)
         deliver_log_passed(c);
-    state_wake_at(c, c->passed_log_ns);
+    work_wake_at(c, c->tally.log_at_ns);
     return true;
 }
 
@@ -201,26 +258,27 @@ static bool collector_init(
     uint64_t seed = 0;
     int limit = (int)config->batch_limit;
 
-    *c = (struct collector){.config = config, .signal_fd = signal_fd, .passed_log_ns = CLOCK_NEVER};
+    *c = (struct collector){.config = config, .signal_fd = signal_fd, .state = BACK_OFF};
+    c->tally.log_at_ns = CLOCK_NEVER;
     RAND_bytes((unsigned char *)&seed, sizeof seed);
-    backoff_init(&c->backoff, seed);
-    queue_init(&c->queue, config->queue_name, config->channel_name, config_shared(config), limit);
+    backoff_init(&c->link.backoff, seed);
+    queue_init(&c->queue, config->queue_name, config->channel_name, config->mode, limit);
     // 254 characters of up to four bytes twice, the text, the code, and commas.
     buf_init(&c->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
-    c->state = BACK_OFF;
-    return batch_init(&c->next, limit, c->queue.rows_max, e) &&
-           batch_init(&c->written, limit, c->queue.rows_max, e) &&
-           window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e) &&
+    batch_init(&c->fetch.next, limit);
+    batch_init(&c->pass.written, limit);
+    return window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e) &&
            sign_init(&c->sign, config->key, e) && output_init(&c->output, output_fd, e);
 }
 
 static void collector_fini(struct collector *c)
 {
-    session_close(&c->session);
-    pooler_close(&c->pooler);
+    session_close(&c->link.session);
+    pooler_close(&c->link.pooler);
     fetch_forget(c);
-    batch_fini(&c->next);
-    batch_fini(&c->written);
+    batch_fini(&c->fetch.next);
+    batch_fini(&c->pass.written);
+    doubt_clear(&c->doubt);
     window_fini(&c->window);
     sign_fini(&c->sign);
     buf_fini(&c->line);
@@ -234,16 +292,16 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
     err_clear(&e);
     if (!collector_init(&c, config, signal_fd, output_fd, &e))
         handle(&c, &e);
-    while (!c.done) {
+    while (c.ending.step != ENDED) {
         bool served = serve(&c, &e);
         if (!served)
             handle(&c, &e);
-        if (served && !c.done)
+        else if (c.ending.step != ENDED)
             wait_for_something(&c);
     }
     deliver_log_passed(&c);
     connect_leave(&c);
     log_line("MAIN", "stopped");
     collector_fini(&c);
-    return c.exit;
+    return c.ending.exit;
 }

@@ -105,7 +105,7 @@ logged() {
 # Waits until the cursor has passed every token.
 drained() {
     local deadline=$((SECONDS + 60))
-    until [ "$(sql -c "SELECT count(*) FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)" 2>/dev/null)" = 0 ]; do
+    until [ "$(sql -c "SELECT (SELECT count(*) FROM mailroom_untaken('mailroom')) + (SELECT count(*) FROM deliveries)" 2>/dev/null)" = 0 ]; do
         [ $SECONDS -lt $deadline ] || fail "not drained: $1"
         kill -0 "$pid" || fail "the collector ended: $1"
     done
@@ -184,7 +184,7 @@ nothing_lost "backends killed during a backlog" 0
 # is lost with its session.
 sql -c "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END'" \
-    -c "CREATE TRIGGER held BEFORE UPDATE OF last_seq ON jobs FOR EACH ROW EXECUTE FUNCTION hold()"
+    -c "CREATE TRIGGER held BEFORE UPDATE OF xid ON cursors FOR EACH ROW EXECUTE FUNCTION hold()"
 mkfifo "$work/hold"
 sql <"$work/hold" >/dev/null &
 exec 8>"$work/hold"
@@ -205,19 +205,19 @@ echo "SELECT pg_advisory_unlock(4711);" >&8
 exec 8>&-
 drained "tokens far apart"
 nothing_lost "tokens far apart" 0
-sql -c "DROP TRIGGER held ON jobs" -c "DROP FUNCTION hold()"
+sql -c "DROP TRIGGER held ON cursors" -c "DROP FUNCTION hold()"
 
 # The move itself succeeds, and its commit does not.
 sql -c "CREATE SEQUENCE refusals" \
     -c "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN
             IF nextval(''refusals'') = 1 THEN RAISE serialization_failure; END IF; RETURN NULL; END'" \
-    -c "CREATE CONSTRAINT TRIGGER refused AFTER UPDATE OF last_seq ON jobs
+    -c "CREATE CONSTRAINT TRIGGER refused AFTER UPDATE OF xid ON cursors
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()"
 sql -c "INSERT INTO accounts (email, login) SELECT 'c' || n || '@x', 'c' || n FROM generate_series(1, 15) n"
 drained "a commit failed"
 [ "$(sql -c "SELECT last_value > 1 FROM refusals")" = t ] || fail "no commit failed"
 nothing_lost "a commit failed" 0
-sql -c "DROP TRIGGER refused ON jobs" -c "DROP FUNCTION refuse()" -c "DROP SEQUENCE refusals"
+sql -c "DROP TRIGGER refused ON cursors" -c "DROP FUNCTION refuse()" -c "DROP SEQUENCE refusals"
 
 for how in fast immediate immediate; do
     insert "restart-$how-$RANDOM" 100
@@ -279,7 +279,7 @@ pid=$!
 logged collecting
 insert stuck 300
 inserted
-behind=$(sql -c "SELECT count(*) FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)")
+behind=$(sql -c "SELECT (SELECT count(*) FROM mailroom_untaken('mailroom')) + (SELECT count(*) FROM deliveries)")
 [ "$behind" -gt 500 ] || fail "a reader that does not read was given all but $behind tokens"
 [ "$(sql -c "SELECT count(*) FROM pg_stat_activity WHERE usename = 'collector' AND (backend_xmin IS NOT NULL OR state <> 'idle')")" = 0 ] ||
     fail "something is open while the reader does not read"

@@ -10,6 +10,7 @@
 #include <openssl/crypto.h>
 
 #define PREFIX "MAILROOM_"
+#define HEX_DIGITS "0123456789abcdefABCDEF"
 
 enum type { TEXT, SECRET, MILLISECONDS, COUNT };
 
@@ -47,10 +48,13 @@ static const struct setting settings[] = {
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
-        "how tokens are dequeued: cursor, one collector in commit order; or skip-locked, any "
-        "number"},
+        "how tokens are dequeued: cursor, one collector in commit order; or shared, any number "
+        "(its older name skip-locked is accepted)"},
     {PREFIX "GRACE", MILLISECONDS, AT(grace_ms), 0, DAY_MS, "500",
         "how long a collector whose session ended may come back before another takes over"},
+    {PREFIX "LEASE", MILLISECONDS, AT(lease_ms), 1000, DAY_MS, "30000",
+        "how long a collector may do nothing, while tokens wait and its session seems alive, "
+        "before another takes over; at most the health-check interval and 5 s"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
@@ -116,7 +120,7 @@ static uint8_t hex_digit(char c)
 static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *where, struct err *e)
 {
     const size_t digits = 2 * (size_t)SIGN_KEY_LEN;
-    size_t len = strspn(hex, "0123456789abcdefABCDEF");
+    size_t len = strspn(hex, HEX_DIGITS);
 
     if (len != digits || hex[len] != '\0')
         return err_set(e, ERR_USAGE,
@@ -132,9 +136,11 @@ static bool read_key_file(struct config *c, struct err *e)
     char hex[2 * SIGN_KEY_LEN + 3];
     FILE *f = fopen(c->secret_key_file, "re");
 
+    // The key itself may have got in the place of the file's name.
+    bool hidden = strspn(c->secret_key_file, HEX_DIGITS) >= SIGN_KEY_LEN;
     if (!f)
-        return err_sys(
-            e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read", c->secret_key_file);
+        return err_sys(e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read",
+            hidden ? "what is not shown here, for it looks like a key," : c->secret_key_file);
     // Unbuffered, so that the key leaves no copy in the C library's memory.
     setvbuf(f, NULL, _IONBF, 0);
     size_t len = fread(hex, 1, sizeof hex - 1, f);
@@ -194,11 +200,14 @@ static bool check_url(const struct config *c, struct err *e)
     return true;
 }
 
-static bool check_together(const struct config *c, struct err *e)
+static bool check_together(struct config *c, struct err *e)
 {
-    if (strcmp(c->dequeue, "cursor") != 0 && !config_shared(c))
+    char names[MODE_NAMES_LEN];
+
+    c->mode = mode_find(c->dequeue);
+    if (!c->mode)
         return err_set(
-            e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: cursor, skip-locked", c->dequeue);
+            e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: %s", c->dequeue, mode_names(names));
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
         return err_set(e, ERR_USAGE,
             PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; allowed is at least " PREFIX
@@ -231,11 +240,6 @@ void config_wipe_keys(char *const environ[])
             if (strncmp(environ[i], names[k], len) == 0)
                 OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
         }
-}
-
-bool config_shared(const struct config *c)
-{
-    return strcmp(c->dequeue, "skip-locked") == 0;
 }
 
 void config_fini(struct config *c)

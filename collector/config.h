@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "mode.h"
 #include "sign.h"
 
 struct config {
@@ -17,10 +18,12 @@ struct config {
     char *channel_name;
     char *queue_name;
     char *dequeue;
+    const struct mode *mode; // of that name
     int64_t healthcheck_interval_ms;
     int64_t batch_timeout_ms;
     int64_t batch_limit;
     int64_t grace_ms;
+    int64_t lease_ms;
     char *secret_key;          // as given; wiped by config_load
     char *secret_key_previous; // checked, and wiped by config_load
     char *secret_key_file;     // where else to find it
@@ -34,8 +37,6 @@ bool config_load(struct config *c, char *const environ[], struct err *e) MUST_US
 // Wipes the keys where the environment holds them: they would stay in memory,
 // and in /proc/PID/environ, for as long as the process lives.
 void config_wipe_keys(char *const environ[]);
-
-bool config_shared(const struct config *c); // MAILROOM_DEQUEUE is skip-locked
 
 // Wipes the key and frees the strings; accepts a zeroed struct.
 void config_fini(struct config *c);

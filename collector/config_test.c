@@ -75,7 +75,7 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_TIMEOUT=1s", "'1s'"},
         {"MAILROOM_BATCH_TIMEOUT=270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
-        {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; allowed is: cursor, skip-locked"},
+        {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; allowed is: cursor, shared"},
         {"MAILROOM_SECRET_KEY_FILE=/x", "exactly one is needed"},
     };
 

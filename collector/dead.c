@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-bool dead_init(struct dead *d, const struct batch *b, int n)
+bool dead_init(struct dead *d, const struct batch *b)
 {
     struct buf *all[] = {&d->tokens, &d->accounts, &d->actions, &d->reasons};
     const size_t columns = sizeof all / sizeof *all;
@@ -12,7 +12,7 @@ bool dead_init(struct dead *d, const struct batch *b, int n)
         buf_init(all[i], SIZE_MAX);
         buf_append_char(all[i], '{');
     }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < b->n; i++) {
         const struct row *row = &b->rows[i];
         if (!row->unsendable)
             continue;

@@ -9,6 +9,6 @@ struct dead {
     struct buf tokens, accounts, actions, reasons;
 };
 
-// Collects those among the first n rows. False: no memory; dead_fini in any case.
-bool dead_init(struct dead *d, const struct batch *b, int n) MUST_USE;
+// False: no memory; dead_fini in any case.
+bool dead_init(struct dead *d, const struct batch *b) MUST_USE;
 void dead_fini(struct dead *d);

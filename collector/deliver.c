@@ -1,191 +1,264 @@
-#include "states.h"
-
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "work.h"
 
 #define TALLY_NS NS_PER_S // between two lines of the log about what was passed
 
-// The server is given its next task before the signing, which takes a while.
-bool deliver_prepare(struct collector *c, struct err *e)
-{
-    const struct batch *b = &c->next;
+// --- the line -----------------------------------------------------------------
 
-    if (!fetch_send_ahead(c, e))
+// The server is given its next task before the signing, which takes a while.
+static bool build(struct collector *c, struct err *e)
+{
+    const struct batch *b = &c->fetch.next;
+
+    assert(c->fetch.next_step == NEXT_READY && b->sendable > 0);
+    if (!fetch_ahead(c, e))
         return false;
     buf_clear(&c->line);
     for (int i = 0; i < b->n; i++)
-        if (!b->rows[i].unsendable && !line_add(&c->line, &c->sign, &b->rows[i].token, e))
+        if (!b->rows[i].unsendable && !b->rows[i].written &&
+            !line_add(&c->line, &c->sign, &b->rows[i].token, e))
             return false;
-    c->built = line_end(&c->line, e);
-    return c->built;
+    if (!line_end(&c->line, e))
+        return false;
+    c->fetch.next_step = NEXT_BUILT;
+    return true;
 }
 
 // Receiving, decoding and signing took a while, and the process may have been
 // stopped meanwhile: so the line is judged by the time that it is now. Work
-// that always takes too long is put up with.
+// that always takes too long is put up with, but for as long as a lease lasts.
 static void look_at_the_clock(struct collector *c)
 {
-    c->now_ns = clock_now_ns();
-    if (c->now_ns - c->ready_ns <= state_stale_ns(c))
-        c->held_up = 0;
-    else if (c->held_up < STATE_SLOW_MAX)
-        c->held_up++;
-    else
-        c->ready_ns = c->now_ns;
+    struct fetch *f = &c->fetch;
+
+    c->now_ns = clock_awake_or_not_ns();
+    if (c->now_ns - f->ready_ns <= work_stale_ns(c))
+        f->held_up = 0;
+    else if (f->held_up < WORK_SLOW_MAX)
+        f->held_up++;
+    else if (c->now_ns - f->next_asked_ns < work_lease_ns(c->config) / 2)
+        f->ready_ns = c->now_ns;
 }
 
-bool deliver_begin_line(struct collector *c, struct err *e)
+static bool too_late(const struct collector *c)
 {
-    if (!c->built && !deliver_prepare(c, e))
+    return c->now_ns - c->fetch.ready_ns > work_stale_ns(c);
+}
+
+// The line is out; from here on it must not be written again.
+static bool written(struct collector *c, enum state *next, struct err *e)
+{
+    struct batch free = c->pass.written;
+
+    assert(c->pass.step == PASS_NONE);
+    c->pass.written = c->fetch.next;
+    c->fetch.next = free;
+    c->fetch.next_step = NEXT_EMPTY;
+    for (int i = 0; i < c->pass.written.n; i++)
+        window_taken(&c->window, c->pass.written.rows[i].token.id, c->now_ns);
+    c->pass.step = PASS_DUE;
+    c->pass.subject = PASS_WRITTEN;
+    *next = PASS;
+    if (c->link.session.conn)
+        return true;
+    connect_rest(c);
+    *next = BACK_OFF;
+    return deliver_doubt(c, e);
+}
+
+bool deliver_write(struct collector *c, enum state *next, struct err *e)
+{
+    struct output *o = &c->output;
+
+    if (c->fetch.next_step == NEXT_READY && !build(c, e))
         return false;
-    c->built = false;
-    look_at_the_clock(c);
-    output_begin(&c->output, c->line.data, c->line.len);
-    c->state = WRITE;
-    return true;
-}
-
-bool deliver_step_write(struct collector *c, struct err *e)
-{
-    if (c->output.done == 0 && c->now_ns - c->ready_ns > state_stale_ns(c)) {
-        if (!output_ready(&c->output))
-            return true;
-        // The reader was slow: tokens may have expired, the queue may be
-        // somebody else's.
-        output_cancel(&c->output);
+    if (!o->data) {
+        look_at_the_clock(c);
+        output_begin(o, c->line.data, c->line.len);
+    }
+    if (o->done == 0 && too_late(c)) {
+        output_cancel(o);
         fetch_drop(c);
-        c->state = FETCH;
+        *next = output_ready(o) ? FETCH : STALL;
         return true;
     }
-    if (!output_pump(&c->output, e))
+    if (!output_pump(o, e))
         return false;
-    if (!output_idle(&c->output))
-        return true;
+    if (!output_idle(o)) {
+        if (o->done == 0)
+            work_wake_at(c, c->fetch.ready_ns + work_stale_ns(c) + 1);
+        return !c->link.session.conn || connect_renew(c, e);
+    }
+    output_end(o);
+    return written(c, next, e);
+}
 
-    // The line is out; from here on it must not be written again.
-    struct batch free = c->written;
-    c->written = c->next;
-    c->next = free;
-    c->ready = c->claiming = false;
-    c->unconfirmed = true;
-    for (int i = 0; i < c->written.n; i++)
-        window_taken(&c->window, c->written.rows[i].token.id, c->now_ns);
-    if (!c->session.conn) {
-        connect_back_off(c);
+// The reader was slow: meanwhile tokens may expire, and others may have room for
+// what we took.
+bool deliver_stall(struct collector *c, enum state *next, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+
+    assert(f->next_step == NEXT_EMPTY);
+    if (output_ready(&c->output)) {
+        *next = FETCH;
         return true;
     }
-    deliver_start_advance(c, ADVANCE_WRITTEN, c->written.n);
-    return true;
+    if (c->left.ours && f->asked == ASK_NOTHING) {
+        c->left.ours = false;
+        c->left.look_at_ns = c->now_ns;
+        if (!queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e))
+            return false;
+    }
+    return connect_renew(c, e);
 }
 
-void deliver_start_advance(struct collector *c, enum advance_reason reason, int rows)
+// --- passing ------------------------------------------------------------------
+
+static struct batch *subject(struct collector *c)
 {
-    c->reason = reason;
-    c->advance_rows = rows;
-    c->advancing = c->advanced = false;
-    c->state = ADVANCE;
+    return c->pass.subject == PASS_WRITTEN ? &c->pass.written : &c->fetch.next;
 }
 
-bool deliver_step_advance(struct collector *c, struct err *e)
+static bool send_pass(struct collector *c, struct err *e)
 {
-    const struct batch *b = c->reason == ADVANCE_WRITTEN ? &c->written : &c->next;
+    struct batch *b = subject(c);
 
-    if (c->advanced) {
-        // A batch that saw everything leaves nothing to ask for; except, where
-        // several share the queue, whether others have claims.
-        bool done = b->all && c->reason != ADVANCE_RECOVERED && !c->queue.shared;
-        c->state = done ? WAIT : FETCH;
-        if (c->reason == ADVANCE_WRITTEN) {
-            c->unconfirmed = false;
-            batch_clear(&c->written);
-        } else {
-            c->claiming = false;
+    if (!queue_send_pass(&c->queue, &c->link.session, b, work_deadline_ns(c), e))
+        return false;
+    c->pass.step = PASS_SENT;
+    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+        c->queue.n = b->number + 1;
+    // More waits behind a batch that did not see everything: ask for it in the
+    // same trip. Nothing of it is written before the pass is confirmed.
+    if (c->pass.subject != PASS_WRITTEN || b->all || work_stopping(c))
+        return true;
+    return fetch_follow(c, e);
+}
+
+// It is passed, whatever of it was sent.
+static void settle(struct collector *c)
+{
+    const struct batch *b = subject(c);
+
+    for (int i = 0; i < b->n; i++)
+        c->tally.dead_letters += b->rows[i].unsendable != NULL;
+    deliver_count_passed(c, &b->passed);
+    c->owing = false;
+    if (b->all)
+        doubt_clear(&c->doubt);
+    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+        c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
+}
+
+bool deliver_pass(struct collector *c, enum state *next, struct err *e)
+{
+    struct pass *p = &c->pass;
+
+    switch (p->step) {
+    case PASS_DUE:
+        if (c->now_ns >= p->retry_at_ns)
+            return connect_renew(c, e) && send_pass(c, e);
+        work_wake_at(c, p->retry_at_ns);
+        return true;
+    case PASS_SENT:
+        // A full batch was read ahead: its line is made while the move is confirmed.
+        return c->fetch.next_step != NEXT_READY || p->subject != PASS_WRITTEN ||
+               c->fetch.haste != HASTE_BACKLOG || build(c, e);
+    default:
+        assert(p->step == PASS_DONE);
+        *next = subject(c)->all && c->queue.mode->alone ? WAIT : FETCH;
+        p->step = PASS_NONE;
+        if (p->subject == PASS_NEXT) {
+            c->fetch.next.number = 0; // so that nothing of it is left over
             fetch_drop(c);
         }
+        batch_clear(&p->written);
         return true;
     }
-    // A full batch was read ahead: its line is made while the move is confirmed.
-    if (c->advancing)
-        return !c->ready || !c->backlog || c->built || deliver_prepare(c, e);
-    if (c->now_ns < c->retry_ns) {
-        state_wake_at(c, c->retry_ns);
-        return true;
-    }
-    c->advancing = true;
-    c->wanted = c->queue.limit;
-    c->examine = c->queue.rows_max;
-    if (!queue_send_advance(
-            &c->queue, &c->session, QUEUE_ADVANCE, b, c->advance_rows, state_deadline_ns(c), e))
-        return false;
-    // More waits behind a batch that did not see everything: ask for it in the
-    // same trip. Nothing of it is written before the move is confirmed.
-    if (c->reason != ADVANCE_WRITTEN || b->all || c->stopping)
-        return true;
-    if (!fetch_take_early(c, e))
-        return false;
-    if (c->ready)
-        return deliver_prepare(c, e);
-    if (c->reading)
-        return true;
-    // Claims that are to be given back are so before the next one, but not in
-    // this trip: if the move fails, what was written is still among them.
-    if (c->queue.shared)
-        return c->unclaim || fetch_claim(c, c->queue.limit, c->queue.limit, e);
-    if (!fetch_send(c, e))
-        return false;
-    c->follows = true;
-    return true;
 }
 
-bool deliver_on_advance(struct collector *c, const PGresult *result, struct err *e)
+// It is sent again; what was read behind it was read behind nothing.
+static bool not_passed(struct collector *c, struct err *e)
 {
-    const struct batch *b = c->reason == ADVANCE_WRITTEN ? &c->written : &c->next;
-    bool moved;
+    struct pass *p = &c->pass;
+    const struct batch *b = subject(c);
 
-    c->advancing = false;
-    if (!queue_decode_advance(&c->queue, result, &moved, e)) {
-        if (c->ready && c->reason == ADVANCE_WRITTEN)
-            fetch_drop(c);
-        c->stale_read = c->reading;
-        return fetch_retry(c, e);
-    }
-    if (!moved)
-        return err_set(e, ERR_CONNECTION, "another session has moved the cursor");
-    c->advanced = true;
-    c->complained = false;
-
-    struct passed p;
-    c->queue.cursor = batch_end(b, c->advance_rows, &p);
-    for (int i = 0; i < c->advance_rows; i++)
-        c->dead_letters += b->rows[i].unsendable != NULL;
-    deliver_count_passed(c, &p);
+    if (!fetch_retry(c, e))
+        return false;
+    p->step = PASS_DUE;
+    p->retry_at_ns = c->fetch.retry_at_ns;
+    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+        c->queue.n = b->number;
+    if (p->subject != PASS_WRITTEN)
+        return true;
+    fetch_drop(c);
+    if (c->fetch.asked != ASK_NOTHING)
+        c->fetch.asked = c->fetch.asked == ASK_TAKE ? ASK_STALE_TAKE : ASK_STALE;
     return true;
 }
+
+bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
+{
+    bool ours;
+
+    assert(c->pass.step == PASS_SENT);
+    if (!queue_decode_pass(result, &ours, e))
+        return not_passed(c, e);
+    if (!ours && c->queue.mode->alone)
+        return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
+    if (!ours)
+        log_line("QUEUE", "another collector took over a line of ours that was late");
+    c->pass.step = PASS_DONE;
+    settle(c);
+    return true;
+}
+
+bool deliver_doubt(struct collector *c, struct err *e)
+{
+    struct pass *p = &c->pass;
+    bool ok = true;
+
+    if (p->step != PASS_NONE && p->step != PASS_DONE && p->subject == PASS_WRITTEN) {
+        for (int i = 0; ok && i < p->written.n; i++)
+            if (!p->written.rows[i].unsendable && !p->written.rows[i].written)
+                ok = doubt_add(&c->doubt, &p->written.rows[i].token, e);
+        doubt_close(&c->doubt);
+        c->owing = true;
+    }
+    batch_clear(&p->written);
+    p->step = PASS_NONE;
+    return ok;
+}
+
+// --- the log ------------------------------------------------------------------
 
 void deliver_count_passed(struct collector *c, const struct passed *p)
 {
-    c->passed.expired += p->expired;
-    c->passed.consumed += p->consumed;
-    c->passed.status += p->status;
-    bool something = p->expired + p->consumed + p->status + c->dead_letters > 0;
-    if (something && c->passed_log_ns == CLOCK_NEVER)
-        c->passed_log_ns = c->now_ns + TALLY_NS;
+    struct tally *t = &c->tally;
+
+    t->passed.expired += p->expired;
+    t->passed.consumed += p->consumed;
+    t->passed.status += p->status;
+    bool something = p->expired + p->consumed + p->status + t->dead_letters > 0;
+    if (something && t->log_at_ns == CLOCK_NEVER)
+        t->log_at_ns = c->now_ns + TALLY_NS;
 }
 
 void deliver_log_passed(struct collector *c)
 {
-    struct passed *p = &c->passed;
+    const struct passed *p = &c->tally.passed;
 
     if (p->expired + p->consumed + p->status > 0)
         log_line("QUEUE",
             "passed over: %" PRId64 " expired unsent, %" PRId64 " consumed, %" PRId64
             " of an account in another status",
             p->expired, p->consumed, p->status);
-    if (c->dead_letters > 0)
-        log_line(
-            "QUEUE", "dead letters: %" PRId64 " tokens that a line cannot carry", c->dead_letters);
-    c->passed = (struct passed){0};
-    c->dead_letters = 0;
-    c->passed_log_ns = CLOCK_NEVER;
+    if (c->tally.dead_letters > 0)
+        log_line("QUEUE", "dead letters: %" PRId64 " tokens that a line cannot carry",
+            c->tally.dead_letters);
+    c->tally = (struct tally){.log_at_ns = CLOCK_NEVER};
 }

@@ -5,7 +5,7 @@
 # what is left. Nothing is lost; who ended with the last line unconfirmed costs a
 # batch twice.
 #
-# fail_test.sh cursor|skip-locked [all|N]
+# fail_test.sh cursor|shared [all|N]
 set -euo pipefail
 
 # shellcheck source=ci/private-server.sh
@@ -13,8 +13,7 @@ set -euo pipefail
 # shellcheck source=collector/test_lib.sh
 . "$SOURCE_DIR/collector/test_lib.sh"
 
-waiting="SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
-[ "$1" = cursor ] || waiting="SELECT count(*) = 0 FROM tokens WHERE processed_at IS NULL"
+waiting="SELECT $waiting_tokens = 0"
 
 # Runs a collector until all is delivered or it has ended by itself.
 one_run() { # program

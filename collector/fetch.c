@@ -1,418 +1,500 @@
-#include "states.h"
-
+#include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "base/log.h"
-#include "skip.h"
+#include "work.h"
 
-#define RETRY_NS (50 * NS_PER_MS)      // before a statement is tried again
-#define HORIZON_MIN_NS (5 * NS_PER_MS) // most writing transactions end in no time
-#define HORIZON_MAX_NS (100 * NS_PER_MS)
-#define HORIZON_LOG_NS (10 * NS_PER_S) // between two lines of the log about it
-#define ORPHANS_NS (100 * NS_PER_MS)   // between two looks at the claims of others
-#define OTHERS_NS (5 * NS_PER_MS)      // until another's claim that was in the way is committed
+#define RETRY_NS (50 * NS_PER_MS)   // before a statement is tried again
+#define OWNERS_NS (100 * NS_PER_MS) // between two looks at the other owners
 #define LARGE_ROWS 500
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
-// Skip-locked. Nothing announces that a collector died, so whoever reads or
-// claims looks now and then whether claims have lost their collector.
-static bool send_orphans(struct collector *c, struct err *e)
+static void start_over(struct fetch *f, const struct queue *q)
 {
-    char due[GONE_TEXT_LEN];
-
-    if (c->now_ns < c->orphans_at_ns)
-        return true;
-    c->orphans_at_ns = c->now_ns + ORPHANS_NS;
-    return skip_send_orphans(&c->session,
-        gone_due(&c->gone, c->config->grace_ms * NS_PER_MS, c->now_ns, due), state_deadline_ns(c),
-        e);
+    f->wanted = q->limit;
+    f->examine = queue_examine(q);
 }
 
-void fetch_on_orphans(struct collector *c, const PGresult *result)
+void fetch_begin(struct collector *c)
 {
-    struct err e;
-
-    err_clear(&e);
-    if (!session_check(result, &e)) {
-        log_line("PG", "claims of others cannot be looked at: %s", e.text);
-        return;
-    }
-    const char *freed = PQgetvalue(result, 0, 0);
-    if (strcmp(freed, "0") != 0)
-        log_line("QUEUE", "freed %s tokens that a dead collector had claimed", freed);
-    gone_seen(&c->gone, PQgetvalue(result, 0, 1), c->now_ns);
+    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
+    window_restart(&c->window, c->now_ns);
+    start_over(&c->fetch, &c->queue);
+    c->fetch.at_once = true;
+    c->left = (struct leftovers){.ours = true};
 }
 
-static bool send_unclaim(struct collector *c, struct err *e)
+static bool sent(struct collector *c, enum asked what, bool ok)
 {
-    if (!c->unclaim)
-        return true;
-    c->unclaim = false;
-    return skip_send_release(&c->queue, &c->session, QUEUE_UNCLAIM, state_deadline_ns(c), e);
+    c->fetch.asked = what;
+    c->fetch.asked_ns = c->now_ns;
+    return ok;
 }
 
-bool fetch_claim(struct collector *c, int wanted, int fewest, struct err *e)
+// --- asking -------------------------------------------------------------------
+
+static bool ask_owners(struct collector *c, struct err *e)
+{
+    char finished[OWNERS_TEXT_LEN];
+
+    c->left.look_at_ns = c->now_ns + OWNERS_NS;
+    return sent(c, ASK_OWNERS,
+        queue_send_owners(&c->queue, &c->link.session, owners_finished(&c->left.others, finished),
+            work_deadline_ns(c), e));
+}
+
+static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e)
+{
+    c->left.whose = whose;
+    return sent(c, ASK_DELIVERY,
+        queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
+}
+
+static bool ask_take(struct collector *c, int wanted, int fewest, struct err *e)
 {
     fetch_drop(c);
-    if (!send_orphans(c, e))
-        return false;
-    c->claiming = c->reading = true;
-    c->asked_ns = c->now_ns;
-    return skip_send_take(
-        &c->queue, &c->session, wanted, c->examine, fewest, state_deadline_ns(c), e);
+    return sent(c, ASK_TAKE,
+        queue_send_take(
+            &c->queue, &c->link.session, wanted, fewest, c->fetch.examine, work_deadline_ns(c), e));
 }
 
-bool fetch_send(struct collector *c, struct err *e)
+static bool ask_read(struct collector *c, struct err *e)
 {
-    if (c->queue.shared && !(send_unclaim(c, e) && send_orphans(c, e)))
-        return false;
-    c->reading = true;
-    c->claiming = c->follows = false;
-    c->asked_ns = c->now_ns;
+    struct fetch *f = &c->fetch;
+
     window_reading(&c->window, c->now_ns);
-    return queue_send_read(&c->queue, &c->session, c->wanted, c->examine, state_deadline_ns(c), e);
+    f->haste = HASTE_NONE;
+    return sent(c, ASK_READ,
+        queue_send_read(
+            &c->queue, &c->link.session, f->wanted, f->examine, work_deadline_ns(c), e));
 }
 
-// While a backlog is drained the server reads the next batch while the line of
-// this one is signed and written. Cursor only: there the end of this batch tells
-// where the next one begins.
-bool fetch_send_ahead(struct collector *c, struct err *e)
+// One collector alone has no others, so what they left is its own at once.
+static struct owner *due(struct collector *c)
 {
-    struct passed ignored;
+    bool alone = c->queue.mode->alone;
 
-    if (c->queue.shared || !c->backlog || c->reading || c->early || c->stopping)
-        return true;
-    c->reading = c->ahead = true;
-    c->asked_ns = c->now_ns;
-    return queue_send_read_behind(
-        &c->queue, &c->session, batch_end(&c->next, c->next.n, &ignored), state_deadline_ns(c), e);
+    return owners_due(&c->left.others, alone ? 0 : c->config->grace_ms * NS_PER_MS,
+        alone ? 0 : c->config->lease_ms * NS_PER_MS, c->now_ns);
 }
 
-// A statement that failed only for the moment is tried again in this session.
+static bool look_at_owners(const struct collector *c)
+{
+    if (c->queue.mode->alone)
+        return c->left.look_at_ns == 0 || c->left.others.n > 0;
+    return c->now_ns >= c->left.look_at_ns;
+}
+
+// What was left over comes before what the cursor shows.
+static bool ask(struct collector *c, struct err *e)
+{
+    struct owner *whose;
+
+    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
+    if (c->left.ours)
+        return ask_delivery(c, NULL, e);
+    if ((whose = due(c)))
+        return ask_delivery(c, whose, e);
+    if (look_at_owners(c))
+        return ask_owners(c, e);
+    return ask_read(c, e);
+}
+
 bool fetch_retry(struct collector *c, struct err *e)
 {
     if (e->kind != ERR_SQL || session_remedy(e->sqlstate) != REMEDY_RETRY)
         return false;
     log_line("PG", "trying again: %s", e->text);
-    c->retry_ns = c->now_ns + RETRY_NS;
+    c->fetch.retry_at_ns = c->now_ns + RETRY_NS;
     return true;
+}
+
+// While a backlog is drained the server reads the next batch while the line of
+// this one is signed and written: within one stretch of the tick that can be done
+// before the cursor is there.
+bool fetch_ahead(struct collector *c, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+
+    if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || f->next.stretch == 0 ||
+        work_stopping(c))
+        return true;
+    return sent(c, ASK_AHEAD,
+        queue_send_ahead(&c->queue, &c->link.session, &f->next, work_deadline_ns(c), e));
+}
+
+// --- answers ------------------------------------------------------------------
+
+static bool quick(const struct collector *c)
+{
+    return c->now_ns - c->fetch.asked_ns <= work_stale_ns(c);
+}
+
+// The moment at which the database told what it holds is when it was asked. When
+// the answer was held up, the queue may have become somebody else's meanwhile. A
+// look that is followed by a take need not be fresh, and does not count.
+static bool fresh(struct collector *c, enum asked what)
+{
+    struct fetch *f = &c->fetch;
+
+    f->next_asked_ns = f->ready_ns = f->asked_ns;
+    if (c->queue.mode->takes && what == ASK_READ)
+        return true;
+    if (!quick(c) && f->slow >= WORK_SLOW_MAX) {
+        f->ready_ns = c->now_ns;
+        return true;
+    }
+    f->slow = quick(c) ? 0 : f->slow + 1;
+    return f->slow == 0;
 }
 
 // Only a full batch is taken from a read that went ahead: one that is not may
 // have grown since, and its moment is the window's to choose.
 static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
 {
-    c->ahead = c->backlog = false;
-    if (!batch_decode(&c->next, result, c->queue.limit, c->queue.rows_max, e)) {
-        batch_clear(&c->next);
+    struct fetch *f = &c->fetch;
+    bool in_time = quick(c);
+
+    f->haste = HASTE_NONE;
+    if (!batch_decode(&f->next, result, BATCH_AHEAD, c->queue.limit, queue_examine(&c->queue),
+            &c->doubt, e)) {
+        batch_clear(&f->next);
         return fetch_retry(c, e);
     }
-    c->backlog = c->next.sendable == c->queue.limit && c->now_ns - c->asked_ns <= state_stale_ns(c);
-    c->ready = c->backlog;
-    c->ready_ns = c->asked_ns;
-    if (!c->ready)
-        batch_clear(&c->next);
+    if (f->next.sendable < c->queue.limit || !in_time) {
+        batch_clear(&f->next);
+        return true;
+    }
+    f->next.number = c->queue.n;
+    f->next_asked_ns = f->ready_ns = f->asked_ns;
+    f->next_step = NEXT_READY;
+    f->haste = HASTE_BACKLOG;
     return true;
 }
 
-bool fetch_take_early(struct collector *c, struct err *e)
+// Did somebody else move the cursor of which we are the only holder?
+static bool still_ours(const struct collector *c, struct err *e)
 {
-    PGresult *result = c->early;
-
-    c->early = NULL;
-    return !result || take_ahead(c, result, e);
-}
-
-static bool full_at_once(const struct collector *c)
-{
-    return c->next.sendable == c->queue.limit && c->wanted == c->queue.limit &&
-           c->examine == c->queue.rows_max;
-}
-
-// Whether a batch that is read one line too early is still fresh in its turn.
-static bool quick(const struct collector *c)
-{
-    return c->now_ns - c->asked_ns <= state_stale_ns(c) / 4;
-}
-
-// The answer tells how things stood when it was asked for, at the earliest: if
-// it was held up, the queue may have become somebody else's meanwhile. Where the
-// queue is shared a read only looks, and what counts is the claim: a quick look
-// between slow claims must not keep them from being put up with.
-static bool fresh(struct collector *c)
-{
-    bool looked = c->queue.shared && !c->claiming;
-
-    c->ready_ns = c->asked_ns;
-    if (looked || (c->now_ns - c->asked_ns > state_stale_ns(c) && c->slow >= STATE_SLOW_MAX)) {
-        c->ready_ns = c->now_ns;
+    if (!c->queue.mode->alone || c->fetch.next.source != BATCH_CURSOR ||
+        c->fetch.next.number == c->queue.n)
         return true;
+    return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
+}
+
+static bool keep(struct collector *c, PGresult *result, enum asked what, struct err *e)
+{
+    static const enum batch_source sources[] = {
+        [ASK_READ] = BATCH_CURSOR, [ASK_TAKE] = BATCH_TAKEN, [ASK_DELIVERY] = BATCH_DELIVERY};
+    struct fetch *f = &c->fetch;
+    bool full;
+
+    if (!batch_decode(&f->next, result, sources[what],
+            what == ASK_READ ? f->wanted : c->queue.limit,
+            what == ASK_DELIVERY ? c->queue.limit : f->examine, &c->doubt, e)) {
+        batch_clear(&f->next);
+        return fetch_retry(c, e);
     }
-    c->slow = c->now_ns - c->asked_ns > state_stale_ns(c) ? c->slow + 1 : 0;
-    return c->slow == 0;
+    if (!still_ours(c, e))
+        return false;
+    full = f->next.sendable == c->queue.limit && f->next.n == c->queue.limit;
+    f->haste = f->haste == HASTE_FOLLOWS && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
+    // A take has passed rows already, whatever becomes of its tokens.
+    if (what != ASK_READ) {
+        deliver_count_passed(c, &f->next.passed);
+        f->next.passed = (struct passed){0};
+    }
+    f->next_step = NEXT_READY;
+    f->large = f->large || f->next.n > LARGE_ROWS;
+    if (!fresh(c, what))
+        fetch_drop(c);
+    return true;
 }
 
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 {
-    bool stale = c->stale_read;
-    int wanted = c->claiming ? c->queue.limit : c->wanted;
+    struct fetch *f = &c->fetch;
+    enum asked what = f->asked;
 
-    c->reading = c->stale_read = false;
-    if (c->ahead && stale) {
-        c->ahead = false;
+    f->asked = ASK_NOTHING;
+    switch (what) {
+    case ASK_STALE_TAKE:
+        c->left.ours = true;
         PQclear(result);
         return true;
-    }
-    if (c->ahead && c->ready) {
-        c->early = result;
+    case ASK_STALE:
+        PQclear(result);
         return true;
+    case ASK_AHEAD:
+        if (f->next_step == NEXT_EMPTY)
+            return take_ahead(c, result, e);
+        f->early = result;
+        return true;
+    default:
+        assert(what == ASK_READ || what == ASK_TAKE || what == ASK_DELIVERY);
+        return keep(c, result, what, e);
     }
-    if (c->ahead)
-        return take_ahead(c, result, e);
-    if (!batch_decode(&c->next, result, wanted, c->examine, e)) {
-        batch_clear(&c->next);
+}
+
+bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
+{
+    assert(c->fetch.asked == ASK_OWNERS || c->fetch.asked == ASK_STALE);
+    c->fetch.asked = ASK_NOTHING;
+    if (!queue_decode_owners(&c->left.others, result, c->now_ns, e))
         return fetch_retry(c, e);
-    }
-    // A claim has passed rows already, whatever becomes of its tokens.
-    if (c->claiming) {
-        deliver_count_passed(c, &c->next.passed);
-        c->next.passed = (struct passed){0};
-    }
-    if (stale) {
-        fetch_drop(c);
-        return true;
-    }
-    c->backlog = c->follows && full_at_once(c) && quick(c);
-    if (!fresh(c)) {
-        fetch_drop(c);
-        return true;
-    }
-    c->ready = true;
-    c->large = c->large || c->next.n > LARGE_ROWS;
     return true;
 }
 
+// What was taken and is not begun is still ours, to be read and judged again.
 void fetch_drop(struct collector *c)
 {
-    c->unclaim = c->unclaim || (c->claiming && c->next.n > 0);
-    c->stale_read = c->stale_read || (c->reading && c->ahead);
-    c->ready = c->claiming = c->backlog = c->built = false;
-    PQclear(c->early);
-    c->early = NULL;
-    batch_clear(&c->next);
+    struct fetch *f = &c->fetch;
+
+    if (f->next_step != NEXT_EMPTY &&
+        (f->next.source == BATCH_TAKEN || f->next.source == BATCH_DELIVERY) && f->next.number != 0)
+        c->left.ours = true;
+    if (f->asked == ASK_AHEAD)
+        f->asked = ASK_STALE;
+    f->next_step = NEXT_EMPTY;
+    f->haste = HASTE_NONE;
+    PQclear(f->early);
+    f->early = NULL;
+    batch_clear(&f->next);
+}
+
+void fetch_abandon(struct collector *c)
+{
+    PQclear(c->fetch.early);
+    c->fetch.early = NULL;
+    c->fetch.asked = ASK_NOTHING;
+    c->left.whose = NULL;
 }
 
 void fetch_forget(struct collector *c)
 {
     fetch_drop(c);
-    c->reading = c->stale_read = c->ahead = c->unclaim = false;
+    fetch_abandon(c);
 }
+
+// --- deciding -----------------------------------------------------------------
+
+enum verdict {
+    LATER,   // nothing waits, or not enough and not for long enough
+    FURTHER, // look again, at more rows
+    SEND,    // a full batch, or one whose time has come
+    SKIP,    // nothing of it can be sent
+};
 
 // The read is short of a batch though it did not see everything: there is more
-// behind rows that do not count. Looks further the next time, if it may. That
-// the rows in the way are more than a read examines happens with a cursor only,
-// which cannot pass them before the tokens that stand in front of them.
+// behind rows that do not count. Looks further the next time, if it may.
 static bool look_further(struct collector *c)
 {
-    if (c->next.more) {
-        if (c->examine >= EXAMINE_GROWTH * c->queue.rows_max)
+    struct fetch *f = &c->fetch;
+
+    if (f->next.more) {
+        if (f->examine >= EXAMINE_GROWTH * queue_examine(&c->queue))
             return false;
-        c->examine *= 4;
+        f->examine *= 4;
         return true;
     }
-    int wanted = c->wanted + c->queue.limit - c->next.sendable;
-    if (wanted > c->queue.rows_max)
+    int wanted = f->wanted + c->queue.limit - f->next.sendable;
+    if (wanted > queue_examine(&c->queue))
         return false;
-    c->wanted = wanted;
+    f->wanted = wanted;
     return true;
 }
 
-static void show_window(struct collector *c)
+// The read saw everything: so the window knows what waits, and what was in doubt
+// and is not there is passed.
+static void saw_all(struct collector *c)
 {
+    const struct batch *b = &c->fetch.next;
+    bool doubtful = false;
+
     window_shown_all(&c->window, c->now_ns);
-    for (int i = 0; i < c->next.n; i++)
-        if (!c->next.rows[i].unsendable)
-            window_shown(&c->window, c->next.rows[i].token.id);
-}
-
-// Whatever waits behind the horizon is announced already, and its release may
-// come from a rollback or another database, which announce nothing.
-static void note_horizon(struct collector *c)
-{
-    int64_t timeout_ns = c->config->batch_timeout_ms * NS_PER_MS;
-    int64_t most_ns = timeout_ns > 0 && timeout_ns < HORIZON_MAX_NS ? timeout_ns : HORIZON_MAX_NS;
-
-    if (!c->next.horizon) {
-        c->horizon_ns = 0;
+    for (int i = 0; i < b->n; i++) {
+        doubtful = doubtful || b->rows[i].written;
+        if (!b->rows[i].unsendable && !b->rows[i].written)
+            window_shown(&c->window, b->rows[i].token.id);
+    }
+    if (doubtful)
         return;
-    }
-    if (c->horizon_ns == 0) {
-        c->horizon_since_ns = c->now_ns;
-        c->horizon_log_ns = c->now_ns + NS_PER_S;
-    }
-    c->horizon_ns = c->horizon_ns ? 2 * c->horizon_ns : HORIZON_MIN_NS;
-    c->horizon_ns = clock_min(c->horizon_ns, most_ns);
-    c->horizon_at_ns = c->now_ns + c->horizon_ns;
+    doubt_clear(&c->doubt);
+    c->owing = false;
 }
 
-void fetch_on_horizon(struct collector *c, const PGresult *result)
+static enum verdict judge(struct collector *c)
 {
-    char holder[512];
-
-    queue_decode_horizon(result, holder, sizeof holder);
-    if (c->horizon_ns > 0 && holder[0])
-        log_line("QUEUE", "tokens have waited for %" PRId64 " s behind an open transaction: %s",
-            (c->now_ns - c->horizon_since_ns) / NS_PER_S, holder);
-}
-
-// A claim was answered: its tokens are ours, what else it examined is passed.
-static bool consider_claim(struct collector *c, struct err *e)
-{
-    struct batch *b = &c->next;
-    bool passed = b->examined > b->n;
-
-    if (b->sendable > 0)
-        return deliver_begin_line(c, e);
-    if (b->n > 0) {
-        deliver_start_advance(c, ADVANCE_PASSED, b->n);
-        return true;
-    }
-    // Others were quicker. Their claims are not committed yet, or are now.
-    fetch_drop(c);
-    if (passed)
-        return fetch_send(c, e);
-    c->retry_ns = c->now_ns + OTHERS_NS;
-    state_wake_at(c, c->retry_ns);
-    return true;
-}
-
-// What was read is to be sent. Cursor: it is ours. Skip-locked: we only looked.
-static bool send_batch(struct collector *c, int fewest, struct err *e)
-{
-    return c->queue.shared ? fetch_claim(c, c->queue.limit, fewest, e) : deliver_begin_line(c, e);
-}
-
-// A batch was read: is it sent, passed, or left for later?
-static bool consider(struct collector *c, struct err *e)
-{
-    struct batch *b = &c->next;
-    bool at_once = c->at_once;
+    const struct batch *b = &c->fetch.next;
+    bool at_once = c->fetch.at_once;
 
     if (b->all) {
-        show_window(c);
-        note_horizon(c);
-        c->at_once = false;
+        saw_all(c);
+        c->fetch.at_once = false;
     }
-    if (b->sendable == 0) {
-        // What the wire cannot carry waits for nobody; others that come
-        // meanwhile are not claimed with it, for they may have to wait.
-        if (b->n > 0 && c->queue.shared)
-            return fetch_claim(c, b->n < c->queue.limit ? b->n : c->queue.limit, 1, e);
-        if (b->examined > 0 && c->queue.shared)
-            return fetch_claim(c, c->queue.limit, c->queue.limit, e);
-        if (b->examined > 0) {
-            deliver_start_advance(c, ADVANCE_PASSED, b->n);
-            return true;
-        }
-        fetch_drop(c);
-        c->state = WAIT;
-        return true;
-    }
+    if (b->sendable == 0)
+        return b->examined > 0 ? SKIP : LATER;
     if (b->sendable >= c->queue.limit)
-        return send_batch(c, c->queue.limit, e);
-    if (b->more && c->queue.shared)
-        return fetch_claim(c, c->queue.limit, c->queue.limit, e);
-    if (!b->all) {
-        if (!look_further(c))
-            return send_batch(c, 1, e);
-        fetch_drop(c);
-        return fetch_send(c, e);
-    }
-    if (at_once || window_timeout_ns(&c->window) <= c->now_ns)
-        return send_batch(c, 1, e);
-    fetch_drop(c);
-    c->state = WAIT;
+        return SEND;
+    if (!b->all)
+        return look_further(c) ? FURTHER : SEND;
+    return at_once || window_timeout_ns(&c->window) <= c->now_ns ? SEND : LATER;
+}
+
+// The cursor was only looked at: takes what was seen there, if it is to go out.
+static bool take(struct collector *c, enum verdict verdict, struct err *e)
+{
+    const struct batch *b = &c->fetch.next;
+    int limit = c->queue.limit;
+
+    if (verdict == SEND)
+        return ask_take(c, limit, b->sendable >= limit ? limit : 1, e);
+    // What the wire cannot carry waits for nobody; others that come meanwhile are
+    // not taken with it, for they may have to wait.
+    if (b->n > 0)
+        return ask_take(c, b->n < limit ? b->n : limit, 1, e);
+    return ask_take(c, limit, 0, e);
+}
+
+static bool skip(struct collector *c, enum state *next)
+{
+    assert(c->pass.step == PASS_NONE);
+    c->pass.step = PASS_DUE;
+    c->pass.subject = PASS_NEXT;
+    *next = PASS;
     return true;
 }
 
-// After a reconnect the database's cursor is the truth: what of the line that
-// was written last still stands behind it is passed without a second line.
-static bool recover(struct collector *c)
+static bool consider_cursor(struct collector *c, enum state *next, struct err *e)
 {
-    int matched;
-    int rows = batch_find_written(&c->next, &c->written, &matched);
+    enum verdict verdict = judge(c);
 
-    if (rows > 0) {
-        deliver_start_advance(c, ADVANCE_RECOVERED, rows);
+    if (verdict == LATER) {
+        fetch_drop(c);
+        *next = WAIT;
         return true;
     }
-    // What it examined may end in front of them; it is passed, and looked behind.
-    if (c->next.sendable == 0 && !c->next.all)
+    if (verdict == FURTHER) {
+        fetch_drop(c);
+        return ask(c, e);
+    }
+    if (c->queue.mode->takes)
+        return take(c, verdict, e);
+    start_over(&c->fetch, &c->queue);
+    if (verdict == SKIP)
+        return skip(c, next);
+    *next = WRITE;
+    return true;
+}
+
+// It is ours: what of it can be sent goes out now.
+static bool consider_ours(struct collector *c, enum state *next, struct err *e)
+{
+    struct batch *b = &c->fetch.next;
+
+    start_over(&c->fetch, &c->queue);
+    if (b->number != 0) {
+        if (c->left.whose && c->left.whose->number != 0)
+            log_line("QUEUE", "delivering %d tokens of another collector, which %s", b->n,
+                c->left.whose->alive ? "hangs" : "is gone");
+        c->left.whose = NULL;
+        *next = WRITE;
+        return b->sendable > 0 || skip(c, next);
+    }
+    if (b->source == BATCH_DELIVERY && c->left.whose)
+        owners_was_empty(c->left.whose, c->queue.mode->alone || !c->left.whose->alive, c->now_ns);
+    else if (b->source == BATCH_DELIVERY)
+        c->left.ours = false;
+    fetch_drop(c);
+    return ask(c, e);
+}
+
+bool fetch_fetch(struct collector *c, enum state *next, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+
+    if (f->next_step != NEXT_EMPTY) {
+        return f->next.source == BATCH_CURSOR || f->next.source == BATCH_AHEAD
+                   ? consider_cursor(c, next, e)
+                   : consider_ours(c, next, e);
+    }
+    if (f->asked != ASK_NOTHING)
+        return true;
+    if (c->now_ns < f->retry_at_ns) {
+        work_wake_at(c, f->retry_at_ns);
+        return true;
+    }
+    return ask(c, e);
+}
+
+bool fetch_follow(struct collector *c, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+    PGresult *early = f->early;
+
+    f->early = NULL;
+    if (early && !take_ahead(c, early, e))
         return false;
-    c->unconfirmed = false;
-    batch_clear(&c->written);
-    return false;
+    if (f->next_step != NEXT_EMPTY || f->asked != ASK_NOTHING || c->left.ours || due(c))
+        return true;
+    if (c->queue.mode->takes) {
+        if (look_at_owners(c))
+            return true;
+        if (!ask_take(c, c->queue.limit, c->queue.limit, e))
+            return false;
+    } else if (!ask_read(c, e)) {
+        return false;
+    }
+    f->haste = HASTE_FOLLOWS;
+    return true;
 }
 
-bool fetch_step(struct collector *c, struct err *e)
-{
-    if (c->ready) {
-        if (c->unconfirmed && recover(c))
-            return true;
-        return c->claiming ? consider_claim(c, e) : consider(c, e);
-    }
-    if (c->reading)
-        return true;
-    if (c->now_ns < c->retry_ns) {
-        state_wake_at(c, c->retry_ns);
-        return true;
-    }
-    return fetch_send(c, e);
-}
+// --- sleeping -----------------------------------------------------------------
 
 // A large batch leaves megabytes with the C library, which an idle collector
 // has no use for.
 static void give_back_memory(struct collector *c)
 {
-    if (!c->large)
+    if (!c->fetch.large)
         return;
-    c->large = false;
+    c->fetch.large = false;
     size_t most = c->line.max;
     buf_fini(&c->line);
     buf_init(&c->line, most);
+    batch_fini(&c->fetch.next);
+    batch_init(&c->fetch.next, c->queue.limit);
+    batch_fini(&c->pass.written);
+    batch_init(&c->pass.written, c->queue.limit);
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 }
 
-bool fetch_step_wait(struct collector *c, struct err *e)
+bool fetch_wait(struct collector *c, enum state *next, struct err *e)
 {
-    int64_t check_ns = c->session.silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
+    struct session *s = &c->link.session;
+    int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
     int64_t due_ns = window_due_ns(&c->window);
 
-    if (c->horizon_ns > 0)
-        due_ns = clock_min(due_ns, c->horizon_at_ns);
-    if (!c->queue.shared && c->horizon_ns > 0 && c->now_ns >= c->horizon_log_ns) {
-        c->horizon_log_ns = c->now_ns + HORIZON_LOG_NS;
-        if (!queue_send_horizon(&c->session, state_deadline_ns(c), e))
-            return false;
-    }
+    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
+    // Nobody announces that a collector died with something in hand.
+    if (!c->queue.mode->alone && owners_matter(&c->left.others))
+        due_ns = clock_min(due_ns, c->left.look_at_ns);
     if (c->now_ns >= check_ns) {
-        c->state = FETCH;
-        return queue_send_check(&c->queue, &c->session, state_deadline_ns(c), e);
+        *next = FETCH;
+        return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
     }
     if (c->now_ns >= due_ns) {
-        c->state = FETCH;
+        *next = FETCH;
         return true;
     }
     if (due_ns == CLOCK_NEVER)
         give_back_memory(c);
-    state_wake_at(c, clock_min(check_ns, due_ns));
+    else if (!connect_renew(c, e))
+        return false;
+    work_wake_at(c, clock_min(check_ns, due_ns));
     return true;
 }

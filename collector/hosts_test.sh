@@ -67,7 +67,7 @@ delivers() # name, first account, last account
 {
     has_logged "$1" collecting
     add_accounts "$2" "$3"
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     ends "$1" TERM 0
     same "tokens of $1" $(($3 - $2 + 1)) "$(tokens "$1")"
 }
@@ -84,7 +84,7 @@ nobody_can_be_written_to_until_the_promotion()
     MAILROOM_DATABASE_URL=$(hosts "$server_dir" "$standby") run c
     has_logged c collecting
     add_accounts 7 7
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     until_true "SELECT replay_lsn = pg_current_wal_lsn() FROM pg_stat_replication"
     MAILROOM_DATABASE_URL="host=$standby user=collector dbname=$PGDATABASE" run d
     has_logged d "cannot execute LISTEN during recovery"
@@ -95,7 +95,7 @@ nobody_can_be_written_to_until_the_promotion()
     until_true "SELECT NOT pg_is_in_recovery()"
     # Two collectors now: one of them has the queue, the other stands by.
     add_accounts 8 9
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     same "tokens of both" 3 $(($(tokens c) + $(tokens d)))
     ends c TERM 0
 }
@@ -105,7 +105,7 @@ a_standby_alone_is_waited_for()
 {
     has_logged d collecting
     add_accounts 10 12
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     ends d TERM 0
     same "tokens of both" 6 $(($(tokens c) + $(tokens d)))
 }

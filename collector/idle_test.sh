@@ -14,18 +14,17 @@ main()
     start_server
     migrate
     export MAILROOM_HEALTHCHECK_INTERVAL=86400000 MAILROOM_BATCH_LIMIT=5000
-    for mode in cursor skip-locked; do
-        if [ "$mode" = skip-locked ]; then
-            MAILROOM_DEQUEUE=skip-locked run switch --switch-mode
+    for mode in cursor shared; do
+        if [ "$mode" = shared ]; then
+            MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
+                MAILROOM_DEQUEUE=shared run switch --switch-mode
             ends switch none 0
         fi
         MAILROOM_DEQUEUE=$mode run "$mode"
         has_logged "$mode" collecting
         add_accounts "$((1 + $(sql 'SELECT count(*) FROM accounts')))" \
             "$((30000 + $(sql 'SELECT count(*) FROM accounts')))"
-        until_true "SELECT CASE WHEN mode = 'cursor'
-            THEN NOT EXISTS (SELECT FROM tokens WHERE (xid, id) > (last_xid, last_seq))
-            ELSE NOT EXISTS (SELECT FROM tokens WHERE processed_at IS NULL) END FROM jobs"
+        drained
         settled "$mode"
         before=$(switches "$mode")
         sql "SELECT pg_sleep(2)" >/dev/null

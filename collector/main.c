@@ -111,6 +111,7 @@ static int run(bool switching)
 
     err_clear(&e);
     stay_private();
+    log_never_wait();
     warn_of_unknown();
     bool ok = hold_standard_files(&e) && config_load(&config, environ, &e);
     config_wipe_keys(environ);

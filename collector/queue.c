@@ -1,6 +1,5 @@
 #include "queue.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +7,14 @@
 
 #include <openssl/rand.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "dead.h"
 #include "queue_sql.h"
-#include "skip.h"
+
+#define INVALID_TEXT "22P02" // there is no such job_type
+
+static const struct session_params none = {0};
 
 static const char *xid_number(char text[SESSION_NUMBER_LEN], uint64_t xid)
 {
@@ -19,27 +22,30 @@ static const char *xid_number(char text[SESSION_NUMBER_LEN], uint64_t xid)
     return text;
 }
 
-void queue_init(struct queue *q, const char *name, const char *channel, bool shared, int limit)
+void queue_init(
+    struct queue *q, const char *name, const char *channel, const struct mode *mode, int limit)
 {
-    int64_t claimant = 0;
+    int64_t number = 0;
 
-    *q = (struct queue){.name = name, .channel = channel, .shared = shared, .limit = limit};
-    RAND_bytes((unsigned char *)&claimant, sizeof claimant);
-    snprintf(q->claimant, sizeof q->claimant, "%" PRId64, claimant & INT64_MAX);
-    q->rows_max = limit > 250 ? 4 * limit : 1000;
+    *q = (struct queue){.name = name, .channel = channel, .mode = mode, .limit = limit};
+    RAND_bytes((unsigned char *)&number, sizeof number);
+    snprintf(q->number, sizeof q->number, "%" PRId64, number & INT64_MAX);
     holder_self(q->self);
+}
+
+int queue_examine(const struct queue *q)
+{
+    return q->limit > 250 ? 4 * q->limit : 1000;
 }
 
 void queue_new_session(struct queue *q)
 {
     // A session that was not set up may not have ended its predecessor, and had
     // no lock of its own.
-    if (q->set_up) {
-        memcpy(q->predecessor_pid, q->pid, sizeof q->pid);
-        memcpy(q->predecessor_since, q->since, sizeof q->since);
-    }
+    if (q->set_up)
+        q->predecessor = q->backend;
     q->set_up = false;
-    q->pid[0] = q->since[0] = '\0';
+    q->backend = (struct backend){0};
 }
 
 static bool send_listen(
@@ -53,29 +59,50 @@ static bool send_listen(
             e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; allowed is valid UTF-8", q->channel);
     snprintf(sql, sizeof sql, "LISTEN %s", quoted);
     PQfreemem(quoted);
-    return session_query(s, QUEUE_LISTEN, sql, (struct session_params){0}, deadline_ns, e);
+    return session_query(s, QUEUE_QUIET, sql, none, deadline_ns, e);
 }
 
+// The statements that are prepared, each of up to three parts.
 static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
 {
-    return session_prepare(s, QUEUE_PREPARE, "read", queue_sql_read, deadline_ns, e) &&
-           session_prepare(s, QUEUE_PREPARE, "advance", queue_sql_advance, deadline_ns, e);
+    const struct {
+        const char *name, *parts[3];
+    } statements[] = {
+        {"read", {queue_sql_cursor, queue_sql_walk, queue_sql_read}},
+        {"ahead", {queue_sql_ahead, queue_sql_walk, queue_sql_read}},
+        {"delivery", {queue_sql_delivery, queue_sql_walk, queue_sql_read}},
+        {"take", {queue_sql_cursor, queue_sql_walk, queue_sql_take}},
+        {"lock", {queue_sql_cursor, queue_sql_lock, ""}},
+        {"take_lock", {queue_sql_take_lock, "", ""}},
+        {"move", {queue_sql_move, "", ""}},
+        {"confirm", {queue_sql_confirm, "", ""}},
+    };
+    struct buf sql;
+    bool ok = true;
+
+    buf_init(&sql, SIZE_MAX);
+    for (size_t i = 0; ok && i < sizeof statements / sizeof *statements; i++) {
+        buf_clear(&sql);
+        for (int k = 0; k < 3; k++)
+            buf_append_str(&sql, statements[i].parts[k]);
+        ok = buf_str(&sql) || err_set(e, ERR_SYSTEM, "no memory for a statement");
+        ok = ok && session_prepare(s, QUEUE_QUIET, statements[i].name, sql.data, deadline_ns, e);
+    }
+    buf_fini(&sql);
+    return ok;
 }
 
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    const struct session_params none = {0};
-
     // LISTEN before the first read: what is committed in between is announced.
-    if (!session_query(s, QUEUE_SETTINGS, queue_sql_settings, none, deadline_ns, e) ||
+    if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
-        !send_listen(q, s, deadline_ns, e) ||
-        !(q->shared ? skip_send_prepare(s, deadline_ns, e) : send_prepare(s, deadline_ns, e)))
+        !send_listen(q, s, deadline_ns, e) || !send_prepare(s, deadline_ns, e))
         return false;
-    if (!q->predecessor_pid[0])
+    if (!q->predecessor.pid[0])
         return true;
-    return session_query(s, QUEUE_TERMINATE, queue_sql_terminate,
-        SESSION_PARAMS(q->predecessor_pid, q->predecessor_since), deadline_ns, e);
+    return session_query(s, QUEUE_QUIET, queue_sql_terminate,
+        SESSION_PARAMS(q->predecessor.pid, q->predecessor.since), deadline_ns, e);
 }
 
 bool queue_decode_schema(const PGresult *r, struct err *e)
@@ -91,7 +118,7 @@ bool queue_decode_schema(const PGresult *r, struct err *e)
 
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e)
 {
-    return session_query(s, QUEUE_SELF, queue_sql_self, (struct session_params){0}, deadline_ns, e);
+    return session_query(s, QUEUE_SELF, queue_sql_self, none, deadline_ns, e);
 }
 
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
@@ -100,18 +127,21 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
         return false;
     if (PQntuples(r) != 1)
         return err_set(e, ERR_CONNECTION, "the server does not show us our own session");
-    snprintf(q->pid, sizeof q->pid, "%s", PQgetvalue(r, 0, 0));
-    snprintf(q->since, sizeof q->since, "%s", PQgetvalue(r, 0, 1));
+    snprintf(q->backend.pid, sizeof q->backend.pid, "%s", PQgetvalue(r, 0, 0));
+    snprintf(q->backend.since, sizeof q->backend.since, "%s", PQgetvalue(r, 0, 1));
     return true;
 }
 
-bool queue_send_lock(
-    const struct queue *q, struct session *s, bool take, int64_t deadline_ns, struct err *e)
+bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
+    int64_t deadline_ns, struct err *e)
 {
-    if (q->shared)
-        return skip_send_lock(q, s, deadline_ns, e);
-    return session_query(s, QUEUE_LOCK, queue_sql_lock,
-        SESSION_PARAMS(q->name, q->self, take ? "true" : "false", q->holder), deadline_ns, e);
+    char epoch[SESSION_NUMBER_LEN];
+
+    return session_execute(s, QUEUE_LOCK, "lock",
+        SESSION_PARAMS(q->name, q->self, "1", q->number, q->mode->alone ? "t" : "f",
+            due == TAKE_GRACE ? "t" : "f", q->seen.holder,
+            due == TAKE_LEASE ? session_number(epoch, q->seen.epoch) : NULL),
+        false, deadline_ns, e);
 }
 
 bool queue_unknown(const char *name, struct err *e)
@@ -124,90 +154,59 @@ bool queue_unknown(const char *name, struct err *e)
 bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
 {
     if (!session_check(r, e))
-        return false;
+        return strcmp(e->sqlstate, INVALID_TEXT) == 0 ? queue_unknown(q->name, e) : false;
     if (PQntuples(r) != 1)
         return queue_unknown(q->name, e);
-    *lock = LOCK_HELD;
-    if (PQgetvalue(r, 0, 0)[0] == 't')
-        *lock = LOCK_TAKEN;
-    else if (PQgetvalue(r, 0, 1)[0] == 't')
-        *lock = LOCK_FREE;
-    snprintf(q->holder, sizeof q->holder, "%s", PQgetvalue(r, 0, 2));
+    bool taken = PQgetvalue(r, 0, 0)[0] == 't', moved = PQgetvalue(r, 0, 3)[0] == 't';
     const char *mode = PQgetvalue(r, 0, 4);
-    bool unused = PQgetvalue(r, 0, 5)[0] == 't';
-    if (strcmp(mode, q->shared ? "skip-locked" : "cursor") != 0) {
-        if (!unused)
-            return err_set(e, ERR_USAGE,
-                "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
-                "and run mailroom-collector --switch-mode",
-                q->shared ? "skip-locked" : "cursor", mode);
-        *lock = LOCK_UNUSED;
-    } else if (*lock == LOCK_TAKEN && PQgetvalue(r, 0, 3)[0] == 't') {
-        *lock = LOCK_MOVED;
-    }
+    *lock = PQgetvalue(r, 0, 1)[0] == 't' ? LOCK_FREE : LOCK_HELD;
+    snprintf(q->seen.holder, sizeof q->seen.holder, "%s", PQgetvalue(r, 0, 2));
+    q->seen.epoch = strtoll(PQgetvalue(r, 0, 5), NULL, 10);
+    q->seen.progress = strtoll(PQgetvalue(r, 0, 6), NULL, 10);
+    q->seen.waits = PQgetvalue(r, 0, 7)[0] == 't';
+    if (mode[0] && strcmp(mode, q->mode->name) != 0)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
+            "and let an administrator run mailroom-collector --switch-mode",
+            q->mode->name, mode);
+    if (taken)
+        *lock = moved || !mode[0] ? LOCK_UNSETTLED : LOCK_TAKEN;
     return true;
 }
 
-// A statement that may take as long as it takes.
-static bool send_patiently(
-    struct session *s, int tag, const char *sql, struct session_params params, struct err *e)
+bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
 {
-    static const char patient[] = "SELECT set_config('statement_timeout', '0', false)";
-    static const char usual[] = "SELECT set_config('statement_timeout', '4s', false)";
-    const struct session_params none = {0};
+    // Whoever inserts waits behind us while we wait for the lock of tokens.
+    static const char patient[] = "SELECT set_config('lock_timeout', '1s', false),"
+                                  " set_config('statement_timeout', '0', false)";
+    static const char usual[] = "SELECT set_config('lock_timeout', '0', false),"
+                                " set_config('statement_timeout', '4s', false)";
 
-    return session_query(s, QUEUE_SETTINGS, patient, none, CLOCK_NEVER, e) &&
-           session_query(s, tag, sql, params, CLOCK_NEVER, e) &&
-           session_query(s, QUEUE_SETTINGS, usual, none, CLOCK_NEVER, e);
-}
-
-bool queue_send_restamp(const struct queue *q, struct session *s, struct err *e)
-{
-    return send_patiently(s, QUEUE_RESTAMP, queue_sql_restamp, SESSION_PARAMS(q->name), e);
-}
-
-bool queue_send_switch(const struct queue *q, struct session *s, struct err *e)
-{
-    // Whoever inserts waits behind us while we wait for an exclusive lock.
-    static const char briefly[] = "SELECT set_config('lock_timeout', '1s', false)";
-    const struct session_params none = {0};
-
-    return session_query(s, QUEUE_SETTINGS, briefly, none, CLOCK_NEVER, e) &&
-           send_patiently(s, QUEUE_SWITCH, queue_sql_switch_mode,
-               SESSION_PARAMS(q->name, q->shared ? "skip-locked" : "cursor"), e);
+    return session_query(s, QUEUE_QUIET, patient, none, CLOCK_NEVER, e) &&
+           session_query(s, QUEUE_SETTLE, queue_sql_settle, SESSION_PARAMS(q->name, q->mode->name),
+               CLOCK_NEVER, e) &&
+           session_query(s, QUEUE_QUIET, usual, none, CLOCK_NEVER, e);
 }
 
 bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    if (q->shared)
-        return skip_send_release(q, s, QUEUE_CLAIM, deadline_ns, e);
-    return session_query(s, QUEUE_CLAIM, queue_sql_claim,
-        SESSION_PARAMS(q->name, q->self, q->holder), deadline_ns, e);
+    char epoch[SESSION_NUMBER_LEN];
+
+    return session_query(s, QUEUE_CLAIM, q->mode->alone ? queue_sql_claim : queue_sql_join,
+        SESSION_PARAMS(
+            q->name, q->self, q->number, session_number(epoch, q->seen.epoch), q->mode->name),
+        deadline_ns, e);
 }
 
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
 {
     if (!session_check(r, e))
         return false;
-    if (q->shared)
-        return true;
     if (PQntuples(r) != 1)
         return err_set(e, ERR_CONNECTION, "another session had the queue in between");
     q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    q->cursor.xid = strtoull(PQgetvalue(r, 0, 1), NULL, 10);
-    q->cursor.id = strtoll(PQgetvalue(r, 0, 2), NULL, 10);
+    q->n = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
     return true;
-}
-
-void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
-{
-    struct err ignored; // others then wait for the grace
-
-    err_clear(&ignored);
-    if (q->shared ? skip_send_release(q, s, QUEUE_UNCLAIM, deadline_ns, &ignored)
-                  : session_query(s, QUEUE_RELEASE, queue_sql_release,
-                        SESSION_PARAMS(q->name, q->self), deadline_ns, &ignored))
-        return;
 }
 
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
@@ -215,82 +214,137 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
 {
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN];
 
-    assert(wanted <= q->rows_max);
-    session_number(want, wanted);
-    session_number(most, examine);
     return session_execute(s, QUEUE_READ, "read",
-        q->shared ? SESSION_PARAMS(q->claimant, want, most)
-                  : SESSION_PARAMS(q->name, want, most, NULL, NULL),
-        true, deadline_ns, e);
+        SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine)), true,
+        deadline_ns, e);
 }
 
-bool queue_send_read_behind(const struct queue *q, struct session *s, struct position from,
+bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
     int64_t deadline_ns, struct err *e)
 {
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], xid[SESSION_NUMBER_LEN],
-        id[SESSION_NUMBER_LEN];
+        id[SESSION_NUMBER_LEN], to[SESSION_NUMBER_LEN];
 
-    assert(!q->shared);
-    return session_execute(s, QUEUE_READ, "read",
-        SESSION_PARAMS(q->name, session_number(want, q->limit), session_number(most, q->rows_max),
-            xid_number(xid, from.xid), session_number(id, from.id)),
+    return session_execute(s, QUEUE_READ, "ahead",
+        SESSION_PARAMS(q->name, session_number(want, q->limit),
+            session_number(most, queue_examine(q)), xid_number(xid, last->end.xid),
+            session_number(id, last->end.id), xid_number(to, last->stretch)),
         true, deadline_ns, e);
 }
 
-static bool send_cursor(const struct queue *q, struct session *s, int tag, struct position to,
+bool queue_send_take(const struct queue *q, struct session *s, int wanted, int fewest, int examine,
+    int64_t deadline_ns, struct err *e)
+{
+    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], least[SESSION_NUMBER_LEN];
+
+    return session_execute_first(s, "take_lock", SESSION_PARAMS(q->name), e) &&
+           session_execute(s, QUEUE_READ, "take",
+               SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine),
+                   q->number, session_number(least, fewest)),
+               true, deadline_ns, e);
+}
+
+bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
+    int64_t deadline_ns, struct err *e)
+{
+    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN];
+
+    session_number(limit, q->limit);
+    if (whose && !session_query_first(s, queue_sql_adopt,
+                     SESSION_PARAMS(q->name, session_number(other, whose->number), q->number, limit,
+                         whose->alive ? "t" : "f"),
+                     e))
+        return false;
+    // Our own may be longer than a line, if the limit was another when it was taken.
+    return session_execute(s, QUEUE_READ, "delivery",
+        SESSION_PARAMS(q->name, limit, limit, q->number), true, deadline_ns, e);
+}
+
+static bool send_move(const struct queue *q, struct session *s, const struct batch *b,
     const struct dead *d, int64_t deadline_ns, struct err *e)
 {
-    char epoch[SESSION_NUMBER_LEN], old_xid[SESSION_NUMBER_LEN], old_id[SESSION_NUMBER_LEN],
-        xid[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN];
+    char n[SESSION_NUMBER_LEN], xid[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN];
 
-    return session_execute(s, tag, "advance",
-        SESSION_PARAMS(q->name, session_number(epoch, q->epoch), xid_number(old_xid, q->cursor.xid),
-            session_number(old_id, q->cursor.id), xid_number(xid, to.xid),
-            session_number(id, to.id), d->tokens.data, d->accounts.data, d->actions.data,
+    return session_execute(s, QUEUE_PASS, "move",
+        SESSION_PARAMS(q->name, session_number(n, b->number),
+            b->all || b->part == 2 ? b->now : NULL, b->all ? "t" : "f", xid_number(xid, b->end.xid),
+            session_number(id, b->end.id), d->tokens.data, d->accounts.data, d->actions.data,
             d->reasons.data),
         false, deadline_ns, e);
 }
 
-bool queue_send_advance(const struct queue *q, struct session *s, int tag, const struct batch *b,
-    int n, int64_t deadline_ns, struct err *e)
+bool queue_send_pass(
+    struct queue *q, struct session *s, const struct batch *b, int64_t deadline_ns, struct err *e)
 {
-    struct passed passed;
+    char n[SESSION_NUMBER_LEN];
     struct dead d = {0};
-    bool ok = dead_init(&d, b, n) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
+    bool ok = dead_init(&d, b) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    if (ok && tag == QUEUE_CONFIRM)
-        ok = skip_send_confirm(q, s, b, n, &d, deadline_ns, e);
-    else if (ok && q->shared)
-        ok = skip_send_advance(q, s, tag, b, n, &d, deadline_ns, e);
+    if (ok && (b->source == BATCH_TAKEN || b->source == BATCH_DELIVERY))
+        ok = session_execute(s, QUEUE_PASS, "confirm",
+            SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.accounts.data,
+                d.actions.data, d.reasons.data),
+            false, deadline_ns, e);
     else if (ok)
-        ok = send_cursor(q, s, tag, batch_end(b, n, &passed), &d, deadline_ns, e);
+        ok = send_move(q, s, b, &d, deadline_ns, e);
     dead_fini(&d);
     return ok;
 }
 
-bool queue_decode_advance(const struct queue *q, const PGresult *r, bool *moved, struct err *e)
+bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e)
 {
     if (!session_check(r, e))
         return false;
-    *moved = q->shared || strcmp(PQgetvalue(r, 0, 0), "1") == 0;
+    *ours = strcmp(PQgetvalue(r, 0, 0), "1") == 0;
     return true;
 }
 
-bool queue_send_horizon(struct session *s, int64_t deadline_ns, struct err *e)
+bool queue_send_owners(const struct queue *q, struct session *s, const char *finished,
+    int64_t deadline_ns, struct err *e)
 {
-    return session_query(
-        s, QUEUE_HORIZON, queue_sql_horizon, (struct session_params){0}, deadline_ns, e);
+    return session_query(s, QUEUE_OWNERS, queue_sql_owners,
+        SESSION_PARAMS(q->name, q->number, finished), deadline_ns, e);
 }
 
-void queue_decode_horizon(const PGresult *r, char *text, size_t size)
+bool queue_decode_owners(struct owners *o, const PGresult *r, int64_t now_ns, struct err *e)
 {
-    struct err e;
+    if (!session_check(r, e))
+        return false;
+    for (int i = 0; i < PQntuples(r); i++)
+        owners_tell(o,
+            (struct owner){.number = strtoll(PQgetvalue(r, i, 0), NULL, 10),
+                .renewed = strtoll(PQgetvalue(r, i, 1), NULL, 10),
+                .alive = PQgetvalue(r, i, 2)[0] == 't',
+                .busy = PQgetvalue(r, i, 3)[0] == 't'},
+            now_ns);
+    owners_end(o);
+    return true;
+}
 
-    text[0] = '\0';
-    if (!session_check(r, &e))
-        snprintf(text, size, "somebody who cannot be named (%s)", e.text);
-    else if (PQntuples(r) == 1)
-        snprintf(text, size, "%s, for %s s", PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 1));
+bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    char epoch[SESSION_NUMBER_LEN];
+
+    return session_query(s, QUEUE_RENEW, queue_sql_renew,
+        SESSION_PARAMS(q->name, q->number, q->mode->alone ? session_number(epoch, q->epoch) : NULL),
+        deadline_ns, e);
+}
+
+bool queue_send_give_back(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(
+        s, QUEUE_QUIET, queue_sql_give_back, SESSION_PARAMS(q->name, q->number), deadline_ns, e);
+}
+
+void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
+{
+    struct err ignored; // others then wait for the grace
+
+    err_clear(&ignored);
+    if (session_query(s, QUEUE_QUIET, queue_sql_release,
+            SESSION_PARAMS(q->name, q->self, q->number), deadline_ns, &ignored))
+        return;
 }
 
 bool queue_send_check(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)

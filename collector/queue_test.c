@@ -11,8 +11,8 @@
 static void session(struct queue *q, const char *pid, bool set_up)
 {
     queue_new_session(q);
-    snprintf(q->pid, sizeof q->pid, "%s", pid);
-    snprintf(q->since, sizeof q->since, "since %s", pid);
+    snprintf(q->backend.pid, sizeof q->backend.pid, "%s", pid);
+    snprintf(q->backend.since, sizeof q->backend.since, "since %s", pid);
     q->set_up = set_up;
 }
 
@@ -21,22 +21,22 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
     (void)state;
     struct queue q;
 
-    queue_init(&q, "mailroom", "token_insert", false, 10);
+    queue_init(&q, "mailroom", "token_insert", mode_find("cursor"), 10);
     session(&q, "1", false);
-    assert_string_equal(q.predecessor_pid, "");
+    assert_string_equal(q.predecessor.pid, "");
     session(&q, "2", true);
-    assert_string_equal(q.predecessor_pid, "");
+    assert_string_equal(q.predecessor.pid, "");
     // 3 is to end 2, and is lost before that was answered.
     session(&q, "3", false);
-    assert_string_equal(q.predecessor_pid, "2");
+    assert_string_equal(q.predecessor.pid, "2");
     session(&q, "", false);
     session(&q, "4", true);
-    assert_string_equal(q.predecessor_pid, "2");
-    assert_string_equal(q.predecessor_since, "since 2");
+    assert_string_equal(q.predecessor.pid, "2");
+    assert_string_equal(q.predecessor.since, "since 2");
     queue_new_session(&q);
-    assert_string_equal(q.predecessor_pid, "4");
-    assert_string_equal(q.predecessor_since, "since 4");
-    assert_string_equal(q.pid, "");
+    assert_string_equal(q.predecessor.pid, "4");
+    assert_string_equal(q.predecessor.since, "since 4");
+    assert_string_equal(q.backend.pid, "");
 }
 
 int main(void)

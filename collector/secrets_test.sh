@@ -101,7 +101,7 @@ can_look() # pid
 no_core_is_dumped()
 {
     add_accounts 1 3
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     kill -SEGV "$pid_open" "$pid_closed"
     # The number of SIGSEGV is behind it either way.
     wait "$shell_open" || true

@@ -264,6 +264,18 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
     return queued(s, sent, tag, deadline_ns, e);
 }
 
+bool session_query_first(
+    struct session *s, const char *sql, struct session_params p, struct err *e)
+{
+    return PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0) == 1 || lost(s, e);
+}
+
+bool session_execute_first(
+    struct session *s, const char *name, struct session_params p, struct err *e)
+{
+    return PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0) == 1 || lost(s, e);
+}
+
 // The answer to a request is its result, then nothing, then its sync. The
 // commit comes with the sync, and may still fail: so a result is held until
 // then, and an error takes its place. An error itself is given out at once, for
@@ -295,6 +307,9 @@ bool session_take(struct session *s, struct session_reply *out)
         case PGRES_TUPLES_OK:
         case PGRES_COMMAND_OK:
             hold(s, result);
+            continue;
+        case PGRES_PIPELINE_ABORTED: // the second part, when the first has failed
+            PQclear(result);
             continue;
         default:
             hold(s, NULL);

@@ -96,6 +96,13 @@ bool session_prepare(struct session *s, int tag, const char *name, const char *s
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
     bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
 
+// The first part of a request that has two: the next call of those above sends
+// the other, in the same transaction, and its answer is that of both.
+bool session_query_first(
+    struct session *s, const char *sql, struct session_params p, struct err *e) MUST_USE;
+bool session_execute_first(
+    struct session *s, const char *name, struct session_params p, struct err *e) MUST_USE;
+
 // Takes the next answer that is complete and, unless it is an error (see
 // session_check), committed; false when there is none yet.
 bool session_take(struct session *s, struct session_reply *out);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who may take the queue, and when; and that the log names who holds it up.
+# Who may take the queue, and when.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -9,14 +9,15 @@ set -eu
 
 main()
 {
-    start_server -c max_prepared_transactions=2
+    start_server
     migrate
     who_left_is_not_waited_for
     who_died_is_not_waited_for
     who_may_come_back_is_waited_for
     who_comes_back_stands_by
     who_was_stopped_begins_no_line
-    the_log_names_the_holder_of_the_horizon
+    who_hangs_is_replaced
+    who_only_waits_is_not_replaced
     echo "all promises of standing by hold"
 }
 
@@ -69,7 +70,7 @@ who_comes_back_stands_by()
     add_accounts 1 3
     same "lines of a collector that lost the queue" 0 "$(wc -l <"$server_dir/f.out")"
     sql "UPDATE jobs SET holder = NULL"
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     same "lines of the holder" 1 "$(wc -l <"$server_dir/f.out")"
     ends f TERM 0
 }
@@ -93,7 +94,7 @@ who_was_stopped_begins_no_line()
     sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
     MAILROOM_GRACE=200 run i
     has_logged i collecting
-    until_true "SELECT count(*) = 0 FROM tokens, jobs WHERE (xid, id) > (last_xid, last_seq)"
+    drained
     kill -CONT "$pid_h"
     has_logged h 'standing by'
     same "lines of the one that was stopped" 0 "$(wc -l <"$server_dir/h.out")"
@@ -102,24 +103,50 @@ who_was_stopped_begins_no_line()
     ends i TERM 0
 }
 
-the_log_names_the_holder_of_the_horizon()
+# j writes a line and stops before it is confirmed; its session stays. k takes over
+# when the lease is over, and j writes nothing of what is k's.
+who_hangs_is_replaced()
 {
-    run g
-    has_logged g collecting
-    sql "BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'forgotten'" >/dev/null
-    add_accounts 4 4
-    has_logged g "the prepared transaction 'forgotten' of database postgres, for"
-    sql "COMMIT PREPARED 'forgotten'"
-    mkfifo "$server_dir/holder"
-    PGAPPNAME=nightly-report psql -qAtX <"$server_dir/holder" >/dev/null &
-    exec 3>"$server_dir/holder"
-    echo "BEGIN; SELECT pg_current_xact_id();" >&3
-    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_xid IS NOT NULL
-        AND application_name = 'nightly-report'"
-    add_accounts 5 5
-    has_logged g "(nightly-report) in database postgres, for"
-    exec 3>&-
-    ends g TERM 0
+    export MAILROOM_LEASE=1000
+    run j
+    has_logged j collecting
+    kill -STOP "$(pid_of j)"
+    run k
+    has_logged k 'standing by'
+    add_accounts 21 40
+    drained
+    same "lines of the one that hangs" 0 "$(wc -l <"$server_dir/j.out")"
+    same "lines of the other" 2 "$(wc -l <"$server_dir/k.out")"
+    kill -CONT "$(pid_of j)"
+    has_logged j 'standing by'
+    add_accounts 41 50
+    drained
+    same "lines of the one that came back" 0 "$(wc -l <"$server_dir/j.out")"
+    # The other ends before the one that hung: it takes the queue again.
+    ends k KILL 137
+    add_accounts 51 60
+    drained
+    same "lines of its second time" 1 "$(wc -l <"$server_dir/j.out")"
+    ends j TERM 0
+    unset MAILROOM_LEASE
+}
+
+# A living holder whose tokens wait for their batch, or whose reader has stopped,
+# renews its lease: nobody takes over.
+who_only_waits_is_not_replaced()
+{
+    export MAILROOM_LEASE=1000 MAILROOM_HEALTHCHECK_INTERVAL=60000
+    MAILROOM_BATCH_TIMEOUT=4000 run l
+    has_logged l collecting
+    run m
+    has_logged m 'standing by'
+    add_accounts 61 61
+    drained
+    same "lines of the holder" 1 "$(wc -l <"$server_dir/l.out")"
+    same "lines of the other" 0 "$(wc -l <"$server_dir/m.out")"
+    ends l TERM 0
+    ends m TERM 0
+    unset MAILROOM_LEASE
 }
 
 main

@@ -47,6 +47,15 @@ migrate()
     export MAILROOM_DATABASE_URL="host=$PGHOST user=collector dbname=$PGDATABASE"
 }
 
+# Tokens that no cursor has taken, or that were taken and are not confirmed.
+waiting_tokens="(SELECT count(*) FROM mailroom_untaken('mailroom'))
+    + (SELECT coalesce(sum(cardinality(tokens)), 0) FROM deliveries)"
+
+drained()
+{
+    until_true "SELECT $waiting_tokens = 0"
+}
+
 add_accounts() # first, last
 {
     sql "INSERT INTO accounts (email, login) SELECT 'u' || n || '@x', 'u' || n

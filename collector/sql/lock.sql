@@ -1,23 +1,38 @@
--- Tries to become the one collector of this queue, without waiting: a session
--- that waits for a lock holds a snapshot and keeps VACUUM from its work. Who
--- finds that another holds the queue only looks whether the lock is free, and
--- leaves it, unless $3 says that the holder has had its grace.
+-- The tail of a look at the queue, behind cursor.sql: takes its lock, if it may.
 --
--- $1 queue | $2 our name | $3 take it from the holder $4
-WITH job AS (
-    SELECT holder, hashtextextended('mailroom-collector ' || $1, 0) AS key,
-           holder IS NULL OR holder = $2 OR ($3::bool AND holder = $4) AS may,
-           cluster IS DISTINCT FROM mailroom_cluster() AS moved, mode,
-           epoch = 0 AND last_seq = 0 AND last_xid = '0' AS unused
-    FROM jobs
-    WHERE job_type::text = $1
+-- $1 queue | $2 our name | $3 rows to look at: 1 | $4 our number
+-- $5 whether one alone may collect | $6 take it from the holder $7, who has had its grace
+-- $8 the epoch whose lease is over
+--
+-- A holder has the lock of its epoch. Whoever takes over needs that of the next
+-- one, so the two do not wait for each other where the holder hangs; without $8
+-- the lock of the present epoch must be free. Every collector shares the lock of
+-- the queue, which keeps an administrator's commands out.
+, job AS MATERIALIZED (
+    SELECT j.*, mailroom_lock_key($1::text, epoch::text) AS now_key,
+           mailroom_lock_key($1::text, (epoch + 1)::text) AS next_key
+    FROM jobs AS j
+    WHERE job_type::text = $1::text
+), may AS MATERIALIZED (
+    SELECT EXISTS (
+               SELECT
+               FROM pg_locks AS l
+               JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
+               WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+                 AND l.pid <> pg_backend_pid()
+                 AND l.classid::bigint = now_key >> 32 & 4294967295
+                 AND l.objid::bigint = now_key & 4294967295) AS held
+    FROM job
 )
-SELECT may AND pg_try_advisory_lock(key) AS taken,
-       NOT may AND NOT EXISTS (
-           SELECT FROM pg_locks AS l
-           JOIN pg_database AS d ON d.oid = l.database AND d.datname = current_database()
-           WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-             AND l.classid::bigint = key >> 32 & 4294967295
-             AND l.objid::bigint = key & 4294967295) AS free,
-       coalesce(holder, '') AS holder, moved, mode, unused
-FROM job
+SELECT CASE
+           WHEN NOT $5::bool OR holder = $2 OR epoch = $8::bigint
+               OR NOT held AND (holder IS NULL OR $6::bool AND holder = $7)
+           THEN pg_try_advisory_lock_shared(mailroom_lock_key($1::text, 'queue'))
+                AND pg_try_advisory_lock($4::bigint)
+                AND (NOT $5::bool OR pg_try_advisory_lock(next_key))
+           ELSE false
+       END AS taken,
+       $5::bool AND NOT held AS free, coalesce(holder, '') AS holder,
+       cluster IS DISTINCT FROM mailroom_cluster() AS moved, coalesce(mode, '') AS mode, epoch,
+       (SELECT n FROM head) + renewed AS progress, EXISTS (SELECT FROM base) AS waits
+FROM job, may

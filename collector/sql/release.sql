@@ -1,4 +1,21 @@
--- Leaves in good order: whoever comes next need not wait for us.
+-- Leaves in good order: whoever comes next need not wait for us, and what we took
+-- and did not begin to write is nobody's again. One statement, for nobody waits
+-- for its answer.
+--
+-- $1 queue | $2 our name | $3 our number
+WITH back AS (
+    UPDATE deliveries
+    SET owner = 0
+    WHERE queue::text = $1 AND owner = $3::bigint
+    RETURNING queue
+), nobody AS (
+    INSERT INTO owners (queue, owner)
+    SELECT DISTINCT queue, 0 FROM back
+    ON CONFLICT DO NOTHING
+), gone AS (
+    DELETE FROM owners WHERE queue::text = $1 AND owner = $3::bigint
+)
 UPDATE jobs
-SET holder = NULL
+SET holder = NULL,
+    last_seq = greatest(last_seq, (SELECT max(id) FROM cursors WHERE queue::text = $1))
 WHERE job_type::text = $1 AND holder = $2

@@ -43,6 +43,7 @@ struct result {
     struct finding findings[METRIC_COUNT]; // of the invariants; count includes what is allowed
     struct judged judged[METRIC_COUNT];    // of the invariants
     bool broken[METRIC_COUNT];             // the invariant does not hold
+    uint64_t duplicate_bound;              // how many duplicates the plan explains
     bool *holds;                           // owned; one per scenario.expect
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive
@@ -82,7 +83,7 @@ double judged_share(const struct judged *j);
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
 // Instead of a cursor: what one transaction holds, others pass by.
-bool check_skips_locked(const struct scenario *s);
+bool check_shares(const struct scenario *s);
 
 const char *verdict_name(enum verdict verdict);
 

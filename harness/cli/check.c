@@ -20,8 +20,9 @@ static void print_verdict(const struct replay *s, const char *folder)
         const struct finding *f = &r->findings[id];
         if (!r->broken[id])
             continue;
-        printf("  %s: %llu, must be 0 or what `allow` says\n", metrics[id].name,
-            (unsigned long long)f->count);
+        uint64_t most = id == METRIC_DUPLICATED ? r->duplicate_bound : 0;
+        printf("  %s: %llu, must be %s%llu or what `allow` says\n", metrics[id].name,
+            (unsigned long long)f->count, most ? "at most " : "", (unsigned long long)most);
         for (size_t i = 0; i < f->example_count; i++)
             printf("    %s\n", f->examples[i]);
     }
@@ -85,11 +86,11 @@ static const char *outcome_text(const struct ledger *l, uint32_t token)
     }
 }
 
-// A queue that is shared has marks instead of a cursor.
+// What is shared is taken first, and confirmed when it is out.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
-    if (check_skips_locked(l->scenario))
-        return flags & TOKEN_UNMARKED ? ", without processed_at" : "";
+    if (check_shares(l->scenario))
+        return flags & TOKEN_UNMARKED ? ", not confirmed" : "";
     return flags & TOKEN_WAITING ? ", beyond the cursor" : "";
 }
 

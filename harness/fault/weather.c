@@ -133,7 +133,10 @@ bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, stru
 
     r->hold = conn;
     return conn &&
-           sql_exec(conn, "SET lock_timeout = '5s'; BEGIN; LOCK TABLE jobs IN EXCLUSIVE MODE", e);
+           sql_exec(conn, "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
+                      " LOCK TABLE jobs IN EXCLUSIVE MODE;"
+                      " IF to_regclass('cursors') IS NOT NULL THEN"
+                      "  LOCK TABLE cursors IN EXCLUSIVE MODE; END IF; END $$", e);
 }
 
 bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -142,7 +145,8 @@ bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct
     PGconn *conn = r->hold;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
-                  "SELECT count(*) FROM pg_locks WHERE relation = 'jobs'::regclass AND NOT granted",
+                  "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                  " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",
                   waiting, sizeof waiting, e) &&
               sql_exec(conn, "ROLLBACK", e);
 

@@ -137,6 +137,15 @@ static void waiting_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_WAITING;
 }
 
+// In the present schema the same tokens wait, whoever is to dequeue them.
+static void left_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+
+    if (token_of(l, row, &token))
+        l->tokens[token].flags |= TOKEN_WAITING | TOKEN_UNMARKED;
+}
+
 static void unmarked_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -205,19 +214,31 @@ static bool has_column(
     return has(conn, sql, found, e);
 }
 
+// What is still to be dequeued, in the present schema and in older ones.
+static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
+{
+    bool snapshots, compound, marks;
+
+    if (!has_column(conn, "cursors", "seen", &snapshots, e))
+        return false;
+    if (snapshots)
+        return each_row(l, conn, ledger_sql_waiting, NULL, left_row, e);
+    return has_column(conn, "jobs", "last_xid", &compound, e) &&
+           has_column(conn, "tokens", "processed_at", &marks, e) &&
+           (!marks || each_row(l, conn, ledger_sql_unmarked, NULL, unmarked_row, e)) &&
+           each_row(l, conn, compound ? ledger_sql_waiting_position : ledger_sql_waiting_id_only,
+               NULL, waiting_row, e);
+}
+
 // The collector's own tables, of which there may be fewer in an old schema.
 static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
-    bool dead_letters, compound, marks;
+    bool dead_letters;
 
     return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) &&
-           has_column(conn, "jobs", "last_xid", &compound, e) &&
-           has_column(conn, "tokens", "processed_at", &marks, e) &&
            (!dead_letters ||
                each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) &&
-           (!marks || each_row(l, conn, ledger_sql_unmarked, NULL, unmarked_row, e)) &&
-           each_row(l, conn, compound ? ledger_sql_waiting : ledger_sql_waiting_id_only, NULL,
-               waiting_row, e);
+           read_queue(l, conn, e);
 }
 
 static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)

@@ -14,7 +14,5 @@ enum promise {
     PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise but a plea: late counts from their end
 };
 
-// The default. Our own collector waits for open transactions: when it no longer
-// does, take the word away here, and here alone.
-#define PROMISES_DEFAULT                                                                           \
-    "[no_loss, once, limit, timeout, order, reconnect, sharing, waits_for_writers]"
+// The default: what our own collector promises.
+#define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing]"

@@ -35,17 +35,13 @@ static bool run(struct session *s, const char *sql, int count, const char *const
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
 {
     const char *params[] = {sh->settings->queue, sh->number};
-    char mode[16], taken[2];
+    char taken[2];
 
-    if (!run(s, sql_share_mode, 1, params, mode, sizeof mode, e))
-        return false;
-    if (strcmp(mode, "cursor") == 0 && !run(s, sql_share_switch, 1, params, NULL, 0, e))
-        return false;
     if (!run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
         return false;
     if (*taken != 't')
         return err_set(e, ERR_CONNECTION, "the session before still has our number");
-    return sh->defect != DEFECT_CURSOR_BACK || run(s, sql_share_unmark, 1, params + 1, NULL, 0, e);
+    return sh->defect != DEFECT_CURSOR_BACK || run(s, sql_share_unmark, 1, params, NULL, 0, e);
 }
 
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
@@ -55,32 +51,17 @@ bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
     return run(s, sql_share_release, 1, params, NULL, 0, e);
 }
 
-// Defect hoards: what waits is claimed at once, to be taken from there.
-static bool hoard(struct sharing *sh, struct session *s, struct err *e)
-{
-    const char *params[] = {sh->number, "100000", "t", "100000", "0", "f"};
-    PGresult *rows;
-
-    if (!session_query(s, sql_share_take, 6, params, &rows, e))
-        return false;
-    sh->hoarded = PQntuples(rows) > 1;
-    PQclear(rows);
-    return true;
-}
-
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e)
 {
     char window_text[16], most_text[16], least_text[16];
     const char *params[] = {sh->number, window_text, claim ? "t" : "f", most_text, least_text,
-        sh->defect == DEFECT_STEALS ? "t" : "f"};
+        sh->defect == DEFECT_STEALS ? "t" : "f", sh->settings->queue};
 
-    if (sh->defect == DEFECT_HOARDS && !sh->hoarded && !hoard(sh, s, e))
-        return false;
     snprintf(window_text, sizeof window_text, "%d", window);
     snprintf(most_text, sizeof most_text, "%d", most);
     snprintf(least_text, sizeof least_text, "%d", least);
-    return session_query(s, sql_share_take, 6, params, rows, e);
+    return session_query(s, sql_share_take, 7, params, rows, e);
 }
 
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e)

@@ -1,6 +1,7 @@
-// The queue shared by any number of collectors (MAILROOM_DEQUEUE=skip-locked):
-// one claims tokens, writes them, and marks them. Claims of one that is gone
-// for longer than the grace are free again.
+// The queue shared by any number of collectors (MAILROOM_DEQUEUE=shared): one moves
+// the cursor and writes down in `deliveries` what it claims by that, writes the
+// line, and takes it from there. Claims of one that is gone for longer than the
+// grace are nobody's.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +18,6 @@ struct sharing {
     char number[24];       // ours, as long as the process lives
     char gone[512];        // who was seen gone, as an array of the server's
     int64_t gone_since_ns; // since when all of them, and nobody else
-    bool hoarded;          // defect hoards: it has claimed all that there was
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);

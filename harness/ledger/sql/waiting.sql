@@ -1,6 +1,18 @@
--- What the cursor has not passed.
+-- What is still to be dequeued: beyond the cursor that counts (jobs.mode is null
+-- while that is a position), or taken and not confirmed.
 SELECT a.login
-FROM jobs j
-JOIN tokens t ON (t.xid, t.id) > (j.last_xid, j.last_seq)
-JOIN accounts a ON a.id = t.account
+FROM jobs AS j
+JOIN cursors AS c ON c.queue = j.job_type
+JOIN tokens AS t ON CASE
+    WHEN j.mode IS NULL THEN (t.xid, t.id) > (j.last_xid, j.last_seq)
+    ELSE t.action = ANY (c.actions) AND NOT pg_visible_in_snapshot(t.xid, c.seen)
+        AND NOT (pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
+    END
+JOIN accounts AS a ON a.id = t.account
 WHERE j.job_type = 'mailroom'
+UNION ALL
+SELECT a.login
+FROM deliveries AS d
+CROSS JOIN unnest(d.tokens) AS taken (id)
+JOIN tokens AS t ON t.id = taken.id
+JOIN accounts AS a ON a.id = t.account

@@ -1,4 +1,15 @@
--- The queue as the template has it, for renew.sql. That a backend is already
--- gone when it is to be ended is no news.
-CREATE TEMPORARY TABLE jobs_of_template AS TABLE jobs;
-SET client_min_messages = error
+-- The queue as the template has it, for renew.sql: a row of jobs and, from
+-- migration 000016 on, one of cursors. That a backend is already gone when it is
+-- to be ended is no news.
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['jobs', 'cursors'] LOOP
+        IF to_regclass(name) IS NOT NULL THEN
+            EXECUTE format('CREATE TEMPORARY TABLE %I AS TABLE %I', name || '_of_template', name);
+        END IF;
+    END LOOP;
+    SET client_min_messages = error;
+END
+$$

@@ -13,5 +13,8 @@ BEGIN
     FROM pg_sequence AS s
     JOIN pg_class AS c ON c.oid = s.seqrelid AND c.relnamespace = schema;
     INSERT INTO jobs TABLE jobs_of_template;
+    IF to_regclass('cursors_of_template') IS NOT NULL THEN
+        INSERT INTO cursors TABLE cursors_of_template;
+    END IF;
 END
 $$

@@ -1,18 +1,20 @@
--- Frees the claims of those in $1 who are still gone; returns who is gone and
--- has claims: whose number no session has locked.
+-- Makes what those in $1 had nobody's, if they are still gone, a row for each
+-- token; returns who is gone and has something: whose number no session has locked.
 WITH gone AS MATERIALIZED (
-    SELECT DISTINCT t.claimed_by AS number
-    FROM tokens AS t
-    WHERE t.processed_at IS NULL AND t.claimed_by IS NOT NULL AND NOT EXISTS (
+    SELECT DISTINCT d.owner AS number
+    FROM deliveries AS d
+    WHERE d.owner <> 0 AND NOT EXISTS (
         SELECT
         FROM pg_locks AS l
-        JOIN pg_database AS d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
-          AND l.classid::bigint << 32 | l.objid::bigint = t.claimed_by)
+        JOIN pg_database AS db ON db.oid = l.database
+        WHERE db.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
+          AND l.classid::bigint << 32 | l.objid::bigint = d.owner)
 ), freed AS (
-    UPDATE tokens
-    SET claimed_by = NULL
-    WHERE processed_at IS NULL AND claimed_by = ANY ($1::bigint[])
-      AND claimed_by IN (SELECT number FROM gone)
+    DELETE FROM deliveries
+    WHERE owner = ANY ($1::bigint[]) AND owner IN (SELECT number FROM gone)
+    RETURNING queue, tokens
+), again AS (
+    INSERT INTO deliveries (queue, owner, tokens)
+    SELECT queue, 0, ARRAY[id] FROM freed, unnest(tokens) AS id
 )
 SELECT coalesce(array_agg(number ORDER BY number), '{}') FROM gone

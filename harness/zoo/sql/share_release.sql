@@ -1,2 +1,6 @@
 -- Gives back what was claimed and not written. $1 our number
-UPDATE tokens SET claimed_by = NULL WHERE processed_at IS NULL AND claimed_by = $1::bigint
+WITH ours AS (
+    DELETE FROM deliveries WHERE owner = $1::bigint RETURNING queue, tokens
+)
+INSERT INTO deliveries (queue, owner, tokens)
+SELECT queue, 0, ARRAY[id] FROM ours, unnest(tokens) AS id

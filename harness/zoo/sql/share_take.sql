@@ -1,26 +1,34 @@
--- The columns of read.sql, for what waits and is nobody's. With $3 it is ours
--- afterwards: as much of it as makes a batch, if that has enough tokens.
--- behind: others have claims, which they may leave behind.
+-- The columns of read.sql, for what waits and is nobody's: deliveries of owner 0
+-- or, when there are none, what the cursor has not passed. With $3 it is ours
+-- afterwards, in deliveries: as much of it as makes a batch, if that has enough
+-- tokens. A cursor that another has moved meanwhile gives nothing.
+-- behind: others have something, which they may leave behind, or transactions are open.
 --
 -- $1 our number | $2 rows at most | $3 whether to claim | $4 tokens at most, $5 at least
--- $6 defect steals: what others have claimed waits as well
-WITH locked AS MATERIALIZED (
-    SELECT id
-    FROM tokens
-    WHERE $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR claimed_by = $1::bigint OR $6::boolean)
-    ORDER BY id
+-- $6 defect steals: what others have claimed waits as well | $7 queue
+WITH cursor AS MATERIALIZED (
+    SELECT last_xid, last_seq FROM jobs WHERE job_type = $7::job_type
+), free AS MATERIALIZED (
+    SELECT n, owner, tokens FROM deliveries
+    WHERE owner = 0 OR ($6::boolean AND owner <> $1::bigint)
+    ORDER BY n
     LIMIT $2::int
     FOR UPDATE SKIP LOCKED
+), left_over AS MATERIALIZED (
+    SELECT f.n AS delivery, f.owner, '0'::xid8 AS xid, id
+    FROM free AS f, unnest(f.tokens) AS id
 ), waiting AS MATERIALIZED (
-    (SELECT id FROM locked)
+    SELECT * FROM left_over
     UNION ALL
-    (SELECT id
-     FROM tokens
-     WHERE NOT $3::boolean AND processed_at IS NULL AND (claimed_by IS NULL OR claimed_by = $1::bigint OR $6::boolean)
-     ORDER BY id
+    (SELECT NULL, NULL, t.xid, t.id
+     FROM cursor AS c, tokens AS t
+     WHERE (t.xid, t.id) > (c.last_xid, c.last_seq)
+       AND t.xid < pg_snapshot_xmin(pg_current_snapshot())
+       AND NOT EXISTS (SELECT FROM left_over)
+     ORDER BY t.xid, t.id
      LIMIT $2::int)
 ), judged AS MATERIALIZED (
-    SELECT t.id, CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
+    SELECT w.delivery, w.owner, w.xid, t.id, CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
            a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,
            CASE
                WHEN t.consumed_at IS NOT NULL THEN 'consumed'
@@ -33,22 +41,40 @@ WITH locked AS MATERIALIZED (
                WHEN t.code !~ '^[0-9]{5}$'
                    OR (t.code IS NULL AND t.action = 'password_recovery') THEN 'code'
            END AS trouble
-    FROM waiting
-    JOIN tokens AS t ON t.id = waiting.id
+    FROM waiting AS w
+    JOIN tokens AS t ON t.id = w.id
     LEFT JOIN accounts AS a ON a.id = t.account
 ), counted AS MATERIALIZED (
-    SELECT *, count(*) FILTER (WHERE trouble IS NULL) OVER (ORDER BY id) AS tokens FROM judged
+    SELECT *, count(*) FILTER (WHERE trouble IS NULL) OVER (ORDER BY delivery, xid, id) AS tokens
+    FROM judged
+), chosen AS MATERIALIZED (
+    SELECT * FROM counted
+    WHERE tokens <= $4::int AND (SELECT max(tokens) FROM counted) >= $5::int
+), moved AS (
+    UPDATE jobs AS j
+    SET (last_xid, last_seq) = (SELECT xid, id FROM chosen ORDER BY xid DESC, id DESC LIMIT 1)
+    FROM cursor AS c
+    WHERE $3::boolean AND j.job_type = $7::job_type
+      AND (j.last_xid, j.last_seq) = (c.last_xid, c.last_seq)
+      AND EXISTS (SELECT FROM chosen WHERE delivery IS NULL)
+    RETURNING 1
 ), claimed AS (
-    UPDATE tokens AS t
-    SET claimed_by = $1::bigint
-    FROM counted
-    WHERE $3::boolean AND t.id = counted.id AND counted.tokens <= $4::int
-      AND (SELECT max(tokens) FROM counted) >= $5::int
-    RETURNING t.id
+    INSERT INTO deliveries (queue, owner, tokens)
+    SELECT $7::job_type, $1::bigint, array_agg(id ORDER BY xid, id) FROM chosen, moved
+    HAVING count(*) > 0
+    RETURNING 1
+), adopted AS (
+    UPDATE deliveries AS d SET owner = $1::bigint
+    FROM chosen AS c
+    WHERE $3::boolean AND d.n = c.delivery AND c.owner = 0
+    RETURNING 1
 )
-SELECT EXISTS (SELECT FROM tokens
-               WHERE processed_at IS NULL AND claimed_by <> $1::bigint) AS behind,
+SELECT EXISTS (SELECT FROM deliveries WHERE owner NOT IN (0, $1::bigint))
+       OR EXISTS (SELECT FROM tokens WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS behind,
        '0', '0', '0', c.id, c.action, c.email, c.login, c.secret, c.code, c.trouble
 FROM (SELECT) AS always
-LEFT JOIN counted AS c ON NOT $3::boolean OR c.id IN (SELECT id FROM claimed)
-ORDER BY c.id
+LEFT JOIN counted AS c
+    ON NOT $3::boolean
+    OR c.id IN (SELECT id FROM chosen)
+       AND (c.delivery IS NOT NULL OR EXISTS (SELECT FROM claimed))
+ORDER BY c.delivery, c.xid, c.id

@@ -1,0 +1,19 @@
+// The ways to dequeue, and all in which they differ.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct mode {
+    const char *name;  // of MAILROOM_DEQUEUE and jobs.mode
+    const char *older; // an earlier name that stays accepted; NULL: none
+    bool alone;        // one collector at a time; others stand by
+    bool takes;        // a batch is ours before its line is begun, and confirmed after it
+};
+
+// NULL: there is none of this name.
+const struct mode *mode_find(const char *name);
+
+// The names, comma-joined; returns `text`.
+#define MODE_NAMES_LEN 64
+const char *mode_names(char text[MODE_NAMES_LEN]);

@@ -1,0 +1,113 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "owners.h"
+
+#include "base/clock.h"
+
+#define GRACE (500 * NS_PER_MS)
+#define LEASE (30 * NS_PER_S)
+
+static void tell(struct owners *o, int64_t number, int64_t renewed, bool alive, int64_t at_ns)
+{
+    owners_tell(o, (struct owner){.number = number, .renewed = renewed, .alive = alive}, at_ns);
+}
+
+static int64_t due(struct owners *o, int64_t at_ns)
+{
+    struct owner *owner = owners_due(o, GRACE, LEASE, at_ns);
+
+    return owner ? owner->number : -1;
+}
+
+static void nobody_is_due_at_once(void **state)
+{
+    (void)state;
+    struct owners o = {0};
+
+    assert_int_equal(due(&o, 5), -1);
+    tell(&o, 0, 0, false, 5);
+    owners_end(&o);
+    assert_int_equal(due(&o, 5), 0);
+}
+
+static void the_dead_have_their_grace_each(void **state)
+{
+    (void)state;
+    struct owners o = {0};
+
+    tell(&o, 1, 0, false, 0);
+    owners_end(&o);
+    tell(&o, 1, 0, false, GRACE / 2);
+    tell(&o, 2, 0, false, GRACE / 2);
+    owners_end(&o);
+    assert_int_equal(due(&o, GRACE - 1), -1);
+    assert_int_equal(due(&o, GRACE), 1);
+    // 1 comes back, and its grace begins again when it goes.
+    tell(&o, 1, 0, true, GRACE);
+    tell(&o, 2, 0, false, GRACE);
+    owners_end(&o);
+    assert_int_equal(due(&o, GRACE), -1);
+    assert_int_equal(due(&o, GRACE + GRACE / 2), 2);
+}
+
+// Counters, not times: by our clock, and only while we watched.
+static void the_living_keep_their_lease_by_renewing(void **state)
+{
+    (void)state;
+    struct owners o = {0};
+
+    tell(&o, 1, 7, true, 0);
+    owners_end(&o);
+    assert_int_equal(due(&o, LEASE - 1), -1);
+    tell(&o, 1, 8, true, LEASE - 1);
+    owners_end(&o);
+    assert_int_equal(due(&o, LEASE + 1), -1);
+    tell(&o, 1, 8, true, 2 * LEASE);
+    owners_end(&o);
+    assert_int_equal(due(&o, 2 * LEASE), 1);
+    // It had nothing: it is looked at again after another lease.
+    owners_was_empty(&o.all[0], false, 2 * LEASE);
+    assert_int_equal(due(&o, 2 * LEASE), -1);
+    assert_int_equal(due(&o, 3 * LEASE), 1);
+}
+
+static void who_is_not_told_of_is_forgotten(void **state)
+{
+    (void)state;
+    struct owners o = {0};
+    char text[OWNERS_TEXT_LEN];
+
+    assert_false(owners_matter(&o));
+    for (int i = 0; i < 2 * OWNERS_MAX; i++)
+        tell(&o, i, 0, false, 0);
+    owners_end(&o);
+    assert_int_equal(o.n, OWNERS_MAX);
+    assert_true(owners_matter(&o));
+    assert_string_equal(owners_finished(&o, text), "{}");
+    owners_was_empty(&o.all[3], true, 0);
+    owners_was_empty(&o.all[5], true, 0);
+    assert_string_equal(owners_finished(&o, text), "{3,5}");
+    assert_int_equal(due(&o, LEASE), 0);
+    tell(&o, 4, 0, true, 0);
+    owners_end(&o);
+    assert_int_equal(o.n, 1);
+    assert_false(owners_matter(&o));
+    owners_tell(&o, (struct owner){.number = 4, .alive = true, .busy = true}, 0);
+    owners_end(&o);
+    assert_true(owners_matter(&o));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_is_due_at_once),
+        cmocka_unit_test(the_dead_have_their_grace_each),
+        cmocka_unit_test(the_living_keep_their_lease_by_renewing),
+        cmocka_unit_test(who_is_not_told_of_is_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+#!/bin/sh
+# Several collectors share a queue, whatever becomes of them; and a used queue
+# changes its mode only when it is told to, and loses nothing.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+main()
+{
+    start_server
+    migrate
+    export MAILROOM_DEQUEUE=shared MAILROOM_GRACE=200
+    the_first_switch_takes_its_time
+    two_share_the_work
+    what_the_dead_claimed_is_freed
+    what_cannot_be_sent_is_passed
+    what_is_passed_hides_nothing
+    nothing_is_open_while_the_reader_is_stopped
+    a_lost_session_writes_nothing_twice
+    a_failed_confirmation_keeps_the_claims
+    a_canceled_move_delays_nothing
+    a_dead_claim_is_freed_during_a_backlog
+    a_promoted_standby_has_forgotten_the_claims
+    a_hanging_collector_loses_its_lease
+    the_mode_changes_only_when_told
+    echo "all promises of sharing hold"
+}
+
+# An unused queue takes the mode of its first collector, which writes down all that
+# waits. A trigger stands for a large backlog.
+the_first_switch_takes_its_time()
+{
+    add_accounts 9001 9005
+    sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_sleep(600); RETURN NEW; END';
+         CREATE TRIGGER slow BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION slow()"
+    run q
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE usename = 'collector' AND wait_event = 'PgSleep'"
+    ends q TERM 0
+    end_sessions
+    sql "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN
+                  IF current_setting(''statement_timeout'') <> ''0'' THEN
+                      RAISE query_canceled;
+                  END IF;
+                  RETURN NEW;
+              END'"
+    run r
+    has_logged r "with others"
+    sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION slow()"
+    drained
+    same "what waited" "5 5" "$(tokens r)"
+    ends r TERM 0
+}
+
+two_share_the_work()
+{
+    run a
+    run b
+    has_logged a "with others"
+    has_logged b "with others"
+    at=1
+    while [ "$at" -lt 2000 ]; do
+        add_accounts "$at" $((at + 19))
+        at=$((at + 20))
+    done
+    drained
+    same "tokens, each once" "2000 2000" "$(tokens a b)"
+    [ -s "$server_dir/a.out" ] && [ -s "$server_dir/b.out" ] || failed "one of two did all the work"
+    same "over the limit" 0 "$(cat "$server_dir/a.out" "$server_dir/b.out" | awk -F, 'NF > 50' | wc -l)"
+    ends a TERM 0
+}
+
+# c claims and writes a line, and is killed before it can mark it.
+what_the_dead_claimed_is_freed()
+{
+    ends b TERM 0
+    hold_marking
+    run c
+    has_logged c "with others"
+    add_accounts 2001 3000
+    until_true "$one_waits_to_mark"
+    ends c KILL 137
+    end_sessions
+    same "taken by the dead" 10 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
+    let_marking_go
+    run d
+    drained
+    has_logged d "of another collector, which is gone"
+    same "nothing lost, one batch twice" "3010 3000" "$(tokens a b c d)"
+    ends d TERM 0
+}
+
+what_cannot_be_sent_is_passed()
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'x' || n, 'x' || n FROM generate_series(1, 3000) n;
+         UPDATE tokens SET expires_at = 1 FROM accounts a WHERE a.id = account AND login LIKE 'x%';
+         INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x00' FROM accounts"
+    add_accounts 3001 3005
+    run e
+    drained
+    same "the others come out" "5 5" "$(tokens e)"
+    same "dead letters" 1 "$(sql "SELECT count(*) FROM dead_letters")"
+    # One that comes alone waits for nobody.
+    sql "INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x01' FROM accounts"
+    drained
+    same "dead letters" 2 "$(sql "SELECT count(*) FROM dead_letters")"
+    # It may say so in several lines, one per second.
+    lib_deadline=$(($(date +%s) + 60))
+    until [ "$(passed_over e)" = 3000 ]; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$(passed_over e) passed over, not 3000"
+        sleep 0.02
+    done
+    ends e TERM 0
+}
+
+# A full batch stands behind more rows than a read examines.
+what_is_passed_hides_nothing()
+{
+    add_accounts 7001 7003
+    sql "INSERT INTO accounts (email, login) SELECT 'y' || n, 'y' || n FROM generate_series(1, 2500) n;
+         UPDATE accounts SET status = 'suspended' WHERE login LIKE 'y%'"
+    add_accounts 7004 7010
+    MAILROOM_BATCH_TIMEOUT=60000 MAILROOM_HEALTHCHECK_INTERVAL=60000 run q
+    drained
+    same "a full batch" "10 10" "$(tokens q)"
+    ends q TERM 0
+}
+
+passed_over() # name
+{
+    sed -n 's/.*passed over: \([0-9]*\) expired unsent.*/\1/p' "$server_dir/$1.log" |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+
+nothing_is_open_while_the_reader_is_stopped()
+{
+    mkfifo "$server_dir/stuck"
+    exec 5<>"$server_dir/stuck"
+    : >"$server_dir/f.log"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/stuck" 2>"$server_dir/f.log" &
+    pid_f=$!
+    has_logged f "with others"
+    add_accounts 3006 4000
+    until_true "SELECT count(*) > 0 FROM deliveries"
+    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'
+        AND (backend_xmin IS NOT NULL OR state <> 'idle')"
+    run g
+    drained
+    kill -TERM "$pid_f"
+    wait "$pid_f" || [ $? = 75 ] || failed "a stopped reader and TERM"
+    dd if="$server_dir/stuck" of="$server_dir/f.out" bs=64k iflag=nonblock 2>/dev/null || true
+    exec 5>&-
+    drained
+    [ "$(tokens f g | cut -d' ' -f2)" = 995 ] || failed "lost: $(tokens f g) of 995"
+    ends g TERM 0
+}
+
+a_lost_session_writes_nothing_twice()
+{
+    run h
+    has_logged h "with others"
+    at=4001
+    while [ "$at" -lt 5000 ]; do
+        add_accounts "$at" $((at + 9))
+        sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE usename = 'collector'" >/dev/null
+        at=$((at + 10))
+    done
+    drained
+    same "tokens, each once" "1000 1000" "$(tokens h)"
+    ends h TERM 0
+}
+
+# t loses its session with a line that is not marked, and the next session
+# fails to mark it: the tokens stay its own.
+a_failed_confirmation_keeps_the_claims()
+{
+    hold_marking
+    run t
+    has_logged t "with others"
+    add_accounts 7101 7103
+    until_true "$one_waits_to_mark"
+    first=$(who_waits_to_mark)
+    sql "SELECT pg_terminate_backend($first)" >/dev/null
+    until_true "$one_waits_to_mark AND pid <> $first"
+    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    has_logged t "trying again"
+    same "taken" 3 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
+    let_marking_go
+    drained
+    same "tokens, each once" "3 3" "$(tokens t)"
+    ends t TERM 0
+}
+
+# The claim that went with the move is dropped, and made again before others.
+a_canceled_move_delays_nothing()
+{
+    hold_marking
+    run r
+    has_logged r "with others"
+    add_accounts 8001 8050
+    until_true "$one_waits_to_mark"
+    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    has_logged r "trying again"
+    let_marking_go
+    drained
+    same "tokens, each once" "50 50" "$(tokens r)"
+    same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
+    ends r TERM 0
+}
+
+# Marking takes 50 ms a batch, so the grace is over long before the last one.
+a_dead_claim_is_freed_during_a_backlog()
+{
+    sql "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_sleep(0.05); RETURN OLD; END';
+         CREATE TRIGGER slow BEFORE DELETE ON deliveries FOR EACH ROW EXECUTE FUNCTION dawdle()"
+    add_accounts 8101 8247
+    sql "INSERT INTO owners (queue, owner) VALUES ('mailroom', 1);
+         WITH old AS (
+             UPDATE tokens SET xid = '0' FROM accounts a
+             WHERE a.id = account AND a.login IN ('u8101', 'u8102', 'u8103')
+             RETURNING tokens.id
+         )
+         INSERT INTO deliveries (queue, owner, tokens) SELECT 'mailroom', 1, array_agg(id) FROM old"
+    MAILROOM_GRACE=300 run s
+    drained
+    same "tokens, each once" "147 147" "$(tokens s)"
+    same "freed only with the last line" 0 "$(tail -n 1 "$server_dir/s.out" | grep -c u8101)"
+    ends s TERM 0
+    sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
+}
+
+# What an asynchronous standby may look like when it is promoted: of three
+# tokens that were written and not yet marked, it knows one as claimed, one as
+# nobody's, and has given the id of the third to another token.
+a_promoted_standby_has_forgotten_the_claims()
+{
+    hold_marking
+    run p
+    has_logged p "with others"
+    add_accounts 6001 6003
+    until_true "$one_waits_to_mark"
+    same "written" "3 3" "$(tokens p)"
+    sql "ALTER ROLE collector CONNECTION LIMIT 0"
+    end_sessions
+    let_marking_go
+    sql "UPDATE deliveries SET tokens = tokens[1:1];
+         UPDATE tokens SET xid = pg_current_xact_id()
+         FROM accounts a WHERE a.id = account AND a.login IN ('u6002', 'u6003');
+         UPDATE tokens SET secret = decode(repeat('ab', 32), 'hex')
+         FROM accounts a WHERE a.id = account AND a.login = 'u6003'"
+    sql "ALTER ROLE collector CONNECTION LIMIT -1"
+    drained
+    same "the third one's successor as well, and nothing twice" "4 3" "$(tokens p)"
+    same "its line" 1 "$(sed -n 2p "$server_dir/p.out" | grep -c '^1,u6003@x,u6003,q6urq')"
+    ends p TERM 0
+}
+
+# v stops with a line that is out and not confirmed; w delivers it again when v has
+# not renewed its lease for as long as that lasts. v finds out, and goes on.
+a_hanging_collector_loses_its_lease()
+{
+    export MAILROOM_LEASE=1000
+    run v
+    has_logged v "with others"
+    hold_marking
+    add_accounts 9101 9105
+    until_true "$one_waits_to_mark"
+    kill -STOP "$(pid_of v)"
+    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    let_marking_go
+    run w
+    has_logged w "of another collector, which hangs"
+    drained
+    kill -CONT "$(pid_of v)"
+    has_logged v "took over"
+    add_accounts 9106 9110
+    drained
+    same "one line twice, nothing lost" "15 10" "$(tokens v w)"
+    ends v TERM 0
+    ends w TERM 0
+    unset MAILROOM_LEASE
+}
+
+the_mode_changes_only_when_told()
+{
+    MAILROOM_DEQUEUE=cursor run i
+    ends i none 78
+    has_logged i "run mailroom-collector --switch-mode"
+    MAILROOM_DEQUEUE=cursor run k --switch-mode
+    ends k none 75
+    has_logged k "permission denied"
+    add_accounts 5001 5005
+    run j
+    has_logged j "with others"
+    as_administrator cursor 75
+    has_logged k "a collector is running"
+    MAILROOM_QUEUE_NAME=other as_administrator cursor 78
+    has_logged k "MAILROOM_QUEUE_NAME is 'other'"
+    MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=template1" run k --switch-mode
+    ends k none 78
+    has_logged k "lacks what migrations/000001_init.up.sql brings"
+    drained
+    ends j TERM 0
+    same "before the switch" "5 5" "$(tokens j)"
+
+    # A transaction that has its number and is yet to insert lies in the way.
+    mkfifo "$server_dir/early"
+    psql -qAtX <"$server_dir/early" >/dev/null &
+    exec 6>"$server_dir/early"
+    echo "BEGIN; SELECT pg_current_xact_id();" >&6
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL"
+    add_accounts 5006 5010
+    as_administrator cursor 0
+    has_logged k "5 tokens wait"
+    MAILROOM_DEQUEUE=cursor run m
+    has_logged m collecting
+    drained
+    echo "INSERT INTO accounts (email, login) VALUES ('early', 'early'); COMMIT;" >&6
+    exec 6>&-
+    until_true "SELECT count(*) = 1 FROM accounts WHERE email = 'early'"
+    drained
+    ends m TERM 0
+    same "after the switch to the cursor" "6 6" "$(tokens m)"
+
+    add_accounts 5011 5015
+    as_administrator shared 0
+    run o
+    add_accounts 5016 5020
+    drained
+    ends o TERM 0
+    same "after the switch back" "10 10" "$(tokens o)"
+    # The older name.
+    MAILROOM_DEQUEUE=skip-locked run p
+    has_logged p "with others"
+    ends p TERM 0
+}
+
+as_administrator() # mode, exit code
+{
+    MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" MAILROOM_DEQUEUE=$1 \
+        run k --switch-mode
+    ends k none "$2"
+}
+
+# From here on nobody can mark what was written, until let_marking_go.
+hold_marking()
+{
+    sql "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN OLD; END';
+         CREATE TRIGGER held BEFORE DELETE ON deliveries FOR EACH ROW
+             EXECUTE FUNCTION wait_for_test()"
+    rm -f "$server_dir/hold"
+    mkfifo "$server_dir/hold"
+    psql -qAtX <"$server_dir/hold" >/dev/null &
+    exec 7>"$server_dir/hold"
+    echo "SELECT pg_advisory_lock(4711);" >&7
+    until_true "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
+}
+
+one_waits_to_mark="SELECT count(*) = 1 FROM pg_locks
+    WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+
+who_waits_to_mark()
+{
+    sql "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+}
+
+let_marking_go()
+{
+    exec 7>&-
+    sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"
+}
+
+end_sessions()
+{
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'"
+}
+
+tokens() # names: all, distinct
+{
+    for name in "$@"; do
+        # Only lines with their end: a torn one was never delivered.
+        sed -e '$!b' "$server_dir/$name.out" | while IFS= read -r line; do printf '%s\n' "$line"; done
+    done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
+        END { print all + 0, distinct + 0 }'
+}
+
+main

@@ -1,0 +1,28 @@
+-- Makes the oldest delivery of another ours, or as much of it as a line holds.
+-- Who has come back in between keeps its own: the owner's lock tells.
+--
+-- $1 queue | $2 the other's number | $3 our number | $4 tokens at most
+-- $5 whether it may be alive: its lease is over
+WITH old AS MATERIALIZED (
+    SELECT n, tokens
+    FROM deliveries
+    WHERE queue = $1::job_type AND owner = $2::bigint AND owner <> $3::bigint
+      AND ($5::bool OR pg_try_advisory_xact_lock_shared($2::bigint))
+    ORDER BY n
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+), whole AS (
+    UPDATE deliveries AS d
+    SET owner = $3::bigint
+    FROM old
+    WHERE d.n = old.n AND cardinality(old.tokens) <= $4::int
+), rest AS (
+    UPDATE deliveries AS d
+    SET tokens = old.tokens[$4::int + 1:]
+    FROM old
+    WHERE d.n = old.n AND cardinality(old.tokens) > $4::int
+)
+INSERT INTO deliveries (queue, owner, tokens)
+SELECT $1::job_type, $3::bigint, tokens[:$4::int]
+FROM old
+WHERE cardinality(tokens) > $4::int

@@ -1,0 +1,67 @@
+-- The head of a statement that reads on from the cursor; walk.sql follows.
+--
+-- $1 queue | $3 rows to examine at most
+--
+-- What waits is the rest of the tick (part 1) and what came after it (part 2).
+-- Between two snapshots a and b those transactions have ended that ran in a and
+-- do not run in b, and those from xmax(a) on below xmax(b) that do not run in b:
+-- a few stretches of the index on (action, xid, id), and nothing else is looked
+-- at, however much a transaction that is still running has inserted. A row
+-- comparison with the least or the largest id makes an end open or closed.
+--
+-- Everything is lazy: a stretch is begun when the one before it is used up, and
+-- of the two actions the next row is merged in.
+WITH cursor AS MATERIALIZED (
+    SELECT c.*, pg_current_snapshot() AS now
+    FROM cursors AS c
+    WHERE c.queue = $1::job_type AND c.lane = 1
+    ORDER BY c.n DESC
+    LIMIT 1
+), head AS (
+    SELECT n, now::text AS now FROM cursor
+), stretch AS MATERIALIZED (
+    SELECT s.*
+    FROM cursor AS c,
+         LATERAL (VALUES (1, c.seen, c.tick, c.xid, c.id), (2, c.tick, c.now, '0', 0))
+             AS p (part, a, b, xid, id),
+         LATERAL (
+             SELECT p.part, greatest(x, p.xid) AS from_xid,
+                    CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
+                    x AS to_xid, 9223372036854775807 AS to_id
+             FROM pg_snapshot_xip(p.a) AS x
+             WHERE pg_visible_in_snapshot(x, p.b)
+             UNION ALL
+             SELECT p.part, greatest(gap.from_xid, p.xid),
+                    CASE WHEN gap.from_xid > p.xid THEN gap.from_id
+                         WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
+                         ELSE p.id END,
+                    gap.to_xid, -9223372036854775808
+             FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
+                          lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
+                          x AS to_xid
+                   FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x WHERE x >= pg_snapshot_xmax(p.a)
+                         UNION ALL
+                         SELECT pg_snapshot_xmax(p.b)) AS ends (x)
+                   WINDOW runs AS (ORDER BY x)) AS gap
+         ) AS s (part, from_xid, from_id, to_xid, to_id)
+    WHERE (s.from_xid, s.from_id) < (s.to_xid, s.to_id)
+    ORDER BY s.part, s.from_xid
+), base AS (
+    SELECT s.part, CASE WHEN s.to_id < 0 THEN s.to_xid ELSE '0' END AS to_xid, t.*
+    FROM stretch AS s
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM ((SELECT *
+               FROM tokens
+               WHERE action = 'activation'
+                 AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)
+               ORDER BY xid, id)
+              UNION ALL
+              (SELECT *
+               FROM tokens
+               WHERE action = 'password_recovery'
+                 AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)
+               ORDER BY xid, id)) AS merged
+        ORDER BY merged.xid, merged.id) AS t
+    LIMIT $3::int
+)

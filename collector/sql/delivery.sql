@@ -1,0 +1,18 @@
+-- The head of a statement that reads our oldest row of deliveries; walk.sql
+-- follows. What was deleted since is missing, and need not be delivered.
+--
+-- $1 queue | $3 rows to examine at most | $4 our number
+WITH head AS MATERIALIZED (
+    SELECT n, tokens, CASE WHEN pg_try_advisory_lock_shared($4::bigint) THEN '' END AS now
+    FROM (SELECT n, tokens
+          FROM deliveries
+          WHERE queue = $1::job_type AND owner = $4
+          ORDER BY n
+          LIMIT 1) AS ours
+), base AS (
+    SELECT 0 AS part, '0'::xid8 AS to_xid, t.*
+    FROM head, unnest(head.tokens) WITH ORDINALITY AS taken (id, at)
+    JOIN tokens AS t ON t.id = taken.id
+    ORDER BY taken.at
+    LIMIT $3::int
+)

@@ -1,1 +1,0 @@
-UPDATE accounts SET status = 'active' WHERE login = $1

@@ -1,1 +1,0 @@
-UPDATE accounts SET status = 'suspended' WHERE login = $1

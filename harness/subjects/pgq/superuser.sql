@@ -1,2 +1,0 @@
-CREATE EXTENSION pgq;
-GRANT pgq_admin TO mailproof_collector;

@@ -1,0 +1,221 @@
+-- Mends: a cursor that is a point has to wait for the oldest transaction of the
+-- whole cluster. Its row in jobs, and the marks of skip-locked in tokens, leave
+-- versions behind that nobody can remove while somebody holds an old snapshot.
+--
+-- The new cursor is a pair of snapshots and a position (table `cursors`):
+--
+--   seen    all that is visible in it was taken
+--   tick    a later snapshot, of which a part was taken: the tokens up to the
+--           position (xid, id), in that order
+--
+-- What waits is the rest of the tick, and then what is not visible in it. A
+-- snapshot lists the transactions that were running, so one that stays open
+-- keeps nobody waiting and is not forgotten. xid is the top-level transaction's,
+-- for a snapshot lists only those.
+--
+-- Every move writes a new n. The newest is found at the end of the primary key,
+-- and no move has to look at the versions before it. A lane is a set of actions
+-- with a cursor of its own; there is one, with all of them.
+--
+-- `deliveries` has a row for each batch that was taken and is not confirmed, in
+-- the shared mode, and for what a cursor cannot tell: tokens that waited when the
+-- cursor was made. Its owner has a row in `owners`; owner 0 is nobody.
+--
+-- jobs.mode is null until a collector of this cursor has come to the queue. Until
+-- then (last_xid, last_seq) is its cursor, as before, for collectors of other
+-- makers too. mailroom_settle turns the one into the other.
+
+BEGIN;
+
+LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
+
+-- A queue of skip-locked goes by way of the older cursor.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM tokens WHERE processed_at IS NULL AND claimed_by IS NOT NULL) THEN
+        RAISE object_in_use USING MESSAGE = 'collectors still have claims',
+            HINT = 'Stop them with TERM; if one was killed, start one and stop it.';
+    END IF;
+END
+$$;
+CREATE TEMPORARY TABLE was_shared ON COMMIT DROP AS
+    SELECT job_type AS queue FROM jobs WHERE mode = 'skip-locked';
+DO $$ BEGIN PERFORM mailroom_switch_mode(queue::text, 'cursor') FROM was_shared; END $$;
+
+CREATE TABLE cursors (
+    queue   job_type NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    lane    smallint NOT NULL DEFAULT 1,
+    n       bigint NOT NULL DEFAULT 0,
+    actions token_action[] NOT NULL DEFAULT enum_range(NULL::token_action),
+    seen    pg_snapshot NOT NULL DEFAULT '1:1:',
+    tick    pg_snapshot NOT NULL DEFAULT '1:1:',
+    xid     xid8 NOT NULL DEFAULT '0',
+    id      bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (queue, lane, n)
+);
+INSERT INTO cursors (queue) SELECT job_type FROM jobs;
+
+CREATE TABLE owners (
+    queue   job_type NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    owner   bigint NOT NULL,
+    renewed bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (queue, owner)
+);
+
+CREATE TABLE deliveries (
+    n      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue  job_type NOT NULL,
+    owner  bigint NOT NULL,
+    tokens bigint[] NOT NULL
+);
+CREATE INDEX deliveries_owner_idx ON deliveries (queue, owner, n);
+
+CREATE INDEX tokens_action_xid_id_idx ON tokens (action, xid, id);
+DROP INDEX tokens_xid_id_idx;
+
+ALTER TABLE jobs ADD COLUMN renewed bigint NOT NULL DEFAULT 0;
+ALTER TABLE tokens DROP COLUMN processed_at, DROP COLUMN claimed_by; -- and tokens_waiting_idx
+ALTER TABLE jobs DROP CONSTRAINT jobs_mode_check, ALTER COLUMN mode DROP NOT NULL,
+    ALTER COLUMN mode DROP DEFAULT;
+UPDATE jobs SET mode = NULL;
+ALTER TABLE jobs ADD CONSTRAINT jobs_mode_check CHECK (mode IN ('cursor', 'shared', 'leased'));
+DROP FUNCTION mailroom_horizon_holder();
+DROP FUNCTION mailroom_switch_mode(text, text);
+DROP FUNCTION mailroom_restamp(text);
+
+-- The advisory locks of a queue. Every collector at work shares the one of the
+-- queue itself; an epoch's belongs to its holder, an owner's number to the owner.
+CREATE FUNCTION mailroom_lock_key(queue text, what text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT hashtextextended(format('mailroom %s %s %s', 'jobs'::regclass::oid, queue, what), 0)
+$$;
+
+-- What a queue's cursor of whichever kind has not taken, in its order.
+CREATE FUNCTION mailroom_untaken(queue text) RETURNS TABLE (token bigint, xid xid8)
+LANGUAGE sql STABLE AS $$
+    SELECT t.id AS token, t.xid AS xid
+    FROM jobs AS j, tokens AS t
+    WHERE j.job_type::text = queue AND j.mode IS NULL AND (t.xid, t.id) > (j.last_xid, j.last_seq)
+    UNION ALL
+    SELECT t.id, t.xid
+    FROM jobs AS j
+    JOIN cursors AS c ON c.queue = j.job_type
+    JOIN tokens AS t ON t.action = ANY (c.actions)
+    WHERE j.job_type::text = $1 AND j.mode IS NOT NULL
+      AND NOT pg_visible_in_snapshot(t.xid, c.seen)
+      AND NOT (pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
+    ORDER BY xid, token
+$$;
+
+-- Makes a new cursor for a queue whose own cannot be read on: it is of the older
+-- kind, or its transaction numbers are those of another cluster. What waits is
+-- given to nobody in deliveries, and the cursor begins behind all that is there.
+-- Returns how many tokens wait; null when there was nothing to do.
+--
+-- In a restored dump two kinds of tokens wait: those that waited when it was
+-- made, and those inserted here since. The latter have a number between that of
+-- the transaction that wrote the row of jobs and that of their own row, which is
+-- the same or, after a savepoint, a higher one.
+CREATE FUNCTION mailroom_settle(queue text, new_mode text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    job jobs;
+    moved bool;
+    job_written bigint;
+    here_since xid8;
+    start pg_snapshot;
+    total bigint;
+BEGIN
+    IF new_mode NOT IN ('cursor', 'shared', 'leased') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'there is no mode ' || new_mode;
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(mailroom_lock_key(queue, 'queue')) THEN
+        RAISE object_in_use USING MESSAGE = 'a collector is running; stop all of them first';
+    END IF;
+    SELECT * INTO STRICT job FROM jobs WHERE job_type::text = queue FOR UPDATE;
+    moved := job.cluster IS DISTINCT FROM mailroom_cluster();
+    IF NOT moved AND job.mode IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    -- Waits for all who have inserted and are not over; after it, for nobody.
+    LOCK TABLE tokens IN EXCLUSIVE MODE;
+    PERFORM pg_current_xact_id();
+    SELECT age(xmin) INTO job_written FROM jobs WHERE job_type::text = queue;
+    here_since := greatest(0, pg_current_xact_id()::text::bigint - job_written)::text::xid8;
+    -- This transaction's own number may be on tokens that it inserts later, so
+    -- the new cursor has seen what is below it, and no more.
+    start := format('%1$s:%1$s:', least(pg_snapshot_xmin(pg_current_snapshot()),
+                                        pg_current_xact_id()));
+    WITH waits AS (
+        SELECT token, u.xid FROM mailroom_untaken(queue) AS u
+        UNION
+        SELECT id, t.xid FROM tokens AS t
+        WHERE moved AND job.cluster IS NOT NULL AND t.xid BETWEEN here_since AND pg_current_xact_id()
+          AND age(t.xmin) <= age(t.xid::xid)
+    ), chunked AS (
+        SELECT token, row_number() OVER (ORDER BY xid, token) AS at FROM waits
+    ), given AS (
+        INSERT INTO deliveries (queue, owner, tokens)
+        SELECT job.job_type, 0, array_agg(token ORDER BY at) FROM chunked GROUP BY at / 100
+        ORDER BY at / 100
+        RETURNING cardinality(deliveries.tokens) AS tokens
+    )
+    SELECT coalesce(sum(given.tokens), 0) INTO total FROM given;
+    INSERT INTO owners (queue, owner)
+    SELECT DISTINCT d.queue, d.owner FROM deliveries AS d WHERE d.queue = job.job_type
+    ON CONFLICT DO NOTHING;
+    UPDATE tokens SET xid = '0' WHERE xid >= pg_snapshot_xmin(start);
+    UPDATE cursors AS c SET n = c.n + 1, seen = start, tick = start,
+        xid = '0', id = 0
+    WHERE c.queue = job.job_type;
+    UPDATE jobs SET mode = coalesce(mode, new_mode), cluster = mailroom_cluster(),
+        epoch = epoch + 1, holder = NULL, last_seq = (SELECT coalesce(max(id), 0) FROM tokens)
+    WHERE job_type = job.job_type;
+    RETURN total;
+END
+$$;
+
+-- For administrators: changes the way a queue is dequeued. All of them read the
+-- same cursor and drain the same deliveries, so nothing has to be carried over.
+-- Returns how many tokens wait; null when the mode was that already.
+CREATE FUNCTION mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    settled bigint := mailroom_settle(queue, new_mode);
+    old_mode text;
+BEGIN
+    SELECT mode INTO STRICT old_mode FROM jobs WHERE job_type::text = queue FOR UPDATE;
+    IF old_mode = new_mode THEN
+        RETURN settled;
+    END IF;
+    UPDATE jobs SET mode = new_mode, epoch = epoch + 1, holder = NULL WHERE job_type::text = queue;
+    RETURN (SELECT count(*) FROM mailroom_untaken(queue))
+         + (SELECT coalesce(sum(cardinality(tokens)), 0) FROM deliveries AS d
+            WHERE d.queue::text = mailroom_switch_mode.queue);
+END
+$$;
+
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOREACH f IN ARRAY ARRAY['mailroom_lock_key(text, text)', 'mailroom_untaken(text)',
+        'mailroom_settle(text, text)', 'mailroom_switch_mode(text, text)']::regprocedure[]
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',
+            f, current_schema());
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM public', f);
+    END LOOP;
+END
+$$;
+
+DO $$ BEGIN PERFORM mailroom_settle(queue::text, 'shared') FROM was_shared; END $$;
+
+GRANT UPDATE (renewed) ON jobs TO mailroom_collector;
+GRANT SELECT, UPDATE (n, seen, tick, xid, id) ON cursors TO mailroom_collector;
+GRANT SELECT, INSERT, DELETE, UPDATE (renewed) ON owners TO mailroom_collector;
+GRANT SELECT, INSERT, DELETE, UPDATE (owner, tokens) ON deliveries TO mailroom_collector;
+GRANT EXECUTE ON FUNCTION mailroom_lock_key(text, text), mailroom_settle(text, text)
+    TO mailroom_collector;
+
+COMMIT;
