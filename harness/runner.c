@@ -28,6 +28,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
     bool ok = plan_make(&r->plan, s, e) &&             //
               folder_make(&r->folder, s, o->out, e) && //
               run_prepare_server(r, e) &&              // start, migrate, prove durable
+              run_make_backlog(r, e) &&                // what waits when the collector starts
               run_start_collector(r, e) &&             //
               run_start_load(r, e) &&                  //
               run_carry_out_plan(r, e) &&              // faults, until load and faults are over
@@ -179,6 +180,7 @@ static void close_down(struct run *r)
     free(r->faults);
     buf_fini(&r->load_conninfo);
     command_fini(&r->command);
+    manifest_fini(&r->manifest);
     plan_fini(&r->plan);
     folder_fini(&r->folder);
 }

@@ -9,6 +9,7 @@ enum cause_kind {
     CAUSE_BATCH,       // index: a line that its writer could not confirm
     CAUSE_TRANSACTION, // index: a transaction
     CAUSE_STALL,       // index: a stall, of the harness or of the server's flush
+    CAUSE_SESSION,     // one of the subject opened just then
     CAUSE_STARVED,     // index: a process that was given no processor
     CAUSE_KINDS,
 };

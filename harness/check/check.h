@@ -43,7 +43,6 @@ struct result {
     struct finding findings[METRIC_COUNT]; // of the invariants; count includes what is allowed
     struct judged judged[METRIC_COUNT];    // of the invariants
     bool broken[METRIC_COUNT];             // the invariant does not hold
-    uint64_t duplicate_bound;              // how many duplicates the plan explains
     bool *holds;                           // owned; one per scenario.expect
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive

@@ -28,8 +28,8 @@ static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         int64_t intended_ns = l->start_ns + l->plan->txns[i].at_ns;
-        if (l->txns[i].sent_ns && !is_closed(l, l->plan->txns[i].phase) &&
-            !check_generator_excused(l, intended_ns))
+        if (l->txns[i].sent_ns && !(l->plan->txns[i].flags & TXN_BACKLOG) &&
+            !is_closed(l, l->plan->txns[i].phase) && !check_generator_excused(l, intended_ns))
             histogram_record(&r->lag, l->txns[i].sent_ns - intended_ns);
     }
 }
@@ -39,7 +39,8 @@ static void record_latencies(struct result *r, const struct ledger *l)
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         const struct txn_record *txn = ledger_txn(l, t);
         int64_t read_ns = ledger_read_ns(l, t);
-        if (read_ns == CLOCK_NEVER || txn->sent_ns == 0)
+        // What waited for the collector to start tells nothing of its speed.
+        if (read_ns == CLOCK_NEVER || txn->sent_ns == 0 || ledger_is_backlog(l, t))
             continue;
         // A closed loop intends no time, so that nothing can be counted from it.
         if (stages_measurable(l, t))
@@ -92,14 +93,18 @@ static void put_rates(struct result *r, const struct ledger *l)
 {
     double planned_s = (double)l->plan->load_ns / 1e9;
 
+    double backlog = 0;
     bool closed = false;
 
     for (size_t i = 0; i < l->scenario->load_count; i++)
         closed = closed || is_closed(l, i);
+    for (size_t i = 0; i < plan_backlog_txns(l->plan); i++)
+        backlog += l->plan->txns[i].rows;
     if (!closed)
-        r->values[METRIC_RATE_OFFERED] = per_second((double)l->plan->token_count, planned_s, 0);
+        r->values[METRIC_RATE_OFFERED] =
+            per_second((double)l->plan->token_count - backlog, planned_s, 0);
     r->values[METRIC_RATE_ACHIEVED] =
-        per_second(r->values[METRIC_COMMITTED], planned_s, last_commit_s(l));
+        per_second(fmax(r->values[METRIC_COMMITTED] - backlog, 0), planned_s, last_commit_s(l));
     r->values[METRIC_RATE_DELIVERED] =
         per_second(r->values[METRIC_DELIVERED], planned_s, last_delivery_s(l));
 }

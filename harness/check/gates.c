@@ -23,7 +23,7 @@ static double sent_in_time(const struct ledger *l)
 
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct txn_record *txn = &l->txns[i];
-        if (txn->outcome == TXN_NOT_NEEDED ||
+        if (txn->outcome == TXN_NOT_NEEDED || (l->plan->txns[i].flags & TXN_BACKLOG) ||
             check_generator_excused(l, l->start_ns + l->plan->txns[i].at_ns))
             continue;
         planned++;

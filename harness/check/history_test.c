@@ -153,12 +153,13 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 3 had nothing between the samples and the end; version 2 did not know
+// Version 4 had no changes, 3 nothing between the samples and the end; version 2 did not know
 // how long a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
-    static const unsigned char nothing_more[6] = {0};  // no flushes, …, no last words of two
+    static const unsigned char nothing_more[7] = {
+        0}; // no flushes, …, no last words of two; no changes
     static struct story s;
     static struct history h;
     unsigned char bytes[8192];
@@ -174,7 +175,11 @@ static void the_versions_before_are_read(void **state)
     unsigned char *more = bytes + size - 4 - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
-    size = cut(bytes, size, more, sizeof nothing_more);
+    size = cut(bytes, size, more + sizeof nothing_more - 1, 1);
+    *version = 4;
+    spill(bytes, size);
+    expect_read(&s, 11);
+    size = cut(bytes, size, more, sizeof nothing_more - 1);
     *version = 3;
     spill(bytes, size);
     expect_read(&s, 11);
@@ -221,6 +226,32 @@ static void what_was_noted_comes_back(void **state)
     assert_int_equal(h.notes.reader_stalls.kept_count, 1000);
     assert_int_equal(h.notes.reader_stalls.kept[999].from_ns, 1000 * NS_PER_S);
     stalls_fini(&notes.reader_stalls);
+    history_fini(&h);
+    story_fini(&s);
+}
+
+static void changes_come_back(void **state)
+{
+    static struct story s;
+    static struct history h;
+    struct history_notes notes = {0};
+    const struct change_record *record;
+    struct err e = {0};
+
+    (void)state;
+    story_init(&s);
+    story_good_token(&s);
+    uint32_t token = story_txn(&s, 200, 1);
+    story_change(&s, token, CHANGE_REACTIVATE, 300, 301)->back_sent_ns = 7;
+    story_judge(&s);
+    if (!history_write(path, &s.ledger, &s.load, &notes, &e) ||
+        !history_read(&h, path, &s.scenario, &e))
+        fail_msg("%s", e.text);
+    const struct plan_change *change = ledger_change(&h.ledger, token, &record);
+    assert_non_null(change);
+    assert_int_equal(change->kind, CHANGE_REACTIVATE);
+    assert_memory_equal(record, &s.changes[0], sizeof *record);
+    assert_null(ledger_change(&h.ledger, 0, &record));
     history_fini(&h);
     story_fini(&s);
 }
@@ -316,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
         cmocka_unit_test_setup_teardown(the_versions_before_are_read, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(changes_come_back, make_path, remove_path),
         cmocka_unit_test_setup_teardown(what_was_noted_comes_back, make_path, remove_path),
         cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_time_that_cannot_be_is_refused, make_path, remove_path),

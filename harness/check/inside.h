@@ -2,6 +2,8 @@
 #pragma once
 
 #include "check/check.h"
+#include "check/outages.h"
+#include "check/stalls.h"
 
 // --- findings.c -------------------------------------------------------------------
 
@@ -18,22 +20,37 @@ void judged_add(struct result *r, enum metric_id id, double amount, struct cause
 // Too little judged of what the scenario is about makes a run inconclusive.
 void check_judged(struct result *r, const struct scenario *s);
 
+// --- what all of them go by -------------------------------------------------------
+
+struct check {
+    struct result *r;
+    const struct ledger *l;
+    const struct check_input *in;
+    struct outages outages;
+    struct stall_list stalls; // longer than slack/2
+    int64_t *busy_since;      // per line: since when full lines have followed each other
+};
+
+// Fills in busy_since, owned by whoever has the struct. chains.c
+MUST_USE bool check_chains(struct check *c, struct err *e);
+
 // --- the invariants ---------------------------------------------------------------
 
-void check_tokens(struct result *r, const struct ledger *l);                           // tokens.c
-MUST_USE bool check_repeats(struct result *r, const struct ledger *l, struct err *e);  // tokens.c
+void check_tokens(const struct check *c);                                              // tokens.c
+MUST_USE bool check_repeats(const struct check *c, struct err *e);                     // repeats.c
 void check_lines(struct result *r, const struct ledger *l);                            // lines.c
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);     // lines.c
-void check_recovery(struct result *r, const struct ledger *l);                         // recovery.c
+void check_recovery(const struct check *c);                                            // recovery.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
-void check_vitals(
-    struct result *r, const struct ledger *l, const struct stalls *reader); // vitals.c
-void check_end_state(struct result *r, const struct ledger *l);             // vitals.c
+void check_vitals(const struct check *c);                                              // vitals.c
+void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c
+MUST_USE bool check_early(const struct check *c, struct err *e);                       // early.c
+MUST_USE bool check_late(const struct check *c, struct err *e);                        // late.c
+MUST_USE bool check_behind(const struct check *c, struct err *e);                      // behind.c
+MUST_USE bool check_idle_instances(const struct check *c, struct err *e);              // idle.c
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
-MUST_USE bool check_timing(struct result *r, const struct ledger *l, const struct stalls *reader,
-    struct err *e); // timing.c
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // All invariants and the counts they rest on, without figures and verdict.
@@ -42,30 +59,19 @@ MUST_USE bool check_findings(
 
 // --- what they ask of each other --------------------------------------------------
 
+// A finding of a token, with its life in one line. tokens.c
+void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
+
 // An insert meant for a time at which the server was away, or its own connection
 // was cut, is late through no fault of the generator.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
-
-// Whether the harness itself stood still for more than slack/2 between two times,
-// as its probe and its reader tell: what came late then may have been in time.
-bool check_harness_stalled(const struct result *r, const struct ledger *l,
-    const struct stalls *reader, int64_t from_ns, int64_t until_ns); // timing.c
-
-// repeats.c: how many duplicates the plan itself explains.
-uint64_t check_duplicate_bound(const struct ledger *l);
 
 // repeats.c: whether a fault between two times made the server lose what it had
 // acknowledged: with durability waived, or by promoting an asynchronous standby.
 bool check_server_forgot(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
-// The scenario's slack, or what the probe measured.
-int64_t check_slack_ns(const struct ledger *l);
-
-// Fault-free nanoseconds between two times: outside of every fault window, which
-// lasts from the fault's actual start to its undoing + recovery_limit.
-int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns);
-
-// The last fault whose window touches that time; CAUSE_NONE when none does.
+// The last fault whose window touches that time, from its beginning to its undoing +
+// recovery_limit; CAUSE_NONE when none does. recovery.c
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
 // No fault window touches that time.

@@ -16,8 +16,8 @@ static bool must_be_delivered(const struct ledger *l, uint32_t token)
 {
     enum token_kind kind = l->plan->kinds[token];
 
-    return ledger_committed(l, token) && !token_kind_ineligible(kind) &&
-           !token_kind_unsendable(kind);
+    return ledger_committed(l, token) && token_kind_deliverable(kind) &&
+           ledger_changed_ns(l, token) == CLOCK_NEVER;
 }
 
 static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
@@ -51,7 +51,7 @@ static void record(const struct interval *i, const struct ledger *l, uint32_t to
 
     if (stages_measurable(l, token))
         histogram_record(i->from_intended, read_ns - ledger_intended_ns(l, token));
-    if (txn->outcome == TXN_COMMITTED)
+    if (txn->outcome == TXN_COMMITTED && !ledger_is_backlog(l, token))
         histogram_record(i->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
 }
 

@@ -10,6 +10,8 @@
 // What one process has written so far.
 struct past {
     int64_t line_ns;     // its previous line; 0: none
+    int64_t empty_ns[3]; // when the pipe was last found empty ahead of the line that is looked
+                         // at, of the one before, and of the one before that; 0: never
     int64_t this_ns;     // the line that is being looked at
     uint32_t this_line;  // and its index
     int64_t youngest_ns; // the latest beginning among the transactions it delivered
@@ -20,6 +22,10 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
 {
     if (p->this_ns && p->this_line == line)
         return;
+    p->empty_ns[2] = p->empty_ns[1];
+    p->empty_ns[1] = p->empty_ns[0];
+    // A read takes all that the pipe holds.
+    p->empty_ns[0] = read_ns > p->this_ns ? p->this_ns : p->empty_ns[0];
     p->line_ns = p->this_ns;
     p->this_ns = read_ns;
     p->this_line = line;
@@ -63,6 +69,49 @@ static void check_expiry(
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
 
+// From when on nobody may have found the token eligible; CLOCK_NEVER: it stayed so.
+static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_t read_ns)
+{
+    const struct change_record *record;
+    const struct plan_change *change = ledger_change(l, token, &record);
+
+    if (!change || record->outcome != TXN_COMMITTED)
+        return CLOCK_NEVER;
+    if (record->back_sent_ns && record->back_sent_ns < read_ns)
+        return CLOCK_NEVER;
+    return record->ended_ns + (change->kind == CHANGE_EXPIRE ? 2 * NS_PER_S : 0);
+}
+
+static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->spec->verb->id == VERB_SLOW_READER && f->began_ns && f->began_ns < until_ns &&
+            f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
+            return true;
+    }
+    return false;
+}
+
+// A line's tokens are read, at the earliest, while the line before it is written: after
+// the one before that had found room in the pipe.
+static void check_change(
+    struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
+{
+    char email[NAMES_MAX];
+    int64_t from_ns = ineligible_from_ns(l, token, p->this_ns);
+    const struct change_record *record = NULL;
+    const struct plan_change *change = ledger_change(l, token, &record);
+
+    if (!change || from_ns >= p->empty_ns[2] || is_reader_slow(l, p->empty_ns[2], p->this_ns))
+        return;
+    names_email(email, token);
+    finding_add(r, METRIC_INELIGIBLE, "%s: %s was acknowledged at %.3f s, read at %.3f s", email,
+        change_kind_name(change->kind), ledger_seconds(l, record->ended_ns),
+        ledger_seconds(l, p->this_ns));
+    finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);
+}
+
 bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
 {
     const struct subject_log *log = l->log;
@@ -77,6 +126,9 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         advance(p, d->line, line->read_ns);
+        check_change(r, l, p, d->token);
+        if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
+            continue;
         check_expiry(r, l, p, d->token);
         if (l->tokens[d->token].first_line == d->line && !check_shares(l->scenario))
             check_order(r, l, p, d->token);

@@ -7,9 +7,24 @@
 
 #include "base/clock.h"
 
+// When fresh tokens have to come out again at the latest, but for recovery_limit:
+// from the fault's end on or, when it hits one of several, from when the others
+// have taken over.
+static int64_t over_ns(const struct ledger *l, const struct fault_record *f)
+{
+    const struct scenario *s = l->scenario;
+    bool for_good = f->spec->for_ns == FOR_REST;
+
+    if (!outages_hits_one(s, f->spec))
+        return f->ended_ns;
+    int64_t carry_on_ns = f->began_ns + outages_carry_on_ns(s, f->spec);
+    return for_good ? carry_on_ns : clock_min(f->ended_ns, carry_on_ns);
+}
+
 // Fault records are sorted by their planned, hence by their actual start, but
-// windows overlap: walk them in order and count each instant once.
-static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until, int64_t tail_ns)
+// windows overlap: walk them in order and count each instant once. One that the
+// others of several instances carry on beside is none for them after that.
+static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until)
 {
     int64_t covered = 0, done = from;
 
@@ -18,20 +33,13 @@ static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until, i
         if (f->began_ns == 0)
             continue;
         int64_t begin = f->began_ns > done ? f->began_ns : done;
-        int64_t end = clock_min(f->ended_ns + tail_ns, until);
+        int64_t end = clock_min(over_ns(l, f), until);
         if (end <= begin)
             continue;
         covered += end - begin;
         done = end;
     }
     return covered;
-}
-
-int64_t check_fault_free_ns(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    if (until_ns <= from_ns)
-        return 0;
-    return until_ns - from_ns - covered_ns(l, from_ns, until_ns, l->scenario->recovery_limit_ns);
 }
 
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
@@ -85,14 +93,21 @@ static bool holds_fresh(const struct ledger *l, const struct line_record *line, 
     return false;
 }
 
-// When the first token that was committed after `since` was read.
-static int64_t first_fresh_ns(const struct ledger *l, int64_t since_ns)
+// When the first token that was committed after `since` was read, or when the full
+// lines began that led to it: whoever works off what waited has recovered.
+static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
+    const struct ledger *l = c->l;
+
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        if (line->read_ns > since_ns && line->state == LINE_WHOLE && holds_fresh(l, line, since_ns))
-            return line->read_ns;
+        if (line->read_ns <= since_ns || line->state != LINE_WHOLE ||
+            !holds_fresh(l, line, since_ns))
+            continue;
+        *working_ns = c->busy_since[i] > since_ns ? c->busy_since[i] : since_ns;
+        return line->read_ns;
     }
+    *working_ns = CLOCK_NEVER;
     return CLOCK_NEVER;
 }
 
@@ -105,7 +120,7 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
         const struct txn_record *txn = ledger_txn(l, t);
         enum token_kind kind = l->plan->kinds[t];
         if (txn->outcome == TXN_COMMITTED && txn->commit_ns >= since_ns &&
-            !token_kind_ineligible(kind) && !token_kind_unsendable(kind))
+            token_kind_deliverable(kind) && ledger_changed_ns(l, t) == CLOCK_NEVER)
             first = clock_min(first, txn->ended_ns);
     }
     return first;
@@ -114,36 +129,45 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 // Time in which nothing was broken, from a fault's end to `until`.
 static int64_t quiet_ns(const struct ledger *l, int64_t since_ns, int64_t until_ns)
 {
-    return until_ns - since_ns - covered_ns(l, since_ns, until_ns, 0);
+    return until_ns - since_ns - covered_ns(l, since_ns, until_ns);
 }
 
-void check_recovery(struct result *r, const struct ledger *l)
+static void check_fault(const struct check *c, const struct fault_record *f, double *recovery_ms)
 {
+    const struct ledger *l = c->l;
+    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = over_ns(l, f);
+    int64_t working_ns, fresh_ns = first_fresh_ns(c, since_ns, &working_ns);
+
+    if (fresh_ns != CLOCK_NEVER)
+        *recovery_ms = (double)(fresh_ns - since_ns) / 1e6;
+    // The clock of a verdict starts when there is something to come out.
+    int64_t from_ns = fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns
+                          ? fresh_ns
+                          : first_commit_ns(l, since_ns);
+    int64_t until_ns = clock_min(working_ns, l->drain_end_ns);
+    if (from_ns == CLOCK_NEVER)
+        return;
+    judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
+    if (from_ns >= until_ns || quiet_ns(l, from_ns, until_ns) <= limit_ns)
+        return;
+    finding_add(c->r, METRIC_UNRECOVERED, "%s at %.3f s: no fresh token within %.1f s of %s",
+        f->spec->verb->name, ledger_seconds(l, f->began_ns), (double)limit_ns / 1e9,
+        since_ns == f->ended_ns ? "its end" : "the time in which others take over");
+}
+
+void check_recovery(const struct check *c)
+{
+    struct result *r = c->r;
     double longest = NAN;
 
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
+    for (size_t i = 0; i < c->l->fault_count; i++) {
+        const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
         if (f->began_ns == 0 || !f->ok)
             continue;
-        int64_t fresh_ns = first_fresh_ns(l, f->ended_ns);
-        if (fresh_ns != CLOCK_NEVER) {
-            r->recovery_ms[i] = (double)(fresh_ns - f->ended_ns) / 1e6;
-            longest = isnan(longest) || r->recovery_ms[i] > longest ? r->recovery_ms[i] : longest;
-        }
-        // The clock of a verdict starts when there is something to come out.
-        int64_t from_ns =
-            fresh_ns != CLOCK_NEVER && fresh_ns - f->ended_ns < l->scenario->recovery_limit_ns
-                ? fresh_ns
-                : first_commit_ns(l, f->ended_ns);
-        int64_t until_ns = clock_min(fresh_ns, l->drain_end_ns);
-        // Without a token to come out there is nothing to recover.
-        if (from_ns != CLOCK_NEVER)
-            judged_add(r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
-        if (from_ns < until_ns && quiet_ns(l, from_ns, until_ns) > l->scenario->recovery_limit_ns)
-            finding_add(r, METRIC_UNRECOVERED,
-                "%s at %.3f s: no fresh token within %.1f s of its end", f->spec->verb->name,
-                ledger_seconds(l, f->began_ns), (double)l->scenario->recovery_limit_ns / 1e9);
+        check_fault(c, f, &r->recovery_ms[i]);
+        if (!(r->recovery_ms[i] <= longest))
+            longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
 }

@@ -1,11 +1,22 @@
-// What explains that a token is delivered again: the server's own losses, planned
-// deaths, and sessions whose collector could not come back in time.
+// duplicated: which deliveries that come again have a cause of their own.
 #include "check/inside.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
+
+#define NO_LINE UINT32_MAX
+
+struct repeats {
+    const struct check *c;
+    uint32_t *before;   // per token: the line of its delivery before; NO_LINE
+    uint32_t *last;     // per process: its last line of all
+    uint32_t *latest;   // per process: its last line so far
+    uint32_t *previous; // per process: the line before that
+    uint32_t late_line; // the latest one that was counted as late
+};
+
+// --- what the server lost ---------------------------------------------------------
 
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
@@ -34,30 +45,7 @@ bool check_server_forgot(const struct ledger *l, int64_t from_ns, int64_t until_
     return false;
 }
 
-static uint64_t planned_deaths(const struct ledger *l)
-{
-    uint64_t deaths = 0;
-
-    for (size_t i = 0; i < l->log->process_count; i++) {
-        const struct process_record *p = &l->log->processes[i];
-        deaths += p->asked && p->ended_ns < l->drain_end_ns;
-    }
-    return deaths;
-}
-
-// MAILROOM_GRACE, by the collector's own default and limits.
-static int64_t grace_ns(const struct scenario *s)
-{
-    int64_t grace_ms = 500;
-
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        const struct setting *v = &s->collector.env.items[i];
-        long ms = strcmp(v->name, "MAILROOM_GRACE") == 0 ? atol(v->value) : -1;
-        if (ms >= 0 && ms <= 86400000)
-            grace_ms = ms;
-    }
-    return grace_ms * NS_PER_MS;
-}
+// --- lost sessions and pauses -----------------------------------------------------
 
 static bool ends_sessions(const struct fault_spec *f)
 {
@@ -91,7 +79,7 @@ static bool keeps_away(const struct fault_spec *f)
 // it that they had the grace to come back, and were gone for longer than that.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
-    int64_t grace = grace_ns(l->scenario);
+    int64_t grace = outages_grace_ns(l->scenario);
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -102,21 +90,161 @@ static bool outlasts_grace(const struct ledger *l, const struct fault_record *aw
     return false;
 }
 
-// Others took over from a collector that came back too late to confirm.
-static uint64_t lost_sessions(const struct ledger *l)
+// Whether this fault took a collector's turn, or what it had claimed: others could
+// take over before it was back.
+static bool takes_turn(const struct ledger *l, const struct fault_record *away, uint32_t process)
 {
-    uint64_t instances = (uint64_t)l->scenario->collector.instances, lost = 0;
+    bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
 
-    for (size_t i = 0; instances > 1 && i < l->fault_count; i++) {
-        const struct fault_record *away = &l->faults[i];
-        bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
-        if (away->began_ns && keeps_away(away->spec) && outlasts_grace(l, away))
-            lost += one ? 1 : instances;
-    }
-    return lost;
+    if (!away->began_ns || !keeps_away(away->spec) ||
+        (one && away->spec->instance != l->log->processes[process].instance))
+        return false;
+    return away->ended_ns - away->began_ns >= outages_hang_ns(l->scenario) ||
+           outlasts_grace(l, away);
 }
 
-uint64_t check_duplicate_bound(const struct ledger *l)
+// --- causes -----------------------------------------------------------------------
+
+// The last line of a process that died may not have been confirmed. Its end was
+// seen a little after its death.
+static bool died_unconfirmed(
+    const struct repeats *t, uint32_t first, const struct line_record *again)
 {
-    return (planned_deaths(l) + lost_sessions(l)) * (uint64_t)l->scenario->collector.batch_limit;
+    const struct ledger *l = t->c->l;
+    uint32_t writer = l->log->lines[first].process;
+    const struct process_record *p = &l->log->processes[writer];
+
+    return p->ended_ns < l->drain_end_ns && t->last[writer] == first && again->process != writer &&
+           again->read_ns >= p->ended_ns - t->c->r->slack_ns;
+}
+
+// Its writer lives and lost its turn before it could confirm it: the last line
+// that it wrote so far.
+static bool lost_turn_unconfirmed(
+    const struct repeats *t, uint32_t first, const struct line_record *again)
+{
+    const struct ledger *l = t->c->l;
+    const struct line_record *line = &l->log->lines[first];
+
+    if (again->process == line->process || t->latest[line->process] != first)
+        return false;
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (takes_turn(l, f, line->process) && f->began_ns <= again->read_ns &&
+            f->ended_ns >= line->read_ns - t->c->r->slack_ns)
+            return true;
+    }
+    return false;
+}
+
+// One that hung between its last look and the write may still write one line when
+// it returns: its first since the fault began, of what others wrote meanwhile.
+static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again)
+{
+    const struct ledger *l = t->c->l;
+    const struct line_record *line = &l->log->lines[first], *late = &l->log->lines[again];
+    uint32_t before = t->previous[late->process];
+    int64_t before_ns = before == NO_LINE ? INT64_MIN : l->log->lines[before].read_ns;
+
+    for (size_t i = 0; line->process != late->process && i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (takes_turn(l, f, late->process) && f->began_ns <= late->read_ns &&
+            before_ns <= f->began_ns + t->c->r->slack_ns &&
+            line->read_ns >= f->began_ns - t->c->r->slack_ns)
+            return true;
+    }
+    return false;
+}
+
+static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
+{
+    const struct ledger *l = t->c->l;
+    const struct line_record *line = &l->log->lines[again];
+    struct cause batch = {CAUSE_BATCH, first};
+
+    if (died_unconfirmed(t, first, line))
+        return batch;
+    if (l->scenario->collector.instances == 1)
+        return CAUSE_IS_NONE;
+    if (lost_turn_unconfirmed(t, first, line))
+        return batch;
+    if (!is_late_line(t, first, again))
+        return CAUSE_IS_NONE;
+    t->c->r->values[METRIC_LATE_LINES] += t->late_line != again;
+    t->late_line = again;
+    return (struct cause){CAUSE_BATCH, again};
+}
+
+static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
+{
+    struct result *r = t->c->r;
+    const struct ledger *l = t->c->l;
+
+    if (check_server_forgot(l, l->log->lines[first].read_ns, l->log->lines[again].read_ns)) {
+        r->values[METRIC_REDELIVERED]++;
+        judged_add(r, METRIC_DUPLICATED, 1, (struct cause){CAUSE_FAULT, 0});
+        return;
+    }
+    struct cause cause = why_again(t, first, again);
+    judged_add(r, METRIC_DUPLICATED, 1, cause);
+    if (cause.kind == CAUSE_NONE)
+        finding_add_token(r, METRIC_DUPLICATED, l, token);
+    else
+        r->values[METRIC_REPEATED]++;
+}
+
+// --- all of them, in the order in which they were read ------------------------------
+
+static void note_line(struct repeats *t, uint32_t line)
+{
+    uint32_t process = t->c->l->log->lines[line].process;
+
+    if (t->latest[process] == line)
+        return;
+    t->previous[process] = t->latest[process];
+    t->latest[process] = line;
+}
+
+static void walk(struct repeats *t)
+{
+    const struct ledger *l = t->c->l;
+    const struct subject_log *log = l->log;
+    uint32_t noted = 0;
+
+    for (uint32_t i = 0; i < log->line_count; i++)
+        t->last[log->lines[i].process] = i;
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        while (noted <= d->line)
+            note_line(t, noted++);
+        if (d->flags || d->token >= l->plan->token_count)
+            continue;
+        uint32_t first = t->before[d->token];
+        t->before[d->token] = d->line;
+        if (first == NO_LINE)
+            judged_add(t->c->r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
+        else
+            judge_again(t, d->token, first, d->line);
+    }
+}
+
+bool check_repeats(const struct check *c, struct err *e)
+{
+    size_t processes = c->l->log->process_count + 1, tokens = c->l->plan->token_count + 1;
+    uint32_t *lines = calloc(tokens + 3 * processes, sizeof *lines);
+    struct repeats t = {.c = c, .before = lines, .late_line = NO_LINE};
+
+    if (!lines)
+        return err_set(e, ERR_INTERNAL, "out of memory for the checks of repeats");
+    for (size_t i = 0; i < tokens + 3 * processes; i++)
+        lines[i] = NO_LINE;
+    t.last = lines + tokens;
+    t.latest = t.last + processes;
+    t.previous = t.latest + processes;
+    c->r->values[METRIC_REDELIVERED] = 0;
+    c->r->values[METRIC_REPEATED] = 0;
+    c->r->values[METRIC_LATE_LINES] = 0;
+    walk(&t);
+    free(lines);
+    return true;
 }

@@ -15,7 +15,7 @@ static bool is_closed(const struct ledger *l, uint32_t token)
 bool stages_measurable(const struct ledger *l, uint32_t token)
 {
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->sent_ns != 0 &&
-           !is_closed(l, token);
+           !is_closed(l, token) && !ledger_is_backlog(l, token);
 }
 
 static bool known_token(const struct ledger *l, const struct delivery *d)

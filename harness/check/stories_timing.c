@@ -193,7 +193,7 @@ static const struct story_case cases[] = {
     {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
     {"barely early", tell_barely_early, "", VERDICT_PASS},
     {"the rest of a large transaction", tell_remainder, "", VERDICT_PASS},
-    {"a line again", tell_line_again, "", VERDICT_PASS},
+    {"a line again", tell_line_again, "duplicated=1 ", VERDICT_VIOLATED},
     {"a window opened by an ineligible token", tell_opened_by_another, "", VERDICT_PASS},
     {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
     {"the first line of a process", tell_first_line, "", VERDICT_PASS},

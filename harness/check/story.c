@@ -69,6 +69,20 @@ uint32_t story_txn(struct story *s, int64_t at_ms, int rows)
     return first;
 }
 
+struct change_record *story_change(
+    struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms)
+{
+    size_t i = s->plan.change_count++;
+
+    s->plan.changes = s->plan_changes;
+    s->load.changes = s->changes;
+    s->plan_changes[i] =
+        (struct plan_change){.at_ns = sent_ms * NS_PER_MS, .token = token, .kind = (uint8_t)kind};
+    s->changes[i] = (struct change_record){
+        .sent_ns = at(sent_ms), .ended_ns = at(ended_ms), .outcome = TXN_COMMITTED};
+    return &s->changes[i];
+}
+
 struct txn_record *story_last(struct story *s)
 {
     return &s->txns[s->plan.txn_count - 1];
@@ -106,12 +120,39 @@ void story_death(struct story *s, int64_t at_ms, bool planned)
     dead->status = planned ? 9 : 1 << 8; // SIGKILL, or exit code 1
 }
 
+void story_second(struct story *s)
+{
+    struct process_record *second = &s->processes[s->log.process_count++];
+
+    s->scenario.collector.instances = 2;
+    *second = s->processes[0];
+    second->pid = 200;
+    second->lines = 0;
+    second->instance = 1;
+}
+
+void story_by(struct story *s, uint32_t process)
+{
+    struct line_record *line = &s->lines[s->log.line_count - 1];
+
+    s->processes[line->process].lines--;
+    s->processes[process].lines++;
+    line->process = process;
+}
+
+void story_session(struct story *s, int64_t at_ms)
+{
+    s->sessions[s->ledger.session_count++] = at(at_ms);
+    s->ledger.sessions = s->sessions;
+}
+
 struct fault_record *story_fault(
     struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms)
 {
     size_t i = s->ledger.fault_count++;
 
-    s->specs[i] = (struct fault_spec){.verb = verb_find(verb), .target = TARGET_COLLECTOR};
+    s->specs[i] =
+        (struct fault_spec){.verb = verb_find(verb), .target = TARGET_COLLECTOR, .instance = -1};
     s->scenario.faults = s->specs;
     if (s->scenario.fault_count <= i)
         s->scenario.fault_count = i + 1;
@@ -127,17 +168,23 @@ struct fault_record *story_fault(
 void story_settle(struct story *s)
 {
     struct err e = {0};
-    size_t fault_count = s->ledger.fault_count, probe_count = s->ledger.probe_count;
+    struct ledger told = s->ledger;
 
     if (!ledger_init(&s->ledger, &s->scenario, &s->plan, &e))
         abort();
     struct ledger *l = &s->ledger;
     l->txns = s->txns;
+    if (!ledger_take_changes(l, s->changes, &e))
+        abort();
     l->log = &s->log;
     l->faults = s->faults;
-    l->fault_count = fault_count;
+    l->fault_count = told.fault_count;
     l->probes = s->probes;
-    l->probe_count = probe_count;
+    l->probe_count = told.probe_count;
+    l->flushes = told.flushes;
+    l->flush_count = told.flush_count;
+    l->sessions = told.sessions;
+    l->session_count = told.session_count;
     l->start_ns = start_ns;
     l->load_end_ns = at(load_ms);
     l->drain_end_ns = at(end_ms);

@@ -12,21 +12,24 @@
 struct story {
     struct scenario scenario;
     struct load_phase phases[4];
-    struct fault_spec specs[4];
+    struct fault_spec specs[16];
     struct allowance allow[2];
     struct judged_least judged[2];
     struct expectation expect[2];
     struct plan plan;
     struct plan_txn plan_txns[STORY_MAX];
+    struct plan_change plan_changes[8];
+    struct change_record changes[8];
     uint8_t kinds[STORY_MAX];
     struct txn_record txns[STORY_MAX];
-    struct fault_record faults[4];
+    struct fault_record faults[16];
     struct subject_log log;
     struct process_record processes[8];
     struct line_record lines[STORY_MAX];
     struct delivery deliveries[STORY_MAX];
     struct process_sample samples[STORY_MAX];
     struct probe_sample probes[STORY_MAX];
+    int64_t sessions[32];
     struct load_result load;
     struct ledger ledger;
     struct check_input input;
@@ -42,6 +45,10 @@ void story_fini(struct story *s);
 // token_flags as the test needs it.
 uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
 
+// The token changes while it waits: sent and acknowledged.
+struct change_record *story_change(
+    struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms);
+
 // The last transaction of the story.
 struct txn_record *story_last(struct story *s);
 
@@ -50,6 +57,14 @@ struct line_record *story_line(struct story *s, int64_t read_ms, uint32_t first,
 
 // The latest process ends, by a planned signal or by itself, and another starts.
 void story_death(struct story *s, int64_t at_ms, bool planned);
+
+// A second collector, that lives from -1000 ms until the end; what is told of the
+// latest process is about it. With `by` the line just written was another's.
+void story_second(struct story *s);
+void story_by(struct story *s, uint32_t process);
+
+// A session of the collector's opens. Without any their times are not known.
+void story_session(struct story *s, int64_t at_ms);
 
 struct fault_record *story_fault(
     struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms);

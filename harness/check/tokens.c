@@ -25,7 +25,7 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
 }
 
 // A token's life in one line: the example that every finding about it shows.
-static void add(struct result *r, const struct ledger *l, enum metric_id id, uint32_t token)
+void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
     char email[NAMES_MAX], read[48] = "not delivered";
     const struct txn_record *txn = ledger_txn(l, token);
@@ -57,20 +57,29 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
 
 // Eligible long enough: a token that expired in an outage is no loss of the
 // collector's. Without an expiry before the end of the drain it always was.
-static bool eligible_long_enough(const struct result *r, const struct ledger *l, uint32_t token)
+static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
-    int64_t expires_ns = ledger_expires_ns(l, token);
+    const struct ledger *l = c->l;
+    int64_t changed_ns = ledger_changed_ns(l, token);
+    int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : ledger_expires_ns(l, token);
 
-    if (!(l->tokens[token].flags & TOKEN_PRESENT) || expires_ns >= l->drain_end_ns)
+    // What changes while it waits may be passed over from then on.
+    if (changed_ns == CLOCK_NEVER &&
+        (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
-    return check_fault_free_ns(l, ledger_txn(l, token)->ended_ns, expires_ns) >= enough_ns(r, l);
+    return outages_free(&c->outages, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >=
+           enough_ns(c->r, l);
 }
 
 // Of an unknown outcome it is none when the database has it, or had it: what was
 // read before the server lost data may be among that.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
-    if (l->tokens[token].deliveries == 0 || ledger_committed(l, token))
+    if (l->tokens[token].deliveries == 0)
+        return false;
+    if (l->plan->kinds[token] == TOKEN_CONFLICT)
+        return true;
+    if (ledger_committed(l, token))
         return false;
     return ledger_txn(l, token)->outcome != TXN_UNKNOWN ||
            !((l->tokens[token].flags & TOKEN_PRESENT) ||
@@ -86,7 +95,7 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     case TXN_NOT_NEEDED:
         return;
     case TXN_COMMITTED:
-        r->values[METRIC_COMMITTED]++;
+        r->values[l->plan->kinds[token] == TOKEN_CONFLICT ? METRIC_CONFLICTED : METRIC_COMMITTED]++;
         break;
     case TXN_ROLLED_BACK:
         r->values[METRIC_ROLLED_BACK]++;
@@ -100,34 +109,64 @@ static void count_outcome(struct result *r, const struct ledger *l, uint32_t tok
     r->values[METRIC_ATTEMPTED]++;
 }
 
-static void check_committed(struct result *r, const struct ledger *l, uint32_t token)
+static bool was_deleted(const struct ledger *l, uint32_t token)
 {
+    const struct change_record *record;
+    const struct plan_change *change = ledger_change(l, token, &record);
+
+    return change && change->kind == CHANGE_DELETE;
+}
+
+// What kept it from being sent before it expired; without a fault, its short life.
+static struct cause expired_by(const struct check *c, uint32_t token)
+{
+    int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
+    struct cause fault =
+        outages_free(&c->outages, -1, from_ns, ledger_expires_ns(c->l, token)).cause;
+
+    return fault.kind != CAUSE_NONE ? fault
+                                    : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};
+}
+
+// It did not stay eligible long enough to be lost.
+static void check_passed(const struct check *c, uint32_t token)
+{
+    bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;
+
+    if (c->l->tokens[token].deliveries == 0)
+        c->r->values[changed ? METRIC_PASSED : METRIC_EXPIRED_UNSENT]++;
+    if (!changed)
+        judged_add(c->r, METRIC_LOST, 1, expired_by(c, token));
+}
+
+static void check_committed(const struct check *c, uint32_t token)
+{
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     const struct ledger_token *t = &l->tokens[token];
     enum token_kind kind = l->plan->kinds[token];
 
     judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
-    if (!(t->flags & TOKEN_PRESENT)) {
-        add(r, l, METRIC_VANISHED, token);
+    if (!(t->flags & TOKEN_PRESENT) && !was_deleted(l, token)) {
+        finding_add_token(r, METRIC_VANISHED, l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
         bool looked = l->scenario->collector.layout == LAYOUT_REFERENCE;
         if (looked)
             judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         if (looked && !(t->flags & TOKEN_DEAD_LETTER) && !(t->flags & TOKEN_NAMED))
-            add(r, l, METRIC_LOST, token);
+            finding_add_token(r, METRIC_LOST, l, token);
     } else if (token_kind_ineligible(kind)) {
         r->values[METRIC_PASSED] += t->deliveries == 0;
     } else {
-        if (!eligible_long_enough(r, l, token)) {
-            r->values[METRIC_EXPIRED_UNSENT] += t->deliveries == 0;
-            judged_add(r, METRIC_LOST, 1,
-                check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_expires_ns(l, token)));
+        if (!eligible_long_enough(c, token)) {
+            check_passed(c, token);
             return;
         }
         judged_add(r, METRIC_LOST, 1, CAUSE_IS_NONE);
         r->values[METRIC_EXPECTED]++;
         if (t->deliveries == 0 && !(t->flags & TOKEN_NAMED))
-            add(r, l, METRIC_LOST, token);
+            finding_add_token(r, METRIC_LOST, l, token);
     }
 }
 
@@ -143,50 +182,27 @@ static void check_delivered(struct result *r, const struct ledger *l, uint32_t t
     judged_add(r, METRIC_PREMATURE, 1, CAUSE_IS_NONE);
     judged_add(r, METRIC_INELIGIBLE, 1, CAUSE_IS_NONE);
     if (is_phantom(l, token))
-        add(r, l, METRIC_PHANTOM, token);
+        finding_add_token(r, METRIC_PHANTOM, l, token);
     else if (commit_ns == 0 || ledger_read_ns(l, token) < commit_ns)
-        add(r, l, METRIC_PREMATURE, token);
+        finding_add_token(r, METRIC_PREMATURE, l, token);
     if (token_kind_ineligible(l->plan->kinds[token]))
-        add(r, l, METRIC_INELIGIBLE, token);
+        finding_add_token(r, METRIC_INELIGIBLE, l, token);
 }
 
-void check_tokens(struct result *r, const struct ledger *l)
+void check_tokens(const struct check *c)
 {
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     static const enum metric_id counted[] = {METRIC_ATTEMPTED, METRIC_COMMITTED, METRIC_ROLLED_BACK,
         METRIC_UNKNOWN, METRIC_EXPECTED, METRIC_UNDELIVERABLE, METRIC_DELIVERED, METRIC_RECOVERED,
-        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_GENERATOR_DROPPED};
+        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_CONFLICTED, METRIC_GENERATOR_DROPPED};
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         count_outcome(r, l, token);
-        if (ledger_committed(l, token))
-            check_committed(r, l, token);
+        if (ledger_committed(l, token) && l->plan->kinds[token] != TOKEN_CONFLICT)
+            check_committed(c, token);
         check_delivered(r, l, token);
     }
-}
-
-bool check_repeats(struct result *r, const struct ledger *l, struct err *e)
-{
-    const struct subject_log *log = l->log;
-    // When each token was last read; 0: not yet.
-    int64_t *read_ns = calloc(l->plan->token_count + 1, sizeof *read_ns);
-
-    if (!read_ns)
-        return err_set(e, ERR_INTERNAL, "out of memory for the checks of repeats");
-    r->values[METRIC_REDELIVERED] = 0;
-    for (size_t i = 0; i < log->delivery_count; i++) {
-        const struct delivery *d = &log->deliveries[i];
-        if (d->flags || d->token >= l->plan->token_count)
-            continue;
-        int64_t before_ns = read_ns[d->token];
-        read_ns[d->token] = log->lines[d->line].read_ns;
-        judged_add(r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
-        if (before_ns && check_server_forgot(l, before_ns, read_ns[d->token]))
-            r->values[METRIC_REDELIVERED]++;
-        else if (before_ns)
-            add(r, l, METRIC_DUPLICATED, d->token);
-    }
-    free(read_ns);
-    return true;
 }

@@ -145,18 +145,18 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 // --- unplanned_exit: at TERM, but not within a second ------------------------------
 
 struct endings {
-    struct result *r;
-    const struct ledger *l;
-    const struct stalls *reader;
+    const struct check *c;
     size_t stalled; // that came late, and may not have
 };
 
-static void check_ending(struct endings *c, const struct process_record *p, int64_t asked_ns)
+static void check_ending(struct endings *t, const struct process_record *p, int64_t asked_ns)
 {
+    const struct check *c = t->c;
+
     if (p->ended_ns - asked_ns <= ending_ns + c->r->slack_ns)
         return;
-    if (check_harness_stalled(c->r, c->l, c->reader, asked_ns, p->ended_ns)) {
-        c->stalled++;
+    if (stall_list_ns(&c->stalls, asked_ns, p->ended_ns) > 0) {
+        t->stalled++;
         return;
     }
     finding_add(c->r, METRIC_UNPLANNED_EXIT, "pid %d got TERM at %.3f s and ended %.3f s later",
@@ -175,46 +175,48 @@ static bool check_paused(const struct ledger *l, int64_t from_ns, int64_t until_
     return false;
 }
 
-static void check_stop(struct endings *c, const struct fault_record *f)
+static void check_stop(struct endings *t, const struct fault_record *f)
 {
-    const struct subject_log *log = c->l->log;
+    const struct ledger *l = t->c->l;
+    const struct subject_log *log = l->log;
 
     if (f->spec->verb->id != VERB_STOP_COLLECTOR || f->left_out || !f->began_ns ||
-        check_paused(c->l, f->began_ns, f->ended_ns))
+        check_paused(l, f->began_ns, f->ended_ns))
         return;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
         // One that is started while the fault waits for it was asked later.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
-            check_ending(c, p, f->began_ns);
+            check_ending(t, p, f->began_ns);
     }
 }
 
-static void check_endings(struct result *r, const struct ledger *l, const struct stalls *reader)
+static void check_endings(const struct check *c)
 {
-    struct endings c = {.r = r, .l = l, .reader = reader};
+    const struct ledger *l = c->l;
+    struct endings t = {.c = c};
 
     for (size_t i = 0; i < l->fault_count; i++)
-        check_stop(&c, &l->faults[i]);
+        check_stop(&t, &l->faults[i]);
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         // Who had to be killed was found already, as one that did not end at all.
         bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
         if (p->ended_ns >= l->drain_end_ns && !killed)
-            check_ending(&c, p, l->drain_end_ns);
+            check_ending(&t, p, l->drain_end_ns);
     }
-    if (c.stalled > 0)
+    if (t.stalled > 0)
         result_reason(
-            r, "%zu collectors ended late while the harness itself stood still", c.stalled);
+            c->r, "%zu collectors ended late while the harness itself stood still", t.stalled);
 }
 
-void check_vitals(struct result *r, const struct ledger *l, const struct stalls *reader)
+void check_vitals(const struct check *c)
 {
-    check_rest(r, l);
-    for (uint32_t p = 0; p < l->log->process_count; p++)
-        check_memory(r, l, p);
-    check_endings(r, l, reader);
+    check_rest(c->r, c->l);
+    for (uint32_t p = 0; p < c->l->log->process_count; p++)
+        check_memory(c->r, c->l, p);
+    check_endings(c);
 }
 
 // --- end_state --------------------------------------------------------------------
@@ -228,7 +230,8 @@ static bool may_be_unconfirmed(const struct ledger *l)
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         bool says_so = WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        if (p->ended_ns >= l->drain_end_ns && (says_so || check_killed_by_plan(l, p) || !check_ended_as_asked(l, p)))
+        if (p->ended_ns >= l->drain_end_ns &&
+            (says_so || check_killed_by_plan(l, p) || !check_ended_as_asked(l, p)))
             return true;
     }
     return false;

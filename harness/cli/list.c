@@ -1,5 +1,6 @@
 // mailproof list: scenarios and their keys, fault verbs, metrics, each with one line.
 #include "cli/cli.h"
+#include "cli/subjects.h"
 
 #include <stdio.h>
 
@@ -104,6 +105,8 @@ int cli_list(const struct options *o)
     if (!list_scenarios(o->tag, &e))
         return cli_fail(&e);
     if (!o->tag) {
+        if (!subjects_list(&e))
+            return cli_fail(&e);
         list_keys();
         list_verbs();
         list_metrics();

@@ -50,6 +50,8 @@ static const struct {
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE, TEXT(collector),
         "the collector to test; 'reference' is ours (default: the scenario's)"},
+    {"subject", "NAME", SCOPE_RUN, TEXT(subject),
+        "a queue of another kind to test, from its manifest; see list"},
     {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
         "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
@@ -82,6 +84,8 @@ static const struct {
         "cut the connection at every message there is, one after another"},
     {"every-kill", NULL, SCOPE_RUN, FLAG(every_kill),
         "kill the collector at every message there is, one after another"},
+    {"every-flush", NULL, SCOPE_RUN, FLAG(every_flush),
+        "cut the power of the host at every flush of a small workload, one after another"},
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
         "with --every-cut or --every-kill: only at these, e.g. 'client Bind', 'server any'"},
     {"pairs", "N", SCOPE_RUN, READ(PAIRS),

@@ -30,13 +30,14 @@ struct options {
     const char *limits, *timeouts, *objective; // tune; NULL unless given
     const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
+    const char *subject;                  // run, field; NULL unless given
     const char *listen, *to, *nth, *side; // proxy; NULL unless given
     const char *only;   // explore: verbs or numbers; NULL: everything
     int jobs;           // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
     const char *breaks;                   // shrink: the invariant to keep; NULL: the worst
     bool trace_spans;                     // report: --trace
-    bool fail_fast, keep, quiet, every_cut, every_kill, json, help;
+    bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 

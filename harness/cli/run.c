@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cli/locate.h"
+#include "cli/subjects.h"
 #include "run/everycut.h"
+#include "run/everyflush.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "plan/plan.h"
@@ -42,14 +44,13 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
 
 // All are validated before the first runs; those without the tag are left out.
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
-    const struct options *o, struct err *e)
+    const struct options *o, const struct overrides *sets, struct err *e)
 {
-    struct overrides sets = options_overrides(o);
-
     for (size_t i = 0; i < paths->count; i++) {
         struct scenario *s = &scenarios[*count];
-        if (!scenario_load(s, paths->items[i], &sets, e))
+        if (!scenario_load(s, paths->items[i], sets, e))
             return false;
+        subjects_suit(s);
         bool wanted = scenario_has_tag(s, o->tag);
         bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)
@@ -97,6 +98,8 @@ static bool run_once(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct run_outcome *outcome, struct err *e)
 {
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
+    if (o->every_flush)
+        return everyflush_run(s, how, outcome, e);
     return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
 
@@ -229,7 +232,7 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 {
     bool several = count * (size_t)o->repeat > 1;
 
-    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o), e))
+    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->every_flush, e))
         return false;
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
@@ -274,6 +277,10 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 
     if (o->every_cut && o->every_kill)
         return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
+    if (o->every_flush && tries_cuts(o))
+        return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
+    if (o->every_flush && o->keep)
+        return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
     if (tries_cuts(o) && o->keep)
         return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
     if (!tries_cuts(o) && (o->cut_at || o->pairs))
@@ -297,7 +304,11 @@ static bool cuts_fit(
                            : s->collector.instances > 1 ? "more than one of collector.instances"
                                                         : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what, cuts_option(o));
+            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
+                o->every_flush ? "--every-flush" : cuts_option(o));
+        if (o->every_flush && s->postgres.storage != STORAGE_CRASHABLE)
+            return err_set(
+                e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);
     }
     return true;
 }
@@ -306,6 +317,7 @@ int cli_run(const struct options *o)
 {
     struct paths paths = {0};
     struct scenario *scenarios = NULL;
+    struct subject_sets sets = {0};
     struct err e = {0};
     size_t count = 0;
     int code = EXIT_USAGE;
@@ -325,8 +337,9 @@ int cli_run(const struct options *o)
         err_set(&e, ERR_INTERNAL, "out of memory");
         goto out;
     }
-    if (load_all(scenarios, &count, &paths, o, &e) &&
-        (!tries_cuts(o) || cuts_fit(scenarios, count, o, &e)))
+    if (subjects_sets(&sets, o, &e) &&
+        load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
+        (!(tries_cuts(o) || o->every_flush) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)
@@ -334,6 +347,7 @@ out:
     for (size_t i = 0; i < count; i++)
         scenario_fini(&scenarios[i]);
     free(scenarios);
+    subjects_sets_fini(&sets);
     locate_fini(&paths);
     return code;
 }

@@ -86,6 +86,12 @@ static bool start_record(
     return device_record(d, e) && tell_counts(d, numbers, answer, size, e);
 }
 
+static bool end_record(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    return device_end_record(d, e) && tell_counts(d, numbers, answer, size, e);
+}
+
 static bool start_replay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -123,6 +129,7 @@ static const struct command commands[] = {
     {"off", 0, switch_off},
     {"on", 0, switch_on},
     {"record", 0, start_record},
+    {"end-record", 0, end_record},
     {"replay", 0, start_replay},
     {"state", 2, put_state},
 };

@@ -137,10 +137,11 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
         d->counts.failed++;
         return DEVICE_FAILED;
     }
-    if (d->flushing == FLUSHING_HONEST)
+    if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
-    if (!record(d, JOURNAL_FLUSH, 0, NULL, 0))
-        return DEVICE_FAILED;
+        if (!record(d, JOURNAL_FLUSH, 0, NULL, 0))
+            return DEVICE_FAILED;
+    }
     if (d->flush_takes_ns == 0)
         return DEVICE_DONE;
     d->counts.delayed++;
@@ -218,4 +219,14 @@ bool device_record(struct device *d, struct err *e)
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     }
     return true;
+}
+
+bool device_end_record(struct device *d, struct err *e)
+{
+    bool ok = d->record && record(d, JOURNAL_FLUSH, 0, NULL, 0);
+
+    if (d->record)
+        ok = fclose(d->record) == 0 && ok;
+    d->record = NULL;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
 }

@@ -82,8 +82,10 @@ void device_arm(struct device *d, const char *canary, uint64_t seed);
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
 // Copies the image as a cut at this moment would leave it at least, and records
-// everything that comes. device_close ends it.
+// everything that comes, until the recording is ended. Its end stands in the record
+// as one more flush: the one that came too late.
 MUST_USE bool device_record(struct device *d, struct err *e);
+MUST_USE bool device_end_record(struct device *d, struct err *e);
 
 // Writes without any cache: for what puts a state onto the image. `device` is a
 // struct device; as cache_put_fn says.

@@ -289,6 +289,8 @@ static void a_replay_goes_through_all_states(void **state)
     put(&b->d, 0, 17, 'b');
     flush(&b->d);
     put(&b->d, 0, 1, 'c');
+    tell(&b->d, "end-record", "ok 4 2 0 0");
+    put(&b->d, 0, 17, 'z');
     flush(&b->d);
     tell(&b->d, "replay", "ok 3");
     for (unsigned n = 1; n <= 3; n++) {
@@ -318,7 +320,7 @@ static void a_recording_begins_with_what_was_flushed(void **state)
     flush(&b->d);
     put(&b->d, 0, 16, 'n');
     tell(&b->d, "record", "ok 2 1 0 0");
-    flush(&b->d);
+    tell(&b->d, "end-record", "ok 2 1 0 0");
     tell(&b->d, "replay", "ok 1");
     char answer[CONTROL_LINE_MAX];
     control_run(&b->d, "state 1 3", answer, sizeof answer);

@@ -63,12 +63,6 @@ bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
 
     if (!r)
         return err_set(e, ERR_INTERNAL, "out of memory");
-    if (d->record && fclose(d->record) != 0) {
-        d->record = NULL;
-        free(r);
-        return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
-    }
-    d->record = NULL;
     cache_clear(&d->cache);
     d->replay = r;
     d->power = POWER_ON;

@@ -32,6 +32,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
 
     {"collector.command", NULL, 0, "what is tested"},
+    {"collector.subject", NULL, 0, "what is tested"},
     {"collector.layout", NULL, 0, "a property of what is tested: --set collector.layout=foreign"},
     {"collector.instances", "2|2|3", 0.35, NULL},
     {"collector.batch_limit", "1|2|3|5|10|10|20|20|50", 1, NULL},
@@ -40,7 +41,7 @@ const struct draw_row draw_rows[] = {
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, "a property of what is tested"},
-    {"collector.env.MAILROOM_DEQUEUE", "skip-locked", 0.4, NULL},
+    {"collector.env.MAILROOM_DEQUEUE", "shared", 0.4, NULL},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},
@@ -61,6 +62,17 @@ const struct draw_row draw_rows[] = {
     {"load.N.ineligible", "0.05|0.25", 0.4, NULL},
     {"load.N.unsendable", "0.02|0.1", 0.35, NULL},
     {"load.N.names", "hostile", 0.2, NULL},
+    {"load.N.insert", "savepoint|copy|upsert", 0.3, NULL},
+    {"load.N.backlog", NULL, 0, "only the first phase may have one"},
+    {"load.N.changes",
+        "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"
+        "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1}",
+        0.2, NULL},
+    {"load.N.changes.consume", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.suspend", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.reactivate", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.expire", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.delete", NULL, 0, "comes with load.N.changes"},
 
     {"faults.N.do", NULL, 0, ELSEWHERE},
     {"faults.N.at", NULL, 0, ELSEWHERE},

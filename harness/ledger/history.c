@@ -347,6 +347,36 @@ static void pack_more(struct pack *p, struct history *h)
         pack_text(p, h->log.processes[i].last_words, sizeof h->log.processes[i].last_words);
 }
 
+static void pack_change(
+    struct pack *p, const struct history *h, struct plan_change *c, struct change_record *r)
+{
+    pack_signed(p, &c->at_ns);
+    pack_signed(p, &c->back_ns);
+    PACK_FIELD(p, c->token, h->plan.token_count ? h->plan.token_count - 1 : 0);
+    PACK_FIELD(p, c->kind, CHANGE_KINDS - 1);
+    PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
+    pack_moment(p, &r->sent_ns);
+    pack_moment(p, &r->ended_ns);
+    pack_moment(p, &r->back_sent_ns);
+    pack_moment(p, &r->back_ended_ns);
+}
+
+// What version 5 added.
+static void pack_changes(struct pack *p, struct history *h)
+{
+    struct plan *plan = &h->plan;
+
+    if (h->version < 5)
+        return;
+    plan->changes =
+        pack_array(p, &plan->change_count, PLAN_TOKENS_MAX, plan->changes, sizeof *plan->changes);
+    h->load.changes = pack_room(p, h->load.changes, plan->change_count, sizeof *h->load.changes);
+    if (plan->token_count == 0 && plan->change_count > 0)
+        pack_fail(p, "has changes of no token");
+    for (size_t i = 0; pack_ok(p) && i < plan->change_count; i++)
+        pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -381,6 +411,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_deliveries(p, h);
     pack_samples(p, h);
     pack_more(p, h);
+    pack_changes(p, h);
     pack_end(p);
     return true;
 }
@@ -424,7 +455,8 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     h->ledger.flushes = h->flushes;
     h->ledger.sessions = h->sessions;
     // The flags of deliveries are final; with equal fingerprints this only counts.
-    return ledger_settle_end(&h->ledger, NULL, e);
+    return ledger_take_changes(&h->ledger, h->load.changes, e) &&
+           ledger_settle_end(&h->ledger, NULL, e);
 }
 
 void history_fini(struct history *h)

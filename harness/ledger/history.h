@@ -8,7 +8,8 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-#define HISTORY_VERSION 4 // 2, without starved_us, and 3, without pack_more, are read as well
+// 2, without starved_us, 3, without pack_more, and 4, without changes, are read as well.
+#define HISTORY_VERSION 5
 
 // What the check needs besides the ledger.
 struct history_notes {

@@ -24,6 +24,7 @@ void ledger_fini(struct ledger *l)
 {
     free(l->tokens);
     free(l->txn_of);
+    free(l->change_of);
     *l = (struct ledger){0};
 }
 
@@ -39,8 +40,48 @@ bool ledger_committed(const struct ledger *l, uint32_t token)
     }
 }
 
+bool ledger_take_changes(struct ledger *l, const struct change_record *changes, struct err *e)
+{
+    const struct plan *p = l->plan;
+
+    if (p->change_count == 0 || !changes)
+        return true;
+    l->changes = changes;
+    l->change_of = calloc(p->token_count + 1, sizeof *l->change_of);
+    if (!l->change_of)
+        return err_set(e, ERR_INTERNAL, "out of memory for %zu changes", p->change_count);
+    for (size_t i = 0; i < p->change_count; i++)
+        l->change_of[p->changes[i].token] = (uint32_t)i + 1;
+    return true;
+}
+
+const struct plan_change *ledger_change(
+    const struct ledger *l, uint32_t token, const struct change_record **record)
+{
+    uint32_t i = l->change_of ? l->change_of[token] : 0;
+
+    if (i == 0 || l->changes[i - 1].sent_ns == 0)
+        return NULL;
+    *record = &l->changes[i - 1];
+    return &l->plan->changes[i - 1];
+}
+
+int64_t ledger_changed_ns(const struct ledger *l, uint32_t token)
+{
+    const struct change_record *record;
+
+    return ledger_change(l, token, &record) ? record->sent_ns : CLOCK_NEVER;
+}
+
+bool ledger_is_backlog(const struct ledger *l, uint32_t token)
+{
+    return l->plan->txns[l->txn_of[token]].flags & TXN_BACKLOG;
+}
+
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token)
 {
+    if (ledger_is_backlog(l, token))
+        return ledger_txn(l, token)->sent_ns;
     return l->start_ns + l->plan->txns[l->txn_of[token]].at_ns;
 }
 

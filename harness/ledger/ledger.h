@@ -51,19 +51,25 @@ struct ledger {
     size_t flush_count;
     const int64_t *sessions; // when each of the collector's opened, in order; NULL: not known
     size_t session_count;
-    struct ledger_token *tokens; // owned; one per plan token
-    uint32_t *txn_of;            // owned; the transaction of each token
-    int64_t start_ns;            // the plan's time 0 on the run's clock
-    int64_t load_end_ns;         // load and faults over
-    int64_t drain_end_ns;        // TERM was sent to the collector
-    int64_t server_epoch_s;      // the server's clock at start_ns, seconds since 1970
-    size_t strangers;            // tokens in the database that the plan does not know
+    const struct change_record *changes; // one per planned change; NULL: not known
+    uint32_t *change_of;                 // owned; 1 + the change of each token, or 0; NULL: none
+    struct ledger_token *tokens;         // owned; one per plan token
+    uint32_t *txn_of;                    // owned; the transaction of each token
+    int64_t start_ns;                    // the plan's time 0 on the run's clock
+    int64_t load_end_ns;                 // load and faults over
+    int64_t drain_end_ns;                // TERM was sent to the collector
+    int64_t server_epoch_s;              // the server's clock at start_ns, seconds since 1970
+    size_t strangers;                    // tokens in the database that the plan does not know
 };
 
 // The caller fills the borrowed fields and times as the run goes on.
 MUST_USE bool ledger_init(
     struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e);
 void ledger_fini(struct ledger *l);
+
+// What became of the plan's changes; the records must outlive the ledger.
+MUST_USE bool ledger_take_changes(
+    struct ledger *l, const struct change_record *changes, struct err *e);
 
 // When the drain begins, after every load backend has ended: asks the database
 // for the outcome of unknown transactions.
@@ -84,7 +90,18 @@ static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32
 // Acknowledged, or found in the database though nobody had acknowledged it.
 bool ledger_committed(const struct ledger *l, uint32_t token);
 
-// When it was meant to be inserted, on the run's clock.
+// Of a token whose change was sent: what it was, and how it went. NULL: it is as it
+// was inserted.
+const struct plan_change *ledger_change(
+    const struct ledger *l, uint32_t token, const struct change_record **record);
+
+// When that change was sent; CLOCK_NEVER without one.
+int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
+
+// It was there when the collector started.
+bool ledger_is_backlog(const struct ledger *l, uint32_t token);
+
+// When it was meant to be inserted, on the run's clock; of a backlog, when it was.
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
 
 // When its first delivery was read; CLOCK_NEVER without one.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "load/change.h"
 #include "load/txn.h"
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
@@ -37,6 +38,26 @@ static void finish(struct load *l, struct conn *c, enum txn_outcome outcome, int
     c->state = CONN_IDLE;
 }
 
+static const struct plan_change *change_of(const struct load *l, const struct conn *c)
+{
+    return &l->config->plan->changes[c->txn];
+}
+
+// The first half decides: what comes back later only makes more right.
+static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
+{
+    struct change_record *r = &l->result->changes[c->txn];
+
+    if (r->ended_ns == 0) {
+        r->outcome = answered && !c->failed && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
+        r->ended_ns = now;
+    } else if (r->back_sent_ns) {
+        r->back_ended_ns = now;
+    }
+    l->changes_ended++;
+    c->state = CONN_IDLE;
+}
+
 // Class 57 is an operator's intervention (terminated, cancelled, shutting
 // down): a fault's doing. Anything else says that the statements do not fit.
 static bool is_intervention(const PGresult *result)
@@ -59,11 +80,14 @@ static void note_refusal(struct load *l, const PGresult *result)
 // and otherwise has ended with it.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
-    bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING;
+    bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
+    bool had_change = had_txn && c->job == JOB_CHANGE;
     bool unready = c->state == CONN_CONNECTING || c->state == CONN_PREPARING;
-    bool unknown = had_txn && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
+    bool unknown = had_txn && !had_change && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
 
-    if (had_txn)
+    if (had_change)
+        finish_change(l, c, false, now);
+    else if (had_txn)
         finish(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
@@ -72,9 +96,28 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     c->state = CONN_DOWN;
 }
 
+static void change_answered(struct load *l, struct conn *c, int64_t now)
+{
+    struct change_record *r = &l->result->changes[c->txn];
+    bool first = r->ended_ns == 0;
+
+    if (first && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
+        r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
+        r->ended_ns = now;
+        c->state = CONN_HOLDING;
+        c->until_ns = now + change_of(l, c)->back_ns;
+    } else {
+        finish_change(l, c, true, now);
+    }
+}
+
 // The answer to everything up to the Sync is in.
 static void answered(struct load *l, struct conn *c, int64_t now)
 {
+    if (c->job == JOB_CHANGE) {
+        change_answered(l, c, now);
+        return;
+    }
     const struct plan_txn *txn = txn_of(l, c);
 
     if (c->failed) {
@@ -132,7 +175,8 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
     atomic_fetch_add(&l->progress->connects, 1);
     c->state = CONN_PREPARING;
     c->failed = false;
-    if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) || !txn_prepare_all(c->pg))
+    if (PQsetnonblocking(c->pg, 1) != 0 || !PQenterPipelineMode(c->pg) ||
+        !txn_prepare_all(c->pg, l->config->enqueue))
         conn_close(l, c, now);
 }
 
@@ -168,6 +212,40 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
     }
 }
 
+// The statements behind the COPY, or the end of what it has broken off.
+static void go_on_after_copy(struct load *l, struct conn *c, int64_t now)
+{
+    const struct plan_txn *txn = txn_of(l, c);
+    struct txn_record *r = &l->result->records[c->txn];
+
+    c->state = CONN_RUNNING;
+    c->end_sent = !c->failed && txn_ends_at_once(txn);
+    r->commit_ns = c->end_sent ? now : 0;
+    bool ok = PQenterPipelineMode(c->pg) &&
+              (c->failed ? txn_send_end(c->pg, txn)
+                         : txn_send_rest(c->pg, l->config->plan, txn, &l->scratch));
+    if (!ok)
+        conn_close(l, c, now);
+}
+
+static void take_copy(struct load *l, struct conn *c, int64_t now)
+{
+    while (c->state == CONN_COPYING && !PQisBusy(c->pg)) {
+        PGresult *result = PQgetResult(c->pg);
+        ExecStatusType status = PQresultStatus(result);
+        if (!result && PQstatus(c->pg) != CONNECTION_OK)
+            return;
+        if (result && status == PGRES_FATAL_ERROR)
+            take_error(l, c, result);
+        PQclear(result);
+        if (!result)
+            go_on_after_copy(l, c, now);
+        else if (status == PGRES_COPY_IN &&
+                 !txn_send_copied(c->pg, l->config->plan, txn_of(l, c), &l->scratch))
+            conn_close(l, c, now);
+    }
+}
+
 void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
 {
     if (c->state == CONN_CONNECTING) {
@@ -182,6 +260,7 @@ void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
     bool alive = !(revents & (POLLIN | POLLHUP | POLLERR)) || PQconsumeInput(c->pg);
     alive = alive && PQflush(c->pg) >= 0;
     // What arrived before the end is still an answer.
+    take_copy(l, c, now);
     take_results(l, c, now);
     if (c->pg && (!alive || PQstatus(c->pg) != CONNECTION_OK))
         conn_close(l, c, now);
@@ -200,22 +279,53 @@ short conn_events(const struct conn *c)
 void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
 {
     struct txn_record *r = &l->result->records[txn];
+    const struct plan *plan = l->config->plan;
 
+    c->job = JOB_TXN;
     c->txn = txn;
-    c->state = CONN_RUNNING;
     c->failed = c->warned = false;
-    c->end_sent = txn_ends_at_once(txn_of(l, c));
+    const enum load_insert insert = l->config->scenario->load[txn_of(l, c)->phase].insert;
+    bool copies = txn_copies(plan, txn_of(l, c), insert);
+    c->state = copies ? CONN_COPYING : CONN_RUNNING;
+    c->end_sent = !copies && txn_ends_at_once(txn_of(l, c));
     r->sent_ns = now;
     r->commit_ns = c->end_sent ? now : 0;
     atomic_fetch_add(&l->progress->sent, 1);
     // The Sync at its end flushes; what the socket does not take now goes out
     // when poll says so.
-    if (!txn_send(c->pg, l->config->plan, txn_of(l, c), &l->scratch))
+    bool ok = l->config->enqueue ? txn_send_jobs(c->pg, txn_of(l, c), l->config->enqueue)
+              : copies           ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)
+                                 : txn_send(c->pg, plan, txn_of(l, c), insert, &l->scratch);
+    if (!ok)
         conn_close(l, c, clock_now_ns());
+}
+
+static void send_change(struct load *l, struct conn *c, bool back)
+{
+    const struct plan *plan = l->config->plan;
+    const struct plan_txn *txn = &plan->txns[l->txn_of[c->txn]];
+
+    c->state = CONN_RUNNING;
+    c->failed = c->warned = false;
+    if (!change_send(c->pg, plan, txn, change_of(l, c), back))
+        conn_close(l, c, clock_now_ns());
+}
+
+void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now)
+{
+    c->job = JOB_CHANGE;
+    c->txn = change;
+    l->result->changes[change].sent_ns = now;
+    send_change(l, c, false);
 }
 
 void conn_end_hold(struct load *l, struct conn *c, int64_t now)
 {
+    if (c->job == JOB_CHANGE) {
+        l->result->changes[c->txn].back_sent_ns = now;
+        send_change(l, c, true);
+        return;
+    }
     c->end_sent = true;
     c->state = CONN_RUNNING;
     l->result->records[c->txn].commit_ns = now;

@@ -11,16 +11,20 @@ enum conn_state {
     CONN_CONNECTING, // until the handshake is over
     CONN_PREPARING,
     CONN_IDLE,
+    CONN_COPYING, // its accounts go in by COPY; what follows comes after it
     CONN_RUNNING, // waits for the answer to a Sync
     CONN_HOLDING, // its transaction stays open until until_ns
 };
+
+enum conn_job { JOB_TXN, JOB_CHANGE };
 
 struct conn {
     PGconn *pg;
     enum conn_state state;
     int64_t until_ns; // DOWN: when to try again; CONNECTING: when to give up; HOLDING: its end
     PostgresPollingStatusType polling;
-    size_t txn;
+    enum conn_job job;
+    size_t txn;    // or the change, of JOB_CHANGE
     bool end_sent; // COMMIT or ROLLBACK has left
     bool failed;   // the server refused a statement of it
     bool warned;   // an answer came with a warning
@@ -35,6 +39,9 @@ struct load {
     int64_t *phase_end_ns; // per phase, on the run's clock
     size_t next;           // the first transaction that was not begun
     size_t ended;          // how many have an outcome
+    uint32_t *txn_of;      // of each planned change; NULL without any
+    size_t next_change;    // the first that was not begun, nor given up
+    size_t changes_ended;
     struct buf scratch;
 };
 
@@ -44,7 +51,10 @@ void conn_open(struct load *l, struct conn *c, int64_t now);
 // IDLE: sends a transaction.
 void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now);
 
-// HOLDING: sends its end.
+// IDLE: sends a change.
+void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now);
+
+// HOLDING: sends its end, or the second half of a change.
 void conn_end_hold(struct load *l, struct conn *c, int64_t now);
 
 // Takes what poll(2) reported; now is when it did.

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "load/change.h"
 #include "load/conn.h"
 
 static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
@@ -19,7 +20,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     struct pollfd *fds = NULL;
     struct timespec cpu = {0};
 
-    *result = (struct load_result){0};
+    *result = (struct load_result){.records = result->records, .changes = result->changes};
     bool ok = load_init(&l, &fds, e);
     if (ok) {
         run_loop(&l, fds);
@@ -30,6 +31,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     free(fds);
     free(l.conns);
     free(l.phase_end_ns);
+    free(l.txn_of);
     buf_fini(&l.scratch);
     return ok;
 }
@@ -37,6 +39,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
 void load_result_fini(struct load_result *result)
 {
     free(result->records);
+    free(result->changes);
     stalls_fini(&result->stalls);
     *result = (struct load_result){0};
 }
@@ -56,10 +59,14 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
         l->conn_count = wanted > l->conn_count ? wanted : l->conn_count;
         l->phase_end_ns[i] = end_ns += s->load[i].for_ns;
     }
-    l->result->records = calloc(txns + 1, sizeof *l->result->records);
+    l->next = l->config->first;
+    if (!l->result->records)
+        l->result->records = calloc(txns + 1, sizeof *l->result->records);
+    if (!l->result->changes)
+        l->result->changes = calloc(l->config->plan->change_count + 1, sizeof *l->result->changes);
     l->conns = calloc(l->conn_count, sizeof *l->conns);
     *fds = calloc(l->conn_count, sizeof **fds);
-    return (l->result->records && l->conns && *fds) ||
+    return (l->result->records && l->result->changes && l->conns && *fds && change_index(l)) ||
            err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", txns);
 }
 
@@ -74,7 +81,8 @@ static void skip_what_is_over(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
 
-    while (l->next < plan->txn_count && next_phase(l)->closed &&
+    while (l->next < l->config->end && next_phase(l)->closed &&
+           !(plan->txns[l->next].flags & TXN_BACKLOG) &&
            now >= l->phase_end_ns[plan->txns[l->next].phase]) {
         l->result->records[l->next++].outcome = TXN_NOT_NEEDED;
         l->ended++;
@@ -85,14 +93,25 @@ static int64_t due_ns(const struct load *l)
 {
     const struct plan *plan = l->config->plan;
 
-    return l->next < plan->txn_count ? l->config->start_ns + plan->txns[l->next].at_ns
-                                     : CLOCK_NEVER;
+    return l->next < l->config->end ? l->config->start_ns + plan->txns[l->next].at_ns : CLOCK_NEVER;
 }
 
 // How many connections the phase of the next transaction may use.
 static size_t allowed(const struct load *l)
 {
-    return l->next < l->config->plan->txn_count ? (size_t)next_phase(l)->connections : 0;
+    return l->next < l->config->end ? (size_t)next_phase(l)->connections : 0;
+}
+
+// What is inserted before the collector starts does not change.
+static bool makes_changes(const struct load *l)
+{
+    return l->config->end == l->config->plan->txn_count;
+}
+
+static bool is_over(const struct load *l)
+{
+    return l->ended == l->config->end - l->config->first &&
+           (!makes_changes(l) || l->changes_ended == l->config->plan->change_count);
 }
 
 // Does what is due now and returns when something is due next.
@@ -108,6 +127,12 @@ static int64_t do_due(struct load *l, int64_t now)
             conn_open(l, c, now);
         if (c->state == CONN_HOLDING && now >= c->until_ns)
             conn_end_hold(l, c, now);
+        if (c->state == CONN_IDLE && makes_changes(l)) {
+            size_t change = change_due(l, now);
+            if (change != SIZE_MAX)
+                conn_begin_change(l, c, change, clock_now_ns());
+            next = clock_min(next, change_due_ns(l));
+        }
         if (c->state == CONN_IDLE && i < allowed(l)) {
             // Its own reading: a loop that begins many transactions in one
             // turn would otherwise stamp the last one too early.
@@ -150,8 +175,7 @@ static void run_loop(struct load *l, struct pollfd *fds)
 {
     int64_t now = clock_now_ns();
 
-    while (l->ended < l->config->plan->txn_count && !atomic_load(&l->progress->stop) &&
-           now <= l->config->deadline_ns) {
+    while (!is_over(l) && !atomic_load(&l->progress->stop) && now <= l->config->deadline_ns) {
         int64_t until = do_due(l, now);
         now = wait_for_events(l, fds, until, now);
         for (size_t i = 0; i < l->conn_count; i++)

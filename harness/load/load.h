@@ -31,12 +31,24 @@ struct txn_record {
     enum txn_outcome outcome;
 };
 
+// How a planned change went. What of it was not answered may have happened.
+struct change_record {
+    int64_t sent_ns;      // 0: never, because its token was not committed or the run was over
+    int64_t ended_ns;     // the answer, or the connection's death
+    int64_t back_sent_ns; // reactivate: its second half; 0: never
+    int64_t back_ended_ns;
+    enum txn_outcome outcome; // COMMITTED: acknowledged, of both halves the first;
+                              // UNKNOWN: sent, and not answered well
+};
+
 struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
+    const char *enqueue; // of a subject: what puts a job into its queue; NULL: accounts
     int64_t start_ns;    // when the plan's time 0 is
     int64_t deadline_ns; // give up what was not sent by then
+    size_t first, end;   // of the plan's transactions; changes come with the last of them
 };
 
 struct load_progress {
@@ -47,19 +59,22 @@ struct load_progress {
 };
 
 struct load_result {
-    struct txn_record *records; // one per plan transaction
-    size_t refused;             // transactions the server answered with an error
-    char refusal[256];          // the first such error
-    double cpu_s;               // of the generator's thread
-    struct stalls stalls;       // of its loop
+    struct txn_record *records;    // one per plan transaction
+    struct change_record *changes; // one per planned change
+    size_t refused;                // transactions the server answered with an error
+    char refusal[256];             // the first such error
+    double cpu_s;                  // of the generator's thread
+    struct stalls stalls;          // of its loop
 };
 
 // Prepares what the plan needs to find in the database: active accounts for its
-// recovery tokens, and none of the check that would refuse its hostile names. Runs before the clock
-// starts, as superuser.
+// recovery tokens and conflicts, and none of the check that would refuse its hostile names. Runs
+// before the clock starts, as superuser.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
-// Returns when every transaction has an outcome, all connections are closed.
+// Returns when every transaction from config.first to config.end has an outcome, all
+// connections are closed. The result is zeroed, or that of an earlier part of the plan,
+// of which it keeps the records.
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
 

@@ -47,7 +47,8 @@ static bool run(const struct scenario *s, struct err *e)
         .plan = &plan,
         .scenario = s,
         .start_ns = clock_now_ns() + NS_PER_S,
-        .deadline_ns = CLOCK_NEVER};
+        .deadline_ns = CLOCK_NEVER,
+        .end = plan.txn_count};
     bool ok =
         load_run(&config, &progress, &result, e) && count(&f, &plan, &result, config.start_ns, e);
     if (ok) {

@@ -83,7 +83,8 @@ static void run(struct fixture *f)
         .plan = &f->plan,
         .scenario = &f->scenario,
         .start_ns = clock_now_ns() + 100 * NS_PER_MS,
-        .deadline_ns = clock_now_ns() + 60 * NS_PER_S};
+        .deadline_ns = clock_now_ns() + 60 * NS_PER_S,
+        .end = f->plan.txn_count};
     if (f->disturbance)
         assert_int_equal(pthread_create(&thread, NULL, disturb, f), 0);
     bool ok = load_run(&f->config, &f->progress, &f->result, &e);

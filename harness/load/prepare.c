@@ -1,4 +1,5 @@
-// What the plan's recovery tokens need to find: accounts that are active already.
+// What the plan needs to find: accounts that are there already, and active, for
+// recovery tokens and for upserts that find a conflict.
 #include "base/buf.h"
 #include "load/load.h"
 #include "plan/names.h"
@@ -12,20 +13,20 @@ struct accounts {
 
 static bool insert(struct accounts *a, struct err *e)
 {
-    static const char sql[] =
-        "INSERT INTO accounts (email, login, status)"
-        " SELECT email, login, 'active' FROM unnest($1::text[], $2::text[]) AS p (email, login)";
+    static const char sql[] = "INSERT INTO accounts (email, login, status, activated_at)"
+                              " SELECT email, login, 'active', extract(epoch FROM now())"
+                              " FROM unnest($1::text[], $2::text[]) AS p (email, login)";
 
     if (a->held == 0)
         return true;
     buf_append(&a->emails, "}", 2);
     buf_append(&a->logins, "}", 2);
     if (a->emails.failed || a->logins.failed)
-        return err_set(e, ERR_INTERNAL, "out of memory for the accounts of recovery tokens");
+        return err_set(e, ERR_INTERNAL, "out of memory for the accounts that are there before");
     const char *values[] = {a->emails.data, a->logins.data};
     PGresult *result = PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_COMMAND_OK ||
-              err_set(e, ERR_SQL, "cannot make the accounts for recovery tokens: %s",
+              err_set(e, ERR_SQL, "cannot make the accounts that are there before: %s",
                   PQresultErrorMessage(result));
     PQclear(result);
     buf_clear(&a->emails);
@@ -81,7 +82,7 @@ bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
     for (size_t i = 0; ok && i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++) {
-            if (token_kind_recovery(plan->kinds[t]))
+            if (token_kind_has_account(plan->kinds[t]))
                 ok = add(&a, plan, txn, t, e);
         }
     }

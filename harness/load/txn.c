@@ -1,6 +1,10 @@
 #include "load/txn.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/buf.h"
+#include "load/change.h"
 #include "load_sql.h"
 #include "plan/names.h"
 
@@ -27,6 +31,7 @@ struct statement {
 
 static const struct statement statements[] = {
     {"accounts", load_sql_insert_accounts, TOKEN_KINDS, 2},
+    {"upserts", load_sql_upsert_accounts, TOKEN_KINDS, 2},
     {"recoveries", load_sql_insert_recoveries, TOKEN_RECOVERY, 1},
     {"without_code", load_sql_insert_without_code, TOKEN_WITHOUT_CODE, 1},
     {"expired", load_sql_make_expired, TOKEN_EXPIRED, 1},
@@ -37,21 +42,32 @@ static const struct statement statements[] = {
 };
 
 #define STATEMENTS (sizeof statements / sizeof *statements)
+#define UPSERT 1 // in the table
 
 size_t txn_prepared_count(void)
 {
-    return STATEMENTS + 1;
+    return STATEMENTS + 1 + CHANGE_KINDS;
 }
 
-bool txn_prepare_all(PGconn *conn)
+// A job leaves a row of ours beside the queue's, so that an unknown outcome can be
+// told and nothing of the queue need be looked into.
+static bool prepare_jobs(PGconn *conn, const char *enqueue)
 {
+    return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
+           PQsendPrepare(conn, "enqueue", enqueue, 0, NULL) && PQpipelineSync(conn);
+}
+
+bool txn_prepare_all(PGconn *conn, const char *enqueue)
+{
+    if (enqueue)
+        return prepare_jobs(conn, enqueue);
     if (!PQsendPrepare(conn, "account", load_sql_insert_account, 0, NULL))
         return false;
     for (size_t i = 0; i < STATEMENTS; i++) {
         if (!PQsendPrepare(conn, statements[i].name, statements[i].sql, 0, NULL))
             return false;
     }
-    return PQpipelineSync(conn) == 1;
+    return change_prepare_all(conn) && PQpipelineSync(conn) == 1;
 }
 
 bool txn_ends_at_once(const struct plan_txn *txn)
@@ -59,11 +75,11 @@ bool txn_ends_at_once(const struct plan_txn *txn)
     return !(txn->flags & TXN_HOLD);
 }
 
-static bool alone(const struct plan *plan, const struct plan_txn *txn)
+static bool alone(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
 {
     enum token_kind kind = plan->kinds[txn->first_token];
 
-    return txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
+    return insert == INSERT_ROW && txn->rows == 1 && !(txn->flags & (TXN_ROLLBACK | TXN_HOLD)) &&
            (kind == TOKEN_ACTIVATION || kind == TOKEN_BAD_NAME) &&
            !lacks_code(plan, txn->first_token);
 }
@@ -85,18 +101,30 @@ static bool send_account(
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
+// Some of a transaction's tokens.
+struct part {
+    const struct plan *plan;
+    const struct plan_txn *txn;
+    uint32_t first, end;
+};
+
+static struct part whole(const struct plan *plan, const struct plan_txn *txn)
+{
+    return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
+}
+
 // An array literal of the rows that a statement is for. Returns how many there are.
-static size_t array_of(const struct plan *plan, const struct plan_txn *txn,
-    const struct statement *st, bool emails, struct buf *out)
+static size_t array_of(
+    const struct part *p, const struct statement *st, bool emails, struct buf *out)
 {
     size_t count = 0;
     struct names names;
 
     buf_append_char(out, '{');
-    for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
-        if (!is_for(st, plan, t))
+    for (uint32_t t = p->first; t < p->end; t++) {
+        if (!is_for(st, p->plan, t))
             continue;
-        names_make(&names, t, plan_name_shape(plan, txn, t));
+        names_make(&names, t, plan_name_shape(p->plan, p->txn, t));
         if (count++ > 0)
             buf_append_char(out, ',');
         names_quote(out, emails ? names.email : names.login);
@@ -105,16 +133,16 @@ static size_t array_of(const struct plan *plan, const struct plan_txn *txn,
     return count;
 }
 
-static bool send_statement(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
-    const struct statement *st, struct buf *scratch)
+static bool send_statement(
+    PGconn *conn, const struct part *p, const struct statement *st, struct buf *scratch)
 {
     buf_clear(scratch);
-    size_t count = array_of(plan, txn, st, st->params == 2, scratch);
+    size_t count = array_of(p, st, st->params == 2, scratch);
     size_t second = scratch->len;
     if (count == 0)
         return true;
     if (st->params == 2)
-        array_of(plan, txn, st, false, scratch);
+        array_of(p, st, false, scratch);
     if (scratch->failed)
         return false;
     const char *values[] = {scratch->data, scratch->data + second};
@@ -131,20 +159,152 @@ static const char *end_word(const struct plan_txn *txn)
     return txn->flags & TXN_ROLLBACK ? "ROLLBACK" : "COMMIT";
 }
 
-bool txn_send(
+static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
+{
+    char number[16], login[NAMES_MAX], payload[NAMES_MAX];
+    const char *sent[] = {number, login}, *values[] = {number, payload};
+
+    snprintf(number, sizeof number, "%u", token);
+    names_login(login, token);
+    names_email(payload, token);
+    return PQsendQueryPrepared(conn, "sent", 2, sent, NULL, NULL, 0) &&
+           PQsendQueryPrepared(
+               conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
+}
+
+// What stands between two Syncs is one transaction.
+bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
+{
+    bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));
+    bool ok = implicit || send_word(conn, "BEGIN");
+
+    for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++)
+        ok = send_job(conn, t, enqueue);
+    if (ok && !implicit && txn_ends_at_once(txn))
+        ok = send_word(conn, end_word(txn));
+    return ok && PQpipelineSync(conn) == 1;
+}
+
+// The statements that make rows come before those that change them.
+static bool makes_rows(const struct statement *st)
+{
+    return st->kind == TOKEN_KINDS || token_kind_recovery(st->kind);
+}
+
+static bool is_wanted(const struct statement *st, enum load_insert insert)
+{
+    if (st->kind != TOKEN_KINDS)
+        return insert != INSERT_SAVEPOINT || !makes_rows(st);
+    return st == &statements[UPSERT] ? insert == INSERT_UPSERT : insert == INSERT_ROW;
+}
+
+static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
+{
+    for (size_t i = 0; i < STATEMENTS; i++) {
+        if (i != UPSERT && makes_rows(&statements[i]) &&
+            !send_statement(conn, p, &statements[i], scratch))
+            return false;
+    }
+    return true;
+}
+
+// Each row in a subtransaction of its own. Every fourth is rolled back first, and
+// announces a token that never comes.
+static bool send_savepoints(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {
-    if (alone(plan, txn))
-        return send_account(conn, plan, txn, txn->first_token);
-    if (!send_word(conn, "BEGIN"))
-        return false;
+    struct part p = whole(plan, txn);
+
+    for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
+        p.first = t;
+        p.end = t + 1;
+        bool again = t % 4 == 0;
+        if (!send_word(conn, "SAVEPOINT row") || !send_rows(conn, &p, scratch) ||
+            (again &&
+                (!send_word(conn, "ROLLBACK TO SAVEPOINT row") || !send_rows(conn, &p, scratch))) ||
+            !send_word(conn, "RELEASE SAVEPOINT row"))
+            return false;
+    }
+    return true;
+}
+
+static bool send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    enum load_insert insert, struct buf *scratch)
+{
+    const struct part p = whole(plan, txn);
+
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (!send_statement(conn, plan, txn, &statements[i], scratch))
+        if (is_wanted(&statements[i], insert) && !send_statement(conn, &p, &statements[i], scratch))
             return false;
     }
     if (txn_ends_at_once(txn) && !send_word(conn, end_word(txn)))
         return false;
     return PQpipelineSync(conn) == 1;
+}
+
+bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    enum load_insert insert, struct buf *scratch)
+{
+    if (alone(plan, txn, insert))
+        return send_account(conn, plan, txn, txn->first_token);
+    return send_word(conn, "BEGIN") &&
+           (insert != INSERT_SAVEPOINT || send_savepoints(conn, plan, txn, scratch)) &&
+           send_rest(conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
+}
+
+// --- COPY ------------------------------------------------------------------------------
+
+bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert)
+{
+    for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
+        if (insert == INSERT_COPY && is_account(plan->kinds[t]))
+            return true;
+    }
+    return false;
+}
+
+bool txn_send_copy(PGconn *conn)
+{
+    return PQsendQuery(conn, "BEGIN; COPY accounts (email, login) FROM STDIN") == 1;
+}
+
+// COPY's text format writes what would end a field or a row as a backslash and a
+// letter.
+static void append_copied(struct buf *out, const char *text)
+{
+    static const char ends[] = "\\\t\n\r", letters[] = "\\tnr";
+
+    for (const char *p = text; *p; p++) {
+        const char *end = strchr(ends, *p);
+        if (end)
+            buf_append_char(out, '\\');
+        buf_append_char(out, end ? letters[end - ends] : *p);
+    }
+}
+
+bool txn_send_copied(
+    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
+{
+    struct names names;
+
+    buf_clear(scratch);
+    for (uint32_t t = txn->first_token; t < txn->first_token + txn->rows; t++) {
+        if (!is_account(plan->kinds[t]))
+            continue;
+        names_make(&names, t, plan_name_shape(plan, txn, t));
+        append_copied(scratch, names.email);
+        buf_append_char(scratch, '\t');
+        append_copied(scratch, names.login);
+        buf_append_char(scratch, '\n');
+    }
+    return !scratch->failed && PQputCopyData(conn, scratch->data, (int)scratch->len) == 1 &&
+           PQputCopyEnd(conn, NULL) == 1;
+}
+
+bool txn_send_rest(
+    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
+{
+    return send_rest(conn, plan, txn, INSERT_COPY, scratch);
 }
 
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn)

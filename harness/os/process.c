@@ -167,7 +167,7 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     spec.out = out[1];
     spec.err = out[1];
-    spec.dir = "/";
+    spec.dir = what->dir ? what->dir : "/";
     pid_t pid = process_start(&spec, e);
     close(out[1]);
     if (pid < 0) {

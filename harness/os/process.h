@@ -40,8 +40,8 @@ MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 
-// The same with identity, environment, namespace and death signal as `spec` says;
-// its streams and folder are set here.
+// The same with identity, environment, namespace, folder (/ unless it names one) and
+// death signal as `spec` says; its streams are set here.
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 

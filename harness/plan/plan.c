@@ -19,6 +19,10 @@ enum stream {
     STREAM_RECOVERY,
     STREAM_VARIANT,
     STREAM_ROWS,
+    STREAM_CONFLICT,
+    STREAM_CHANGE,
+    STREAM_CHANGE_AT,
+    STREAM_CHANGE_BACK,
     STREAM_COUNT,
 };
 
@@ -27,28 +31,37 @@ enum stream {
 
 // Each fault of the file has a stream of its own, behind those of all phases.
 #define FAULT_STREAMS (1u << 20)
+#define BACKLOG_STREAMS (1u << 21)
 
 // The server, a delay, a throttle, silence of each direction; each of 64
 // collectors and its reader.
 #define LASTING_MAX (5 + 2 * 64)
+
+// A token with a batch timeout of minutes changes no later than this.
+static const int64_t wait_max_ns = NS_PER_S;
+
+static const double conflict_share = 0.2; // of the upserts of activation tokens
 
 struct maker {
     struct plan *plan;
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    size_t txn_cap, token_cap;
+    int64_t wait_ns; // how long a token may wait, as far as is planned
+    size_t txn_cap, token_cap, change_cap;
     struct rng streams[STREAM_COUNT];
 };
 
 static bool check_size(const struct scenario *s, struct err *e);
+static bool add_backlog(struct maker *m, uint64_t seed, struct err *e);
 static bool add_phase(struct maker *m, struct err *e);
+static int by_change_time(const void *a, const void *b);
 static bool add_faults(struct plan *p, const struct scenario *s, struct err *e);
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
 bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
 {
-    struct maker m = {.plan = p};
+    struct maker m = {.plan = p, .wait_ns = clock_min(s->collector.batch_timeout_ns, wait_max_ns)};
 
     *p = (struct plan){.load_ns = scenario_load_ns(s)};
     p->end_ns = p->load_ns;
@@ -56,11 +69,15 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
     for (size_t i = 0; ok && i < s->load_count; i++) {
         m.phase = &s->load[i];
         m.phase_index = (uint8_t)i;
+        if (s->load[i].backlog > 0)
+            ok = add_backlog(&m, s->seed, e);
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
             rng_init(&m.streams[stream], s->seed, i * STREAMS_PER_PHASE + stream);
-        ok = add_phase(&m, e);
+        ok = ok && add_phase(&m, e);
         m.phase_start_ns += s->load[i].for_ns;
     }
+    if (ok && p->change_count > 0)
+        qsort(p->changes, p->change_count, sizeof *p->changes, by_change_time);
     ok = ok && add_faults(p, s, e);
     if (ok)
         leave_out_collisions(p, s);
@@ -73,8 +90,22 @@ void plan_fini(struct plan *p)
 {
     free(p->txns);
     free(p->kinds);
+    free(p->changes);
     free(p->faults);
     *p = (struct plan){0};
+}
+
+const char *change_kind_name(enum change_kind kind)
+{
+    static const char *const names[CHANGE_KINDS] = {
+        [CHANGE_CONSUME] = "consume",
+        [CHANGE_SUSPEND] = "suspend",
+        [CHANGE_REACTIVATE] = "reactivate",
+        [CHANGE_EXPIRE] = "expire",
+        [CHANGE_DELETE] = "delete",
+    };
+
+    return names[kind];
 }
 
 const char *token_kind_name(enum token_kind kind)
@@ -88,6 +119,7 @@ const char *token_kind_name(enum token_kind kind)
         [TOKEN_SHORT_SECRET] = "short-secret",
         [TOKEN_WITHOUT_CODE] = "without-code",
         [TOKEN_BAD_NAME] = "bad-name",
+        [TOKEN_CONFLICT] = "conflict",
     };
 
     return names[kind];
@@ -125,7 +157,7 @@ static bool check_size(const struct scenario *s, struct err *e)
     double tokens = 0;
 
     for (size_t i = 0; i < s->load_count; i++)
-        tokens += planned_tokens(&s->load[i]);
+        tokens += planned_tokens(&s->load[i]) + s->load[i].backlog;
     return tokens <= PLAN_TOKENS_MAX || too_many_tokens(e);
 }
 
@@ -168,6 +200,7 @@ static enum token_kind draw_kind(struct maker *m)
     bool ineligible = draw(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
     bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
     uint64_t variant = rng_next(&m->streams[STREAM_VARIANT]) >> 32;
+    bool conflict = draw(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
 
     if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
         return TOKEN_BAD_NAME;
@@ -175,7 +208,7 @@ static enum token_kind draw_kind(struct maker *m)
         return variant % 2 == 0 ? TOKEN_SHORT_SECRET : TOKEN_WITHOUT_CODE;
     if (ineligible)
         return (enum token_kind)(TOKEN_EXPIRED + variant % 3);
-    return recovery ? TOKEN_RECOVERY : TOKEN_ACTIVATION;
+    return recovery ? TOKEN_RECOVERY : conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
 }
 
 static size_t draw_rows(struct maker *m)
@@ -185,10 +218,59 @@ static size_t draw_rows(struct maker *m)
     return (size_t)m->phase->rows_from + rng_below(&m->streams[STREAM_ROWS], choice);
 }
 
-static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
+// The kind of a token's change; CHANGE_KINDS: it stays as it is.
+static enum change_kind draw_change(struct maker *m)
+{
+    const struct load_phase *p = m->phase;
+    const double shares[CHANGE_KINDS] = {
+        p->consume, p->suspend, p->reactivate, p->expire, p->delete};
+    double at = rng_uniform(&m->streams[STREAM_CHANGE]);
+    enum change_kind kind = 0;
+
+    while (kind < CHANGE_KINDS && at >= shares[kind])
+        at -= shares[kind++];
+    return kind;
+}
+
+static int64_t draw_wait_ns(struct maker *m, enum stream stream)
+{
+    return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->wait_ns);
+}
+
+// Drawn for every token, and kept for those that would come out.
+static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
-    size_t rows = draw_rows(m);
+    struct plan_change change = {.at_ns = txn->at_ns + draw_wait_ns(m, STREAM_CHANGE_AT),
+        .back_ns = draw_wait_ns(m, STREAM_CHANGE_BACK),
+        .token = token,
+        .kind = (uint8_t)draw_change(m)};
+
+    if (change.kind == CHANGE_KINDS || !token_kind_deliverable(p->kinds[token]) ||
+        (txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)))
+        return true;
+    if (txn->flags & TXN_HOLD)
+        change.at_ns += m->phase->hold_for_ns;
+    if (change.kind != CHANGE_REACTIVATE)
+        change.back_ns = 0;
+    if (!grow(&p->changes, &m->change_cap, p->change_count + 1, sizeof change, e))
+        return false;
+    p->changes[p->change_count++] = change;
+    return true;
+}
+
+static int by_change_time(const void *a, const void *b)
+{
+    const struct plan_change *x = a, *y = b;
+
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->token < y->token ? -1 : x->token > y->token;
+}
+
+static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags, struct err *e)
+{
+    struct plan *p = m->plan;
 
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);
@@ -202,15 +284,40 @@ static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
         .first_token = (uint32_t)p->token_count,
         .rows = (uint16_t)rows,
         .phase = m->phase_index,
+        .flags = (uint8_t)(flags | (m->phase->names == NAMES_HOSTILE ? TXN_HOSTILE : 0)),
     };
-    if (draw(m, STREAM_ROLLBACK, m->phase->rollback))
-        t->flags |= TXN_ROLLBACK;
-    if (draw(m, STREAM_HOLD, m->phase->hold_share))
-        t->flags |= TXN_HOLD;
-    if (m->phase->names == NAMES_HOSTILE)
-        t->flags |= TXN_HOSTILE;
-    for (size_t i = 0; i < rows; i++)
-        p->kinds[p->token_count++] = (uint8_t)draw_kind(m);
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t token = (uint32_t)p->token_count++;
+        p->kinds[token] = (uint8_t)draw_kind(m);
+        if (!add_change(m, t, token, e))
+            return false;
+    }
+    return true;
+}
+
+static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
+{
+    size_t rows = draw_rows(m);
+    unsigned flags = draw(m, STREAM_ROLLBACK, m->phase->rollback) ? TXN_ROLLBACK : 0;
+
+    flags |= draw(m, STREAM_HOLD, m->phase->hold_share) ? TXN_HOLD : 0;
+    return add_rows(m, at_ns, rows, flags, e);
+}
+
+// With numbers of its own, so that the load behind it stays the same.
+static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
+{
+    size_t left = (size_t)m->phase->backlog;
+
+    for (size_t stream = 0; stream < STREAM_COUNT; stream++)
+        rng_init(&m->streams[stream], seed, BACKLOG_STREAMS + stream);
+    while (left > 0) {
+        size_t rows = draw_rows(m);
+        rows = rows < left ? rows : left;
+        if (!add_rows(m, 0, rows, TXN_BACKLOG, e))
+            return false;
+        left -= rows;
+    }
     return true;
 }
 

@@ -23,6 +23,7 @@ enum token_kind {
     TOKEN_SHORT_SECRET, // unsendable: the secret is not 32 bytes long
     TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
     TOKEN_BAD_NAME,     // unsendable: a login or an address that would forge a field
+    TOKEN_CONFLICT,     // an upsert that finds its account there, and makes no token
     TOKEN_KINDS,
 };
 
@@ -38,16 +39,28 @@ static inline bool token_kind_unsendable(enum token_kind kind)
     return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_BAD_NAME;
 }
 
-// Tokens of these kinds belong to an account that exists before the load.
+// Committed, it has to come out.
+static inline bool token_kind_deliverable(enum token_kind kind)
+{
+    return kind == TOKEN_ACTIVATION || kind == TOKEN_RECOVERY;
+}
+
 static inline bool token_kind_recovery(enum token_kind kind)
 {
     return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
+}
+
+// Its account exists before the load.
+static inline bool token_kind_has_account(enum token_kind kind)
+{
+    return token_kind_recovery(kind) || kind == TOKEN_CONFLICT;
 }
 
 enum txn_flags {
     TXN_ROLLBACK = 1 << 0,
     TXN_HOLD = 1 << 1,
     TXN_HOSTILE = 1 << 2, // the names of its accounts are not plain
+    TXN_BACKLOG = 1 << 3, // comes before the collector starts, and has no time of its own
 };
 
 struct plan_txn {
@@ -56,6 +69,25 @@ struct plan_txn {
     uint16_t rows;
     uint8_t phase; // index into scenario.load
     uint8_t flags; // of enum txn_flags
+};
+
+// What happens to a token or its account while the token waits.
+enum change_kind {
+    CHANGE_CONSUME,
+    CHANGE_SUSPEND,
+    CHANGE_REACTIVATE, // suspended first, then active again
+    CHANGE_EXPIRE,
+    CHANGE_DELETE, // the account, and its token with it
+    CHANGE_KINDS,
+};
+
+const char *change_kind_name(enum change_kind kind);
+
+struct plan_change {
+    int64_t at_ns;   // not before the insert was acknowledged
+    int64_t back_ns; // reactivate: how long the account stays suspended
+    uint32_t token;
+    uint8_t kind; // enum change_kind
 };
 
 struct plan_fault {
@@ -70,6 +102,8 @@ struct plan {
     size_t txn_count;
     uint8_t *kinds; // enum token_kind per token
     size_t token_count;
+    struct plan_change *changes; // sorted by at_ns; at most one of a token
+    size_t change_count;
     struct plan_fault *faults; // sorted by at_ns
     size_t fault_count;
     int64_t load_ns; // the phases' length together
@@ -87,6 +121,16 @@ void plan_fini(struct plan *p);
 // True when b cannot begin while a lasts, because they hurt the same thing: the end
 // of one would be the end of both. The plan leaves b out then.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
+
+// The transactions of the backlog come first.
+static inline size_t plan_backlog_txns(const struct plan *p)
+{
+    size_t count = 0;
+
+    while (count < p->txn_count && (p->txns[count].flags & TXN_BACKLOG))
+        count++;
+    return count;
+}
 
 // What the account of a transaction's token is called like.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);

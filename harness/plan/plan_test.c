@@ -228,6 +228,81 @@ static void shares_are_kept(void **state)
     drop(f);
 }
 
+static void upserts_conflict_and_names_are_hostile(void **state)
+{
+    struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
+    size_t kinds[TOKEN_KINDS] = {0}, shapes[NAME_SHAPES] = {0};
+
+    (void)state;
+    f->load[0].recovery = 0.2;
+    f->load[0].unsendable = 0.2;
+    f->load[0].insert = INSERT_UPSERT;
+    f->load[0].names = NAMES_HOSTILE;
+    make(f);
+    for (uint32_t i = 0; i < f->p.token_count; i++) {
+        kinds[f->p.kinds[i]]++;
+        shapes[plan_name_shape(&f->p, &f->p.txns[i], i)]++;
+    }
+    within(kinds[TOKEN_ACTIVATION], 0.6 * 0.8, 50000);
+    within(kinds[TOKEN_CONFLICT], 0.6 * 0.2, 50000);
+    within(kinds[TOKEN_RECOVERY], 0.2, 50000);
+    within(kinds[TOKEN_BAD_NAME], 0.1, 50000);
+    for (enum name_shape shape = 0; shape < NAME_SHAPES; shape++)
+        assert_true(shapes[shape] > (shape < NAME_COMMA ? 50000 * 0.9 / 5 : 50000 * 0.1 / 7));
+    drop(f);
+}
+
+static void a_backlog_comes_first_and_moves_nothing(void **state)
+{
+    struct fixture *f = new_fixture(100, 5 * NS_PER_S, ARRIVALS_POISSON);
+    struct fixture *g = new_fixture(100, 5 * NS_PER_S, ARRIVALS_POISSON);
+
+    (void)state;
+    f->load[0].recovery = g->load[0].recovery = 0.3;
+    f->load[0].rows_to = g->load[0].rows_to = 7;
+    g->load[0].backlog = 1000;
+    make(f);
+    make(g);
+    size_t txns = plan_backlog_txns(&g->p);
+    assert_int_equal(plan_backlog_txns(&f->p), 0);
+    assert_int_equal(g->p.txns[txns].first_token, 1000);
+    assert_int_equal(g->p.txn_count, f->p.txn_count + txns);
+    assert_memory_equal(g->p.kinds + 1000, f->p.kinds, f->p.token_count);
+    for (size_t i = 0; i < f->p.txn_count; i++)
+        assert_int_equal(g->p.txns[txns + i].at_ns, f->p.txns[i].at_ns);
+    drop(f);
+    drop(g);
+}
+
+static void changes_are_drawn(void **state)
+{
+    struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
+    size_t kinds[CHANGE_KINDS] = {0};
+
+    (void)state;
+    f->s.collector.batch_timeout_ns = 100 * NS_PER_MS;
+    f->load[0].recovery = 0.2;
+    f->load[0].rollback = 0.5;
+    f->load[0].consume = 0.1;
+    f->load[0].reactivate = 0.2;
+    f->load[0].delete = 0.3;
+    make(f);
+    for (size_t i = 0; i < f->p.change_count; i++) {
+        const struct plan_change *c = &f->p.changes[i];
+        const struct plan_txn *txn = &f->p.txns[c->token];
+        kinds[c->kind]++;
+        assert_true(i == 0 || c->at_ns >= c[-1].at_ns);
+        assert_true(c->at_ns >= txn->at_ns && c->at_ns <= txn->at_ns + 100 * NS_PER_MS);
+        assert_false(txn->flags & TXN_ROLLBACK);
+        assert_true(c->kind == CHANGE_REACTIVATE || c->back_ns == 0);
+    }
+    within(kinds[CHANGE_CONSUME], 0.05, 50000);
+    within(kinds[CHANGE_REACTIVATE], 0.1, 50000);
+    within(kinds[CHANGE_DELETE], 0.15, 50000);
+    assert_int_equal(kinds[CHANGE_SUSPEND] + kinds[CHANGE_EXPIRE], 0);
+    drop(f);
+}
+
 static void one_share_leaves_the_rest_alone(void **state)
 {
     struct fixture *a = new_fixture(500, 10 * NS_PER_S, ARRIVALS_POISSON);
@@ -636,6 +711,9 @@ int main(void)
         cmocka_unit_test(ramps_follow_their_rate),
         cmocka_unit_test(nothing_comes_at_rate_zero),
         cmocka_unit_test(shares_are_kept),
+        cmocka_unit_test(upserts_conflict_and_names_are_hostile),
+        cmocka_unit_test(a_backlog_comes_first_and_moves_nothing),
+        cmocka_unit_test(changes_are_drawn),
         cmocka_unit_test(one_share_leaves_the_rest_alone),
         cmocka_unit_test(faults_are_merged_in_order),
         cmocka_unit_test(too_much_is_refused),

@@ -1,4 +1,4 @@
-// The timeline in print: inserts and faults merged in the order of their times.
+// The timeline in print: inserts, changes and faults merged in the order of their times.
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +13,7 @@ struct printer {
     struct buf *out;
     bool first; // nothing printed yet: JSON's commas go between
     void (*txn)(struct printer *pr, const struct plan_txn *t, size_t index);
+    void (*change)(struct printer *pr, const struct plan_change *c);
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
@@ -23,25 +24,33 @@ static size_t after(const struct printer *pr, size_t txn)
     const struct plan *p = pr->plan;
     uint8_t phase = p->txns[txn++].phase;
 
-    while (pr->scenario->load[phase].closed && txn < p->txn_count && p->txns[txn].phase == phase)
+    // A backlog is planned to its last row.
+    while (pr->scenario->load[phase].closed && !(p->txns[txn - 1].flags & TXN_BACKLOG) &&
+           txn < p->txn_count && p->txns[txn].phase == phase)
         txn++;
     return txn;
 }
 
-// A fault that falls on the moment of an insert is printed first, as it is run.
+// What falls on one moment is printed in the order in which it is run: faults, then
+// inserts, then changes.
 static bool print_merged(struct printer *pr)
 {
     const struct plan *p = pr->plan;
-    size_t t = 0, f = 0;
+    size_t t = 0, f = 0, c = 0;
 
-    while ((t < p->txn_count || f < p->fault_count) && !pr->out->failed) {
-        bool fault =
-            f < p->fault_count && (t == p->txn_count || p->faults[f].at_ns <= p->txns[t].at_ns);
-        if (fault) {
+    while (!pr->out->failed) {
+        int64_t txn_ns = t < p->txn_count ? p->txns[t].at_ns : INT64_MAX;
+        int64_t fault_ns = f < p->fault_count ? p->faults[f].at_ns : INT64_MAX;
+        int64_t change_ns = c < p->change_count ? p->changes[c].at_ns : INT64_MAX;
+        if (f < p->fault_count && fault_ns <= txn_ns && fault_ns <= change_ns) {
             pr->fault(pr, &p->faults[f++]);
-        } else {
+        } else if (t < p->txn_count && txn_ns <= change_ns) {
             pr->txn(pr, &p->txns[t], t);
             t = after(pr, t);
+        } else if (c < p->change_count) {
+            pr->change(pr, &p->changes[c++]);
+        } else {
+            break;
         }
         pr->first = false;
     }
@@ -78,18 +87,28 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
     const struct load_phase *phase = &pr->scenario->load[t->phase];
 
     print_time(pr->out, t->at_ns);
-    buf_printf(pr->out, "insert  txn %zu  token %" PRIu32, index, t->first_token);
+    buf_printf(pr->out, "%s  txn %zu  token %" PRIu32,
+        t->flags & TXN_BACKLOG ? "backlog" : "insert", index, t->first_token);
     if (t->rows > 1)
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
     print_kinds(pr, t);
-    if (phase->closed)
+    if (phase->closed && !(t->flags & TXN_BACKLOG))
         buf_printf(pr->out, "  and on, as fast as %d connections can, for %g s", phase->connections,
             (double)phase->for_ns / 1e9);
     if (t->flags & TXN_HOLD)
         buf_printf(pr->out, "  held %g s", (double)phase->hold_for_ns / 1e9);
     if (t->flags & TXN_ROLLBACK)
         buf_append_str(pr->out, "  rolled back");
+    buf_append_char(pr->out, '\n');
+}
+
+static void print_change(struct printer *pr, const struct plan_change *c)
+{
+    print_time(pr->out, c->at_ns);
+    buf_printf(pr->out, "change  token %" PRIu32 "  %s", c->token, change_kind_name(c->kind));
+    if (c->kind == CHANGE_REACTIVATE)
+        buf_printf(pr->out, "  after %g s", (double)c->back_ns / 1e9);
     buf_append_char(pr->out, '\n');
 }
 
@@ -120,8 +139,12 @@ static void print_fault(struct printer *pr, const struct plan_fault *f)
 
 bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
 {
-    struct printer pr = {
-        .plan = p, .scenario = s, .out = out, .txn = print_txn, .fault = print_fault};
+    struct printer pr = {.plan = p,
+        .scenario = s,
+        .out = out,
+        .txn = print_txn,
+        .change = print_change,
+        .fault = print_fault};
 
     buf_printf(out,
         "# %s, seed %" PRIu64 ": %zu tokens in %zu transactions, %zu faults, %g s of load\n",
@@ -157,9 +180,21 @@ static void put_json_txn(struct printer *pr, const struct plan_txn *t, size_t in
         (json_int_t)(t->flags & TXN_HOLD ? phase->hold_for_ns : 0), "rollback",
         (t->flags & TXN_ROLLBACK) != 0);
 
-    if (txn && phase->closed)
+    if (txn && (t->flags & TXN_BACKLOG))
+        json_object_set_new(txn, "backlog", json_true());
+    if (txn && phase->closed && !(t->flags & TXN_BACKLOG))
         json_object_set_new(txn, "closed_loop", json_true());
     put_json(pr, txn);
+}
+
+static void put_json_change(struct printer *pr, const struct plan_change *c)
+{
+    json_t *change = json_pack("{s:I, s:s, s:I, s:s}", "at_ns", (json_int_t)c->at_ns, "what",
+        "change", "token", (json_int_t)c->token, "do", change_kind_name(c->kind));
+
+    if (c->kind == CHANGE_REACTIVATE)
+        json_object_set_new(change, "back_ns", json_integer(c->back_ns));
+    put_json(pr, change);
 }
 
 static void put_json_fault(struct printer *pr, const struct plan_fault *f)
@@ -188,6 +223,7 @@ bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf 
         .out = out,
         .first = true,
         .txn = put_json_txn,
+        .change = put_json_change,
         .fault = put_json_fault};
 
     // A scenario's name is made of letters, digits and '-' only.

@@ -72,7 +72,7 @@ static int number_of(const char *path)
 bool migrate_exists(int last, struct err *e)
 {
     glob_t files = {0};
-    bool found = last == SCHEMA_LATEST;
+    bool found = last == SCHEMA_LATEST || last == SCHEMA_NONE;
     bool ok = find_migrations(&files, e);
 
     for (size_t i = 0; ok && i < files.gl_pathc; i++)
@@ -87,7 +87,7 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     glob_t files = {0};
     bool ok = find_migrations(&files, e);
 
-    for (size_t i = 0; ok && i < files.gl_pathc; i++) {
+    for (size_t i = 0; ok && last != SCHEMA_NONE && i < files.gl_pathc; i++) {
         if (last != SCHEMA_LATEST && number_of(files.gl_pathv[i]) > last)
             break;
         ok = apply_file(conn, files.gl_pathv[i], e);
@@ -146,7 +146,7 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
             e) ||
         !sql_value(conn,
             "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
-            " AND has_table_privilege(oid, 'tokens', 'SELECT')",
+            " AND has_table_privilege(oid, to_regclass('tokens')::oid, 'SELECT')",
             granted, sizeof granted, e))
         return false;
     // Another database's migrations may have made it, and granted it nothing here.

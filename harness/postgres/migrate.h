@@ -18,7 +18,7 @@
 // ERR_USAGE when migration `last` does not exist.
 MUST_USE bool migrate_exists(int last, struct err *e);
 
-// Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all).
+// Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all, SCHEMA_NONE: none).
 // The collector's role gets what mailroom_collector (a migration) grants where
 // that exists and the layout is the reference's, else all rights.
 MUST_USE bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e);

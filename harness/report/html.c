@@ -54,9 +54,10 @@ static json_t *page_json(const struct report *r, struct err *e)
 
     buf_init(&command, 1 << 16);
     report_repeat(r, &command);
-    json_t *root = json_pack("{s:o?, s:s, s:I, s:o?, s:o, s:o, s:o?, s:o, s:o, s:s?, s:o?}",
+    json_t *root = json_pack("{s:o?, s:s, s:I, s:f, s:o?, s:o, s:o, s:o?, s:o, s:o, s:s?, s:o?}",
         "result", result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
-        (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "series", charts_series(r->ledger, e),
+        (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
+        ledger_seconds(r->ledger, r->ledger->load_end_ns), "series", charts_series(r->ledger, e),
         "server", charts_server(r), "percentiles", charts_percentiles(r->result), "batches",
         charts_batches(r->ledger, e), "invariants", names_of(r, false), "broken", names_of(r, true),
         "repeat", buf_str(&command), "scenario_yaml", scenario_of(r));
@@ -95,12 +96,12 @@ static bool fill_page(struct buf *out, const char *data)
 {
     const struct {
         const char *mark;
-        const char *texts[2];
+        const char *texts[2]; // both, one after the other
     } marks[] = {
         {"{{style}}", {dygraphs_css_dygraph, page_style}},
         {"{{data}}", {data, ""}},
         {"{{dygraph}}", {dygraphs_js_dygraph, ""}},
-        {"{{script}}", {page_report, ""}},
+        {"{{script}}", {page_paper, page_report}},
     };
     const char *rest = page_page;
 

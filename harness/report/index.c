@@ -111,8 +111,10 @@ static void fill(struct buf *out, const char *dir, const struct gathered *g)
             buf_append_str(out, page_style);
         else if (i == 1)
             put_rows(out, dir, g);
-        else
+        else {
             buf_append_str(out, page_sort);
+            buf_append_str(out, page_trend);
+        }
     }
     buf_append_str(out, rest);
 }

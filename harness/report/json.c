@@ -186,7 +186,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
     json_object_set_new(root, "judged", judged(r));
     json_object_set_new(root, "reasons", reasons(r));
-    json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_PASSED));
+    json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
     json_object_set_new(
         root, "process", metrics_object(r, METRIC_UNPLANNED_EXIT, METRIC_END_STATE));
     json_object_set_new(
@@ -194,7 +194,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "latency_ms", latency);
     json_object_set_new(root, "generator",
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
-    json_object_set_new(root, "duplicate_bound", json_integer((json_int_t)v->duplicate_bound));
+    // Of rules 1: since then each repeat has a cause of its own, and none a budget.
+    json_object_set_new(root, "duplicate_bound", json_null());
     json_object_set_new(root, "faults", faults(r));
     json_object_set_new(root, "cuts", cuts(r->cuts));
     json_object_set_new(

@@ -20,11 +20,24 @@ static void bar(char *out, size_t size, const struct progress *p)
         "....................");
 }
 
+// Delivered per second since a second ago or more, so that it can be read.
+static void take_rate(struct progress *p)
+{
+    const int64_t since_ns = p->at_ns - p->rated_ns;
+
+    if (since_ns < NS_PER_S)
+        return;
+    p->rate = (double)(p->delivered - p->rated) * 1e9 / (double)since_ns;
+    p->rated = p->delivered;
+    p->rated_ns = p->at_ns;
+}
+
 void progress_show(struct progress *p)
 {
     bool terminal = terminal_is(STDERR_FILENO);
     char drawn[64];
 
+    take_rate(p);
     if (p->suite && p->suite->live) {
         suite_show(p->suite, p);
         return;
@@ -33,10 +46,10 @@ void progress_show(struct progress *p)
         return;
     p->shown_ns = p->at_ns;
     bar(drawn, sizeof drawn, p);
-    fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu",
+    fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu, %.0f/s",
         terminal ? "\r" : "", p->scenario, drawn, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
         p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,
-        (unsigned long long)p->delivered);
+        (unsigned long long)p->delivered, p->rate);
     if (p->faults_planned)
         fprintf(stderr, "  faults %zu/%zu", p->faults, p->faults_planned);
     fputs(terminal ? "\x1b[K" : "\n", stderr);

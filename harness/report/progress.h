@@ -10,6 +10,9 @@ struct suite;
 struct progress {
     struct suite *suite; // shows it as one row of a table; NULL: a line of its own
     int64_t shown_ns;    // its own: when the last plain line was printed
+    int64_t rated_ns;    // its own: the rate counts from here …
+    uint64_t rated;      // … and from this many delivered
+    double rate;         // its own: tokens delivered per second, of the last whole second
     const char *what;    // "load", "drain"
     const char *scenario;
     int64_t at_ns, whole_ns; // since the start of the load; its planned length

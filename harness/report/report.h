@@ -10,8 +10,8 @@
 
 // What --every-cut and --every-kill add to the report of a run.
 struct report_cuts {
-    const char *mode;                          // "every-cut"
-    const char *options;                       // of the command, to repeat it: "--every-cut"
+    const char *mode;                            // "every-cut"
+    const char *options;                         // of the command, to repeat it: "--every-cut"
     size_t tried, reached, broken, inconclusive; // trials
 };
 

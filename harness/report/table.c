@@ -18,6 +18,8 @@ static void print_tokens(const struct report *r, FILE *out)
         value(r, METRIC_DELIVERED));
     if (value(r, METRIC_UNDELIVERABLE) > 0)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
+    if (value(r, METRIC_CONFLICTED) > 0)
+        fprintf(out, ", %.0f conflicted", value(r, METRIC_CONFLICTED));
     if (value(r, METRIC_REDELIVERED) > 0)
         fprintf(out, ", %.0f again because the server lost the cursor's move",
             value(r, METRIC_REDELIVERED));
@@ -121,9 +123,11 @@ static void print_invariants(const struct report *r, FILE *out)
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
     print_masked(r, out);
-    if (r->result->duplicate_bound > 0)
-        fprintf(
-            out, " (of at most %llu duplicates)", (unsigned long long)r->result->duplicate_bound);
+    if (value(r, METRIC_REPEATED) > 0)
+        fprintf(out, "\n              %.0f deliveries again of lines in doubt",
+            value(r, METRIC_REPEATED));
+    if (value(r, METRIC_LATE_LINES) > 0)
+        fprintf(out, ", %.0f late lines", value(r, METRIC_LATE_LINES));
     fputc('\n', out);
     print_judged(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -22,6 +22,8 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     }
     r->ledger.txns = r->load.records;
+    if (!ledger_take_changes(&r->ledger, r->load.changes, e))
+        return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
     // A server that could not be started again has no backends and no answers.
@@ -46,8 +48,8 @@ static bool must_be_seen(const struct run *r, uint32_t token)
 {
     enum token_kind kind = r->plan.kinds[token];
 
-    return ledger_committed(&r->ledger, token) && !token_kind_ineligible(kind) &&
-           !token_kind_unsendable(kind);
+    return ledger_committed(&r->ledger, token) && token_kind_deliverable(kind) &&
+           ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
 // How many tokens must come to lie in dead_letters; 0 where nobody looks there.

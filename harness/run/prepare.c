@@ -7,9 +7,11 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/queue.h"
 #include "run/shared.h"
 
-static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
+static const int64_t lead_ns = 300 * NS_PER_MS;        // for the load's connections to open
+static const int64_t backlog_limit_ns = 60 * NS_PER_S; // and a millisecond per transaction
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
 
 static bool server_epoch(struct run *r, struct err *e)
@@ -55,12 +57,13 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
-    if (!fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
-        !migrate_database(&r->server, s->postgres.schema, s->collector.layout, e))
+    int last = queue_wanted(s) ? SCHEMA_NONE : s->postgres.schema;
+    if (!queue_load(r, e) || !fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
+        !migrate_database(&r->server, last, s->collector.layout, e))
         return false;
     r->hands.server = &r->server;
     r->hands.admin = migrate_admin(&r->server, e);
-    return r->hands.admin &&
+    return r->hands.admin && queue_prepare(r, e) &&
            durability_prove(&r->server, r->hands.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
            ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&
@@ -135,7 +138,10 @@ bool run_start_collector(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
-              command_make(&r->command, r->scenario, r->options->collector, conninfo.data, e);
+              (queue_wanted(r->scenario) ? command_make_consumer(&r->command, r->scenario,
+                                               &r->manifest, buf_str(&conninfo), e)
+                                         : command_make(&r->command, r->scenario,
+                                               r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
     if (!ok)
         return false;
@@ -147,6 +153,8 @@ bool run_start_collector(struct run *r, struct err *e)
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
         .net = r->hands.net,
+        .jobs = queue_wanted(r->scenario),
+        .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,
         .log_dir = r->folder.logs,
     };
     r->subject = subject_start(&config, e);
@@ -203,13 +211,42 @@ static bool start_sampler(struct run *r, struct err *e)
     return ok && r->sampler;
 }
 
+static bool all_committed(const struct run *r, size_t txns, struct err *e)
+{
+    for (size_t i = 0; i < txns; i++) {
+        if (r->load.records[i].outcome != TXN_COMMITTED)
+            return err_set(e, ERR_SYSTEM, "the backlog was not committed: %s",
+                r->load.refused ? r->load.refusal : "the server was too slow, or went away");
+    }
+    return true;
+}
+
+// Before the collector starts.
+bool run_make_backlog(struct run *r, struct err *e)
+{
+    const size_t txns = plan_backlog_txns(&r->plan);
+
+    buf_init(&r->load_conninfo, 4096);
+    if (!migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+        return false;
+    if (txns == 0)
+        return true;
+    const struct load_config config = {
+        .conninfo = r->load_conninfo.data,
+        .plan = &r->plan,
+        .scenario = r->scenario,
+        .start_ns = clock_now_ns(),
+        .deadline_ns = clock_now_ns() + backlog_limit_ns + (int64_t)txns * NS_PER_MS,
+        .end = txns,
+    };
+    return load_run(&config, &r->load_progress, &r->load, e) && all_committed(r, txns, e);
+}
+
 bool run_start_load(struct run *r, struct err *e)
 {
     if (!start_sampler(r, e))
         return false;
-    buf_init(&r->load_conninfo, 4096);
-    if (!start_probe(r, e) || !server_epoch(r, e) ||
-        !migrate_conninfo(&r->server, MIGRATE_LOAD, &r->load_conninfo, e))
+    if (!start_probe(r, e) || !server_epoch(r, e))
         return false;
     int64_t start_ns = clock_now_ns() + lead_ns;
     r->ledger.start_ns = start_ns;
@@ -217,8 +254,11 @@ bool run_start_load(struct run *r, struct err *e)
         .conninfo = r->load_conninfo.data,
         .plan = &r->plan,
         .scenario = r->scenario,
+        .enqueue = r->manifest.enqueue,
         .start_ns = start_ns,
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,
+        .first = plan_backlog_txns(&r->plan),
+        .end = r->plan.txn_count,
     };
     r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
     if (!r->faults)

@@ -15,6 +15,7 @@
 #include "report/progress.h"
 #include "runner.h"
 #include "subject/command.h"
+#include "subject/manifest.h"
 
 struct run {
     const struct scenario *scenario;
@@ -26,7 +27,8 @@ struct run {
     long log_from;        // where this run begins in the server's log
     atomic_int outer_pid; // the server's, for the sampler's thread
     struct durability_proof proof;
-    struct command command; // of the collector, with its environment
+    struct manifest manifest; // of a subject that is a queue; else zero
+    struct command command;   // of the collector, with its environment
     struct subject *subject;
     struct probe *probe;        // how fast the server answers meanwhile
     struct probe *flush_probe;  // and how fast it commits
@@ -58,6 +60,7 @@ struct run {
 // prepare.c: a server that is migrated and proved durable; a collector that is
 // connected; a load whose clock starts in a moment.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
+MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
 MUST_USE bool run_start_load(struct run *r, struct err *e);
 

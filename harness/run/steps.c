@@ -58,9 +58,8 @@ static void set_kinds(struct steps *s)
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
 
     s->plan.kinds[two->first_token + 1] = TOKEN_RECOVERY;
-    s->plan.kinds[batch->first_token + 1] = s->scenario.collector.layout == LAYOUT_REFERENCE
-                                                ? TOKEN_SHORT_SECRET
-                                                : TOKEN_CONSUMED;
+    s->plan.kinds[batch->first_token + 1] =
+        s->scenario.collector.layout == LAYOUT_REFERENCE ? TOKEN_SHORT_SECRET : TOKEN_CONSUMED;
 }
 
 bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
@@ -94,7 +93,7 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 {
     enum token_kind kind = s->plan.kinds[token];
 
-    return !token_kind_ineligible(kind) && !token_kind_unsendable(kind);
+    return token_kind_deliverable(kind);
 }
 
 // --- the server's side -------------------------------------------------------------
@@ -125,8 +124,7 @@ static bool take_answers(PGconn *conn, struct err *e)
 
 static bool in_pipeline(PGconn *conn, bool sent, struct err *e)
 {
-    bool ok = sent ? take_answers(conn, e)
-                   : err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
+    bool ok = sent ? take_answers(conn, e) : err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
 
     return PQexitPipelineMode(conn) && ok;
 }
@@ -136,7 +134,7 @@ bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
     if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
         !PQenterPipelineMode(conn))
         return false;
-    return in_pipeline(conn, txn_prepare_all(conn), e);
+    return in_pipeline(conn, txn_prepare_all(conn, NULL), e);
 }
 
 bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e)
@@ -150,7 +148,7 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     buf_init(&scratch, 1 << 16);
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
-    bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, &scratch), e);
+    bool ok = in_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);
     record->ended_ns = clock_now_ns();
     record->outcome = ok ? TXN_COMMITTED : TXN_ROLLED_BACK;
     buf_fini(&scratch);

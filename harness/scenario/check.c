@@ -189,6 +189,11 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
         return node_err(n, e,
             "recovery, ineligible and unsendable are shares of the same tokens; "
             "together they should not exceed 1");
+    double changes =
+        phase->consume + phase->suspend + phase->reactivate + phase->expire + phase->delete;
+    if (changes > 1 + 1e-9)
+        return node_err(node_child(n, "changes"), e,
+            "these are shares of the same tokens; together they should not exceed 1");
     if (phase->hold_share > 0 && phase->hold_for_ns == 0)
         return node_err(node_child(n, "hold_open"), e, "'for' should be longer than 0s");
     return true;
@@ -228,6 +233,9 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         if (!name_phase(&s->load[i], i, e) || !check_phase(&s->load[i], n, e) ||
             !check_arrivals(&s->load[i], n, path, e))
             return false;
+        if (i > 0 && s->load[i].backlog > 0)
+            return node_key_err(node_child(n, "backlog"), e,
+                "only the first phase can have a backlog: the collector starts before the second");
         const struct node *name = node_child(n, "name");
         if (!want_name(name ? name : n, s->load[i].name, e))
             return false;

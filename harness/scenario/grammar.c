@@ -72,7 +72,7 @@ static const struct word layouts[] = {
     {0},
 };
 
-static const struct word promises[] = {
+const struct word promise_words[] = {
     {"no_loss", PROMISE_NO_LOSS, NULL},
     {"once", PROMISE_ONCE, NULL},
     {"limit", PROMISE_LIMIT, NULL},
@@ -95,6 +95,14 @@ static const struct word arrivals[] = {
 static const struct word names[] = {
     {"plain", NAMES_PLAIN, NULL},
     {"hostile", NAMES_HOSTILE, NULL},
+    {0},
+};
+
+static const struct word inserts[] = {
+    {"row", INSERT_ROW, NULL},
+    {"savepoint", INSERT_SAVEPOINT, NULL},
+    {"copy", INSERT_COPY, NULL},
+    {"upsert", INSERT_UPSERT, NULL},
     {0},
 };
 
@@ -158,6 +166,8 @@ static const struct table postgres_table = TABLE(postgres_fields, struct scenari
 static const struct field collector_fields[] = {
     {"command", FIELD_STRINGS, AT(collector.command), .fallback = "[]",
         .help = "program and arguments; empty for the reference collector"},
+    {"subject", FIELD_STRING, AT(collector.subject), .fallback = "mailroom",
+        .help = "mailroom: a collector of mail lines; else a queue of subjects/, see --subject"},
     {"layout", FIELD_WORD, AT(collector.layout), .fallback = "reference", .words = layouts,
         .help = "reference, or foreign: its tables are not looked into"},
     {"instances", FIELD_INT, AT(collector.instances), .fallback = "1", .min = 1, .max = 64,
@@ -171,9 +181,9 @@ static const struct field collector_fields[] = {
     {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",
         .help = "start it again 100 ms after it exits; off: the end of the last one ends the run"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .fallback = PROMISES_DEFAULT,
-        .words = promises, .help = "what it promises; what it does not is not judged"},
+        .words = promise_words, .help = "what it promises; what it does not is not judged"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
-        .help = "what it can sustain, such as 2000/s: full lines may be limit / capacity apart"},
+        .help = "what it can sustain, such as 2000/s: then falling behind at less is judged"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);
@@ -185,6 +195,19 @@ static const struct field hold_fields[] = {
 };
 
 static const struct table hold_table = TABLE(hold_fields, struct load_phase);
+
+static const struct field changes_fields[] = {
+    {"consume", FIELD_SHARE, PHASE(consume), .fallback = "0", .help = "share that is consumed"},
+    {"suspend", FIELD_SHARE, PHASE(suspend), .fallback = "0",
+        .help = "share whose account is suspended"},
+    {"reactivate", FIELD_SHARE, PHASE(reactivate), .fallback = "0",
+        .help = "share whose account is suspended and, a moment later, active again"},
+    {"expire", FIELD_SHARE, PHASE(expire), .fallback = "0", .help = "share that expires"},
+    {"delete", FIELD_SHARE, PHASE(delete), .fallback = "0",
+        .help = "share whose account is deleted, and the token with it"},
+};
+
+static const struct table changes_table = TABLE(changes_fields, struct load_phase);
 
 static bool has_rate(const void *phase)
 {
@@ -229,6 +252,14 @@ static const struct field load_fields[] = {
     {"names", FIELD_WORD, PHASE(names), .fallback = "plain", .words = names,
         .help = "plain, or hostile: half of the unsendable ones have commas, quotes, control "
                 "characters or whole records in their names, many others UTF-8 and 254 characters"},
+    {"insert", FIELD_WORD, PHASE(insert), .fallback = "row", .words = inserts,
+        .help = "how accounts get in: row; savepoint (one per row, some rolled back to and tried "
+                "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
+    {"backlog", FIELD_INT, PHASE(backlog), .fallback = "0", .min = 0, .max = 10000000,
+        .help = "tokens committed before the collector starts; of the first phase"},
+    {"changes", FIELD_MAP, .fallback = "{}", .table = &changes_table,
+        .help = "tokens whose account or token changes while they wait, so that they may go out "
+                "or be passed over"},
 };
 
 static const struct table load_table = TABLE(load_fields, struct load_phase);

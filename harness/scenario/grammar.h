@@ -62,3 +62,5 @@ struct table {
 };
 
 extern const struct table scenario_table;
+
+extern const struct word promise_words[]; // of enum promise

@@ -299,6 +299,19 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:4:5: load.0: recovery, ineligible and unsendable are shares of the same "
             "tokens; "
             "together they should not exceed 1"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, insrt: copy}\n",
+            "x.yaml:4:26: load.0: 'insrt' is not a key that is known here; did you mean 'insert'?"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, insert: bulk}\n",
+            "x.yaml:4:34: load.0.insert: 'bulk' should be row, savepoint, copy or upsert"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, changes: {deleted: 0.1}}\n",
+            "x.yaml:4:36: load.0.changes: 'deleted' is not a key that is known here; did you mean "
+            "'delete'?"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s, changes: {delete: 0.6, consume: 0.5}}\n",
+            "x.yaml:4:35: load.0.changes: these are shares of the same tokens; together they "
+            "should not exceed 1"},
+        {HEAD "load:\n  - {for: 1s, rate: 1/s}\n  - {for: 1s, rate: 1/s, backlog: 5}\n",
+            "x.yaml:5:26: load.1: only the first phase can have a backlog: the collector starts "
+            "before the second"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, hold_open: {share: 0.1, for: 0s}}\n",
             "x.yaml:4:37: load.0.hold_open: 'for' should be longer than 0s"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, name: a}\n  - {for: 1s, rate: 1/s, name: a}\n",

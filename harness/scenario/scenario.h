@@ -28,6 +28,7 @@ enum disk_manner {
 };
 
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
+enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -54,9 +55,12 @@ struct scenario_postgres {
 };
 
 #define SCHEMA_LATEST 0
+#define SCHEMA_NONE (-1) // of a database that a subject fills
+#define SUBJECT_MAILROOM "mailroom"
 
 struct scenario_collector {
     char **command; // NULL-terminated argv; NULL: the reference collector
+    char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
     enum layout layout;
     int instances;
     int batch_limit;
@@ -86,6 +90,10 @@ struct load_phase {
     double ineligible; // share of tokens made expired, consumed or suspended
     double unsendable; // share of tokens that the wire cannot carry
     enum load_names names;
+    enum load_insert insert;
+    int backlog; // tokens committed before the collector starts; first phase only
+    // Shares of tokens whose account or token changes while they wait.
+    double consume, suspend, reactivate, expire, delete;
 };
 
 struct fault_spec {

@@ -102,6 +102,10 @@ static const char full[] =
     "    hold_open: {share: 0.05, for: 50ms}\n"
     "    ineligible: 0.03\n"
     "    unsendable: 0.01\n"
+    "    names: hostile\n"
+    "    insert: upsert\n"
+    "    backlog: 1000\n"
+    "    changes: {consume: 0.1, suspend: 0.2, reactivate: 0.3, expire: 0.15, delete: 0.25}\n"
     "  - {for: 10s, rate: 0/s}\n"
     "  - {for: 10s, rate: max}\n"
     "  - {name: again, for: 10s, arrivals: trace, file: recorded.csv}\n"
@@ -158,6 +162,10 @@ static void reads_a_full_one(void **state)
     assert_true(s.load[0].rate_from == 100 && s.load[0].rate_to == 2000.5);
     assert_int_equal(s.load[0].for_ns, 1500 * NS_PER_MS);
     assert_string_equal(s.load[1].name, "phase-2");
+    assert_true(s.load[0].names == NAMES_HOSTILE && s.load[1].names == NAMES_PLAIN);
+    assert_true(s.load[0].insert == INSERT_UPSERT && s.load[1].insert == INSERT_ROW);
+    assert_true(s.load[0].backlog == 1000 && s.load[1].backlog == 0);
+    assert_true(s.load[0].delete == 0.25 && s.load[1].delete == 0);
     assert_int_equal(s.faults[0].target, TARGET_ALL);
     assert_int_equal(s.faults[0].until_ns, 9 * NS_PER_S);
     assert_int_equal(s.faults[1].until_ns, 31500 * NS_PER_MS);

@@ -47,6 +47,10 @@ static void make_plain(struct load_phase *p, unsigned plain)
     p->unsendable = plain & PLAIN_UNSENDABLE ? 0 : p->unsendable;
     p->recovery = plain & PLAIN_RECOVERY ? 0 : p->recovery;
     p->names = plain & PLAIN_NAMES ? NAMES_PLAIN : p->names;
+    p->insert = plain & PLAIN_INSERT ? INSERT_ROW : p->insert;
+    p->backlog = plain & PLAIN_BACKLOG ? 0 : p->backlog;
+    if (plain & PLAIN_CHANGES)
+        p->consume = p->suspend = p->reactivate = p->expire = p->delete = 0;
     p->rows_from = plain & PLAIN_ROWS ? 1 : p->rows_from;
     p->rows_to = plain & PLAIN_ROWS ? 1 : p->rows_to;
 }

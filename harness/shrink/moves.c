@@ -189,6 +189,10 @@ static unsigned special(const struct search *s)
         have |= p->unsendable > 0 ? PLAIN_UNSENDABLE : 0;
         have |= p->recovery > 0 ? PLAIN_RECOVERY : 0;
         have |= p->names != NAMES_PLAIN ? PLAIN_NAMES : 0;
+        have |= p->insert != INSERT_ROW ? PLAIN_INSERT : 0;
+        have |= p->backlog > 0 ? PLAIN_BACKLOG : 0;
+        have |=
+            p->consume + p->suspend + p->reactivate + p->expire + p->delete > 0 ? PLAIN_CHANGES : 0;
         have |= p->rows_to > 1 ? PLAIN_ROWS : 0;
     }
     return have & ~search_best(s)->plain;

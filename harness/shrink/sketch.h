@@ -33,7 +33,10 @@ enum plain {
     PLAIN_RECOVERY = 1 << 4,
     PLAIN_ROWS = 1 << 5,
     PLAIN_NAMES = 1 << 6,
-    PLAIN_ALL = (1 << 7) - 1,
+    PLAIN_INSERT = 1 << 7,
+    PLAIN_BACKLOG = 1 << 8,
+    PLAIN_CHANGES = 1 << 9,
+    PLAIN_ALL = (1 << 10) - 1,
 };
 
 struct sketch {

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpq-fe.h>
+
 #include "base/clock.h"
 #include "os/paths.h"
 #include "plan/rng.h"
+#include "subject/manifest.h"
 
 extern char **environ;
 
@@ -122,6 +125,37 @@ bool command_make(struct command *c, const struct scenario *s, const char *colle
     if (!make_argv(c, s, collector, e))
         return false;
     return make_env(c, s, conninfo) || err_set(e, ERR_INTERNAL, "out of memory");
+}
+
+// The conninfo once more, as the variables that every client of PostgreSQL knows.
+static bool add_libpq_env(struct command *c, const char *conninfo)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    size_t count = 0;
+    bool ok = options;
+
+    while (c->env[count])
+        count++;
+    for (PQconninfoOption *o = options; ok && o->keyword; o++) {
+        if (o->val && o->envvar)
+            ok = append(&c->env, &count, "%s=%s", o->envvar, o->val);
+    }
+    PQconninfoFree(options);
+    return ok;
+}
+
+bool command_make_consumer(struct command *c, const struct scenario *s, const struct manifest *m,
+    const char *conninfo, struct err *e)
+{
+    size_t count = 0;
+    bool ok = true;
+
+    *c = (struct command){0};
+    make_key(c, s->seed);
+    for (char **arg = m->consumer; ok && *arg; arg++)
+        ok = append(&c->argv, &count, "%s", *arg);
+    return (ok && make_env(c, s, conninfo) && add_libpq_env(c, conninfo)) ||
+           err_set(e, ERR_INTERNAL, "out of memory");
 }
 
 static void free_list(char **list)

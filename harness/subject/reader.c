@@ -245,6 +245,40 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
     return add_names(r, text, len);
 }
 
+// "got 42 1": job 42 came, for the first time. Its fields are what the facade of a
+// subject's database shows of every job (run/sql/facade.sql).
+static bool add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
+{
+    struct decoded job = {.action = 1, .email = "", .login = "", .code = "", .signature_ok = true};
+    char login[NAMES_MAX], copy[48];
+    unsigned number, attempt;
+    int end = 0;
+
+    line->first_delivery = (uint32_t)r->log.delivery_count;
+    snprintf(copy, sizeof copy, "%.*s", (int)(len < sizeof copy ? len : sizeof copy - 1), text);
+    if (len >= sizeof copy || sscanf(copy, "got %9u %9u%n", &number, &attempt, &end) != 2 ||
+        copy[end]) {
+        subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
+            "'%.40s' is neither 'got N ATTEMPT' nor 'done N'", copy);
+        line->state = LINE_TORN;
+        return true;
+    }
+    job.login = login;
+    job.login_len = names_login(login, number);
+    struct delivery d = delivery_of(&job, (uint32_t)r->log.line_count);
+    if (!add_delivery(r, &d))
+        return false;
+    line->tokens = 1;
+    mark_seen(r, line);
+    return true;
+}
+
+// A consumer's completion is no delivery.
+static bool is_completion(const struct reader *r, const char *text, size_t len)
+{
+    return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;
+}
+
 bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
 {
     size_t done = 0;
@@ -255,9 +289,12 @@ bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64
         if (!end)
             break;
         struct line_record line = {.read_ns = now_ns, .process = process, .state = LINE_WHOLE};
-        if (!add_tokens(r, text, (size_t)(end - text), &line) || !add_line(r, &line))
+        size_t len = (size_t)(end - text);
+        done += len + 1;
+        if (is_completion(r, text, len))
+            continue;
+        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !add_line(r, &line))
             return false;
-        done += (size_t)(end - text) + 1;
     }
     buf_consume(pending, done);
     return true;

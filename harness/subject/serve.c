@@ -73,6 +73,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
+    spec.dir = s->config.dir;
     record.pid = process_start(&spec, e);
     close(out[1]);
     if (record.pid < 0) {

@@ -240,6 +240,7 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
     pthread_mutex_init(&s->lock, NULL);
     if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e))
         goto failed;
+    s->reader.jobs = config->jobs;
     if (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         err_sys(e, ERR_SYSTEM, "cannot make a pipe");
         goto failed;

@@ -103,6 +103,8 @@ struct subject_config {
     bool restart;
     size_t token_count;      // planned tokens, for subject_seen
     const struct netns *net; // they run at its collector's end; NULL: where we are
+    bool jobs;               // a subject's consumer, see reader.h
+    const char *dir;         // where they run; NULL: where we are
     const char *log_dir;     // gets collector-<instance>.log; NULL: /dev/null
 };
 

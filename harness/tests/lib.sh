@@ -60,6 +60,15 @@ expect_nothing_left() {
 leak=(--set 'allow={}')
 [ -z "${SANITIZE-}" ] || leak=(--set 'allow={leak: any}')
 
+# A disk of the harness's own: where it cannot be had, the test is skipped.
+needs_crashing_disk() {
+    local why=
+    [ "$(id -u)" -eq 0 ] || why="needs root"
+    [ -x "$BUILD_DIR/bin/mailproof-disk" ] || why="needs mailproof-disk, which is built where libfuse3-dev is"
+    [ -c /dev/fuse ] && [ -e /dev/loop-control ] || why="needs /dev/fuse and loop devices"
+    [ -z "$why" ] || { echo "$why"; exit 77; }
+}
+
 # run SCENARIO OPTION…: with results in our place, and nothing expected of the
 # machine's speed unless a test says so.
 run() {

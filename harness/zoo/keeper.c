@@ -37,6 +37,8 @@ struct keeper {
     int sessions;           // in which it worked
     bool had_turn;          // in the last one
     struct position before; // defect cursor-back: where the cursor was before the last move
+    int64_t free_ns;        // when it may write again, at the rate that it sustains
+    int lines;              // that it wrote
     int wakeups;            // defect counts-wakeups: news since the last line
     void *leaked;           // defect leaks: a chain
 };
@@ -104,11 +106,25 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
+// What some do when others are at work; the good take turns, or share.
+static void sleep_beside(void)
+{
+    while (!stop_requested())
+        stop_poll(NULL, 0, CLOCK_NEVER);
+}
+
 static bool take_turn(struct keeper *k, struct err *e)
 {
-    bool had_turn = k->had_turn;
+    bool had_turn = k->had_turn, free = true;
 
     k->had_turn = false;
+    if (has(k, DEFECT_NEVER_TAKES_OVER) || has(k, DEFECT_SLEEPS_BESIDE)) {
+        if (!turn_try(&k->session, k->settings->queue, &free, e))
+            return false;
+        if (!free)
+            sleep_beside();
+        return k->had_turn = true;
+    }
     if (!has(k, DEFECT_BARGES_IN) && !turn_wait(&k->session, k->settings->queue, had_turn, e))
         return false;
     k->had_turn = true;
@@ -125,6 +141,8 @@ static bool serve(struct keeper *k, struct err *e)
     log_line("PG", "connected");
     if (has(k, DEFECT_CURSOR_BACK) && *k->before.id &&
         !cursor_move_back(&k->session, s, &k->before, e))
+        return false;
+    if (has(k, DEFECT_SLEEPS_BESIDE) && !take_turn(k, e))
         return false;
     if (s->shares ? !sharing_join(&k->sharing, &k->session, e) : !take_turn(k, e))
         return false;
@@ -151,8 +169,7 @@ static bool serve(struct keeper *k, struct err *e)
 static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
-        while (!stop_requested())
-            stop_poll(NULL, 0, CLOCK_NEVER);
+        sleep_beside();
     if (has(k, DEFECT_SLOW_RECONNECT))
         for (int64_t until_ns = clock_now_ns() + 3 * NS_PER_S;
              clock_now_ns() < until_ns && !stop_requested();)
@@ -180,9 +197,10 @@ static int64_t timeout_of(const struct keeper *k)
 // Reads what waits, and sends it when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
-    bool full = true;
+    bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
+    bool full = true, sent = false;
 
-    while (full && !stop_requested()) {
+    while (full && !stop_requested() && !(one_by_one && sent)) {
         k->looked_ns = clock_now_ns();
         if (k->unconfirmed && !move_cursor(k, e))
             return false;
@@ -196,6 +214,7 @@ static bool look(struct keeper *k, struct err *e)
             if (!claim(k, due, e) || !send_batch(k, e))
                 return false;
             waits = false;
+            sent = full;
         }
         // A token that is still there, or that an announcement has just told
         // of, opens the window; without one it is closed.
@@ -205,6 +224,9 @@ static bool look(struct keeper *k, struct err *e)
             k->first_ns = k->looked_ns;
     }
     k->draining = false;
+    // The defect: only the next announcement, or the timeout, makes it look again.
+    if (one_by_one && sent)
+        k->first_ns = k->looked_ns;
     return !k->settings->shares || !k->behind || sharing_free(&k->sharing, &k->session, e);
 }
 
@@ -224,7 +246,8 @@ static bool wait_for_work(struct keeper *k, struct err *e)
         if (!session_listen(&k->session, &k->announced, e))
             return false;
         k->wakeups += k->announced > before;
-        if (k->announced >= limit_of(k) || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
+        bool enough = k->announced >= limit_of(k) && !has(k, DEFECT_REWAITS);
+        if (enough || (k->announced > 0 && k->first_ns == CLOCK_NEVER))
             return true;
         stop_poll(&fd, 1, has(k, DEFECT_SPINS) ? 0 : until_ns);
     }
@@ -320,10 +343,39 @@ static bool claim(struct keeper *k, bool due, struct err *e)
            add_rows(k, result, INT_MAX, &rows, e);
 }
 
+// What it sustains by itself or, with some, of the 100 per second of `paced`.
+static int64_t rate_of(const struct keeper *k)
+{
+    if (has(k, DEFECT_SLOW_10))
+        return 90;
+    if (has(k, DEFECT_SLOW_20))
+        return 80;
+    return has(k, DEFECT_SLOW_40) ? 60 : k->settings->rate;
+}
+
+// Waits until the line before has had its time.
+static void keep_pace(struct keeper *k)
+{
+    int64_t rate = rate_of(k);
+
+    if (rate == 0)
+        return;
+    while (!stop_requested() && clock_now_ns() < k->free_ns)
+        stop_poll(NULL, 0, k->free_ns);
+    k->free_ns = clock_now_ns() + k->batch.tokens * NS_PER_S / rate;
+}
+
+static int times_of(struct keeper *k)
+{
+    bool some = has(k, DEFECT_SENDS_SOME_TWICE) && ++k->lines % 100 == 0;
+
+    return some || has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
+}
+
 static bool write_line(struct keeper *k, struct err *e)
 {
     struct batch *b = &k->batch;
-    int times = has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
+    int times = times_of(k);
 
     if (has(k, DEFECT_INVENTS) && b->tokens < k->settings->limit &&
         !batch_invent(b, k->settings->key, e))
@@ -350,9 +402,12 @@ static bool send_batch(struct keeper *k, struct err *e)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
     k->announced = 0; // what is announced from here on is for the next batch
     k->wakeups = 0;
-    if ((has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST)) && !move_cursor(k, e))
+    bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
+                       has(k, DEFECT_CURSOR_AT_WRITE);
+    if (moves_first && !move_cursor(k, e))
         return false;
     if (b->tokens > 0) {
+        keep_pace(k);
         k->unconfirmed = true;
         if (!write_line(k, e))
             return false;

@@ -20,7 +20,7 @@ static const char *text(const char *name, const char *fallback)
 
 bool settings_load(struct settings *s, struct err *e)
 {
-    int64_t healthcheck, timeout, limit, grace;
+    int64_t healthcheck, timeout, limit, grace, rate;
     const char *dequeue = text("MAILROOM_DEQUEUE", "cursor");
 
     s->database_url = text("MAILROOM_DATABASE_URL", NULL);
@@ -31,6 +31,7 @@ bool settings_load(struct settings *s, struct err *e)
     if (!number("MAILROOM_BATCH_TIMEOUT", 5000, 0, 86400000, &timeout, e) ||
         !number("MAILROOM_HEALTHCHECK_INTERVAL", 270000, 1, 86400000, &healthcheck, e) ||
         !number("MAILROOM_GRACE", 500, 0, 86400000, &grace, e) ||
+        !number("ZOO_RATE", 0, 0, 1000000, &rate, e) ||
         !number("MAILROOM_BATCH_LIMIT", 10, 1, 100000, &limit, e) || !secret_key(s->key, e))
         return false;
     if (healthcheck < timeout)
@@ -45,6 +46,7 @@ bool settings_load(struct settings *s, struct err *e)
     s->healthcheck_ns = healthcheck * NS_PER_MS;
     s->timeout_ns = timeout * NS_PER_MS;
     s->limit = (int)limit;
+    s->rate = rate;
     return true;
 }
 
@@ -70,7 +72,8 @@ static bool secret_key(uint8_t *key, struct err *e)
     const char *hex = text("MAILROOM_SECRET_KEY", "");
 
     // Never the value itself: this ends up in a log.
-    if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
+    if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN ||
+        strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
         return err_set(
             e, ERR_USAGE, "MAILROOM_SECRET_KEY is not %d hex digits", 2 * SETTINGS_KEY_LEN);
     for (size_t i = 0; i < SETTINGS_KEY_LEN; i++) {

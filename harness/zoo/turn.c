@@ -20,6 +20,11 @@ static bool ask(
     return true;
 }
 
+bool turn_try(struct session *s, const char *queue, bool *got, struct err *e)
+{
+    return ask(s, "pg_try_advisory_lock", queue, got, e);
+}
+
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
 {
     bool taken = false; // by another, when last seen

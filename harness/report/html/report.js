@@ -7,6 +7,9 @@ const byId = (id) => document.getElementById(id);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const missing = '–';
 
+// On paper the colours are those of the light scheme, whatever the screen shows.
+const light = { '--a': '#1f6feb', '--b': '#c2372e', '--c': '#1a7f4b', '--d': '#8250df', '--e': '#9a6a00' };
+
 function text(value, digits) {
   if (value === null || value === undefined) return missing;
   if (typeof value !== 'number') return String(value);
@@ -102,6 +105,13 @@ function shadeFaults(canvas, area, graph) {
 
 const drawn = [];
 
+// The load's end, or the last line that came after it: an empty drain is not drawn.
+function runWindow() {
+  const { t, delivered } = data.series;
+  const last = t.reduce((end, at, i) => (at <= data.load_s || delivered[i] > 0 ? i : end), 0);
+  return [0, t[Math.min(last + 1, t.length - 1)]];
+}
+
 // What a chart shows, as a table that opens on request.
 function tableOf(chart, caption, labels, rows) {
   const details = element('details', undefined, 'figures');
@@ -127,8 +137,8 @@ function draw(c) {
   c.graph = new Dygraph(byId(c.id), c.rows, Object.assign({
     labels: c.labels, colors: c.colours.map(colour), strokeWidth: 1.5, legend: 'always', labelsDiv: c.legend,
     gridLineColor: colour('--line'), axisLineColor: colour('--line'), highlightCircleSize: 3, labelsKMB: true,
-    connectSeparatedPoints: true, includeZero: true, underlayCallback: shadeFaults, xlabel: 'seconds',
-    axisLabelWidth: 60, axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) } },
+    connectSeparatedPoints: false, drawGapEdgePoints: true, includeZero: true, stackedGraphNaNFill: 'none', underlayCallback: shadeFaults, xlabel: 'seconds',
+    axisLabelWidth: 60, dateWindow: runWindow(), axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) } },
   }, c.options));
 }
 
@@ -137,9 +147,9 @@ const columns = (from, ...names) => (from[names[0]] || []).map((_, i) => names.m
 function charts() {
   const s = data.series;
   chart('latency-chart', 'latency in ms over time',
-    columns(s, 't', 'max', 'p99', 'p50', 'commit_p99', 'commit_p50'),
-    ['s', 'max', 'p99', 'p50', 'p99 from commit', 'p50 from commit'], ['--b', '--a', '--c', '--d', '--e'],
-    { ylabel: 'ms', series: { 'p99 from commit': { strokePattern: [4, 3] }, 'p50 from commit': { strokePattern: [4, 3] } } });
+    columns(s, 't', 'p99', 'p50', 'commit_p99', 'commit_p50', 'max'),
+    ['s', 'p99', 'p50', 'p99 from commit', 'p50 from commit', 'max'], ['--a', '--c', '--d', '--e', '--b'],
+    { ylabel: 'ms', series: { max: { strokeWidth: 0.7, drawPoints: true, pointSize: 2 }, 'p99 from commit': { strokePattern: [4, 3] }, 'p50 from commit': { strokePattern: [4, 3] } } });
   chart('stage-chart', 'mean time in each stage, in ms, over time',
     columns(s, 't', 'lag', 'insert', 'wait', 'dequeue'), ['s', ...stageNames], ['--b', '--d', '--a', '--c'],
     { ylabel: 'ms', stackedGraph: true });
@@ -150,7 +160,7 @@ function charts() {
   chart('percentile-chart', 'latency in ms by number of nines',
     columns(data.percentiles, 'nines', 'from_intended', 'from_commit'),
     ['nines', 'from the intended insert', 'from the commit'], ['--a', '--c'], {
-      ylabel: 'ms', xlabel: 'percentile', underlayCallback: null,
+      ylabel: 'ms', xlabel: 'percentile', underlayCallback: null, dateWindow: null,
       axes: { x: {
         valueFormatter: (n) => `${(100 * (1 - 10 ** -n)).toPrecision(6)}%`,
         axisLabelFormatter: (n) => (Number.isInteger(n) ? `${+(100 * (1 - 10 ** -n)).toPrecision(8)}%` : ''),
@@ -158,21 +168,26 @@ function charts() {
     });
   serverCharts();
   drawn.forEach(draw);
+  const shades = result.faults.filter((f) => f.at_s !== null).map((f) => [f.at_s, Math.max(f.ended_s, f.at_s)]);
+  for (const c of drawn) {
+    const options = { dateWindow: runWindow(), ...c.options };
+    paperChart({ ...c, options }, byId(c.id), shades, c.colours.map((name) => light[name]));
+  }
 }
 
 // --- server and machine ------------------------------------------------------------
 
 const serverFigures = [
-  ['wal_kib_per_s', 'WAL, KiB/s'], ['commits_per_s', 'commits/s'],
-  ['active_backends', 'active backends'], ['notify_queue_percent', 'notification queue, % full'],
-  ['dead_tuples', 'dead tuples'], ['oldest_xmin_age', 'age of the oldest xmin'],
-  ['collector_mib', 'memory of the collector, MiB'], ['machine_busy_percent', 'processors busy, %'],
+  ['wal_kib_per_s', 'WAL', 'KiB/s'], ['commits_per_s', 'commits', '1/s'],
+  ['active_backends', 'active backends', 'backends'], ['notify_queue_percent', 'notification queue', '% full'],
+  ['dead_tuples', 'dead tuples', 'tuples'], ['oldest_xmin_age', 'age of the oldest xmin', 'transactions'],
+  ['collector_mib', 'memory of the collector', 'MiB'], ['machine_busy_percent', 'processors busy', '%'],
 ];
 
 function serverCharts() {
   const server = data.server;
   if (!server.t || server.t.length < 2) { byId('server-section').remove(); return; }
-  for (const [name, title] of serverFigures) {
+  for (const [name, title, unit] of serverFigures) {
     const box = element('div'), id = `${name.replaceAll('_', '-')}-chart`;
     const place = element('div', undefined, 'chart small');
     place.id = id;
@@ -180,7 +195,7 @@ function serverCharts() {
     place.setAttribute('aria-label', `${title} over time; the figures stand in the table`);
     box.append(place);
     byId('server-charts').append(box);
-    chart(id, title, columns(server, 't', name), ['s', title], ['--a'], { fillGraph: true });
+    chart(id, title, columns(server, 't', name), ['s', title], ['--a'], { fillGraph: true, ylabel: unit });
   }
   const cpu = Object.entries(result.cpu_s).filter(([, v]) => v !== null);
   fillTable('cpu-table', 'Processor time in seconds, of all processors', ['of', 's'],
@@ -219,7 +234,8 @@ function batches() {
   const linesIn = (group) => group.reduce((sum, b) => sum + b.lines, 0);
   const most = Math.max(...groups.map(linesIn));
   byId('batch-chart').append(...groups.map((group) => bar(group, most)));
-  byId('batch-axis').append(element('span', '1'), element('span', `${sizes.length} tokens`));
+  byId('batch-axis').append(element('span', '1'), element('span', 'tokens in a line'), element('span', sizes.length));
+  byId('batch-most').textContent = `The highest bar: ${most} lines.`;
   const totals = reasons.map((_, why) => sizes.reduce((sum, b) => sum + b.by[why], 0));
   reasons.forEach((reason, why) => {
     const entry = element('span', reason);
@@ -311,16 +327,5 @@ broken();
 tables();
 batches();
 charts();
-// The charts carry their colours and their width in a canvas: draw again when the
-// scheme changes, and for paper.
-const paperWidth = 680;
+// The charts carry their colours in a canvas: draw again when the scheme changes.
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));
-addEventListener('beforeprint', () => {
-  document.documentElement.classList.add('printing');
-  drawn.forEach(draw);
-  for (const c of drawn) c.graph.resize(Math.min(byId(c.id).clientWidth, paperWidth), byId(c.id).clientHeight);
-});
-addEventListener('afterprint', () => {
-  document.documentElement.classList.remove('printing');
-  drawn.forEach((c) => { byId(c.id).style.width = byId(c.id).style.height = ''; draw(c); });
-});

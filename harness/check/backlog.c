@@ -1,0 +1,53 @@
+#include "check/backlog.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+static const int64_t shortest_ns = 20 * NS_PER_MS;
+static const size_t steps_max = 1000000;
+
+size_t backlog_step(const struct backlog *b, int64_t at_ns)
+{
+    if (at_ns <= b->from_ns)
+        return 0;
+    size_t i = (size_t)((at_ns - b->from_ns) / b->step_ns);
+
+    return i < b->count ? i : b->count - 1;
+}
+
+// From differences to sums.
+static void add_up(struct backlog *b)
+{
+    for (size_t i = 1; i < b->count; i++)
+        b->waiting[i] += b->waiting[i - 1];
+}
+
+bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
+{
+    int64_t length_ns = l->drain_end_ns > l->start_ns ? l->drain_end_ns - l->start_ns : 0;
+
+    *b = (struct backlog){.from_ns = l->start_ns, .step_ns = shortest_ns};
+    while (length_ns / b->step_ns > (int64_t)steps_max)
+        b->step_ns *= 2;
+    b->count = (size_t)(length_ns / b->step_ns) + 1;
+    b->waiting = calloc(b->count, sizeof *b->waiting);
+    if (!b->waiting)
+        return err_set(e, ERR_INTERNAL, "out of memory for the backlog");
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        const struct txn_record *txn = ledger_txn(l, token);
+        int64_t read_ns = ledger_read_ns(l, token);
+        if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER || read_ns <= txn->ended_ns)
+            continue;
+        b->waiting[backlog_step(b, txn->ended_ns)]++;
+        b->waiting[backlog_step(b, read_ns)]--;
+    }
+    add_up(b);
+    return true;
+}
+
+void backlog_fini(struct backlog *b)
+{
+    free(b->waiting);
+    *b = (struct backlog){0};
+}

@@ -1,0 +1,23 @@
+// How many tokens waited at each time, and what a subject did about it.
+#pragma once
+
+#include "check/inside.h"
+
+struct backlog {
+    int64_t from_ns, step_ns;
+    int32_t *waiting; // owned; at from_ns + i × step_ns
+    size_t count;
+};
+
+// Of the tokens that were delivered: those acknowledged and not yet read. Until the
+// drain ended.
+MUST_USE bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e);
+void backlog_fini(struct backlog *b);
+
+static inline int64_t backlog_at_ns(const struct backlog *b, size_t i)
+{
+    return b->from_ns + (int64_t)i * b->step_ns;
+}
+
+// The last step at or before a time, within the array.
+size_t backlog_step(const struct backlog *b, int64_t at_ns);

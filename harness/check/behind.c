@@ -1,0 +1,168 @@
+// falls_behind: of a subject whose capacity is known, a backlog that grows at a rate
+// it can sustain, or that a fault left and that stays.
+#include "check/backlog.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+static const double load_most = 0.8; // of the capacity: more may be too much
+static const int64_t stretch_least_ns = 2 * NS_PER_S;
+static const double growth_least = 0.02; // of the rate: less is not seen in a run
+enum { BLOCKS = 10 };
+static const double student_95 = 1.860; // one-sided, 8 degrees of freedom
+
+struct behind {
+    const struct check *c;
+    struct backlog backlog;
+};
+
+// --- it grows ---------------------------------------------------------------------
+
+static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
+{
+    size_t first = backlog_step(b, from_ns), last = backlog_step(b, until_ns);
+    double sum = 0;
+
+    for (size_t i = first; i <= last; i++)
+        sum += b->waiting[i];
+    return sum / (double)(last - first + 1);
+}
+
+struct slope {
+    double per_s;
+    double least_per_s; // the true one is larger, with 95%
+    double growth;      // from the first fifth to the last
+};
+
+// Of the means of blocks, which hardly depend on each other.
+static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
+{
+    double means[BLOCKS], mean = 0, sxy = 0, sxx = 0, rest = 0;
+    int64_t block_ns = (until_ns - from_ns) / BLOCKS;
+    double block_s = (double)block_ns / 1e9;
+
+    for (int i = 0; i < BLOCKS; i++) {
+        means[i] = mean_of(b, from_ns + i * block_ns, from_ns + (i + 1) * block_ns);
+        mean += means[i] / BLOCKS;
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        double x = (i - (BLOCKS - 1) / 2.0) * block_s;
+        sxy += x * (means[i] - mean);
+        sxx += x * x;
+    }
+    struct slope s = {.per_s = sxy / sxx};
+    for (int i = 0; i < BLOCKS; i++) {
+        double x = (i - (BLOCKS - 1) / 2.0) * block_s;
+        double off = means[i] - mean - s.per_s * x;
+        rest += off * off;
+    }
+    s.least_per_s = s.per_s - student_95 * sqrt(rest / (BLOCKS - 2) / sxx);
+    s.growth = (means[BLOCKS - 1] + means[BLOCKS - 2] - means[0] - means[1]) / 2;
+    return s;
+}
+
+static void check_stretch(const struct behind *t, double rate, int64_t from_ns, int64_t until_ns)
+{
+    const struct scenario_collector *s = &t->c->l->scenario->collector;
+
+    if (until_ns - from_ns < stretch_least_ns)
+        return;
+    judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
+    struct slope slope = slope_of(&t->backlog, from_ns, until_ns);
+    // Below this it may still be the ups and downs of batches.
+    double noise = 3.0 * s->batch_limit;
+    if (slope.least_per_s <= 0 || slope.per_s < growth_least * rate || slope.growth < noise)
+        return;
+    finding_add(t->c->r, METRIC_FALLS_BEHIND,
+        "from %.3f s to %.3f s the backlog grew by %.1f tokens per second at %.0f/s, though %.0f/s "
+        "is its capacity",
+        ledger_seconds(t->c->l, from_ns), ledger_seconds(t->c->l, until_ns), slope.per_s, rate,
+        s->capacity);
+}
+
+// What is left of a phase when each outage, and the time to make up for it, is taken
+// out.
+static void check_phase(
+    const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
+{
+    const struct outages *o = &t->c->outages;
+    double rate = phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
+    int64_t settle_ns = 2 * t->c->l->scenario->collector.batch_timeout_ns + t->c->r->slack_ns;
+    int64_t make_up_ns = 2 * t->c->l->scenario->recovery_limit_ns;
+
+    if (phase->closed || phase->arrivals == ARRIVALS_TRACE || rate <= 0 ||
+        rate > load_most * t->c->l->scenario->collector.capacity)
+        return;
+    from_ns += settle_ns;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct outage *out = &o->items[i];
+        check_stretch(t, rate, from_ns, clock_min(out->from_ns, until_ns));
+        from_ns = out->until_ns + make_up_ns > from_ns ? out->until_ns + make_up_ns : from_ns;
+    }
+    check_stretch(t, rate, from_ns, until_ns);
+}
+
+// --- it stays ---------------------------------------------------------------------
+
+static double rate_at(const struct ledger *l, int64_t at_ns)
+{
+    int64_t from_ns = l->start_ns;
+
+    for (size_t i = 0; i < l->scenario->load_count; i++) {
+        const struct load_phase *phase = &l->scenario->load[i];
+        if (at_ns < from_ns + phase->for_ns)
+            return phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
+        from_ns += phase->for_ns;
+    }
+    return 0;
+}
+
+static void check_left_over(const struct behind *t, const struct outage *out)
+{
+    const struct check *c = t->c;
+    const struct scenario *s = c->l->scenario;
+    const struct backlog *b = &t->backlog;
+    double rate = rate_at(c->l, out->until_ns), capacity = s->collector.capacity;
+    double timeout_s = (double)(s->collector.batch_timeout_ns + c->r->slack_ns) / 1e9;
+    double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
+    size_t first = backlog_step(b, out->until_ns);
+
+    if (rate > load_most * capacity || b->waiting[first] <= usual)
+        return;
+    int64_t need_ns =
+        s->recovery_limit_ns + (int64_t)(2 * b->waiting[first] / (capacity - rate) * 1e9);
+    int64_t due_ns = outages_due_ns(&c->outages, -1, out->until_ns, need_ns);
+    if (due_ns > c->l->drain_end_ns)
+        return;
+    judged_add(c->r, METRIC_FALLS_BEHIND, (double)need_ns / 1e9, CAUSE_IS_NONE);
+    for (size_t i = first; i <= backlog_step(b, due_ns); i++) {
+        if (b->waiting[i] <= usual)
+            return;
+    }
+    finding_add(c->r, METRIC_FALLS_BEHIND,
+        "%d tokens waited when %s was over at %.3f s, and still %d at %.3f s",
+        (int)b->waiting[first], c->l->faults[out->fault].spec->verb->name,
+        ledger_seconds(c->l, out->until_ns), (int)b->waiting[backlog_step(b, due_ns)],
+        ledger_seconds(c->l, due_ns));
+}
+
+bool check_behind(const struct check *c, struct err *e)
+{
+    const struct scenario *s = c->l->scenario;
+    struct behind t = {.c = c};
+    int64_t at_ns = c->l->start_ns;
+
+    if (s->collector.capacity <= 0)
+        return true;
+    if (!backlog_make(&t.backlog, c->l, e))
+        return false;
+    for (size_t i = 0; i < s->load_count; i++) {
+        check_phase(&t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
+        at_ns += s->load[i].for_ns;
+    }
+    for (size_t i = 0; i < c->outages.count; i++)
+        check_left_over(&t, &c->outages.items[i]);
+    backlog_fini(&t.backlog);
+    return true;
+}

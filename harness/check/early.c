@@ -1,0 +1,158 @@
+// early: short lines that came before the timeout of what they hold.
+#include "check/inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "check/lookup.h"
+
+static const int64_t early_slack_ns = 2 * NS_PER_MS;
+
+struct early {
+    const struct check *c;
+    struct spans announced; // transactions that committed, from COMMIT to its answer
+    uint32_t *short_since;  // per line: the same process's last line that left nothing behind
+};
+
+#define NO_LINE UINT32_MAX
+
+static bool index_all(struct early *t)
+{
+    const struct ledger *l = t->c->l;
+    const struct subject_log *log = l->log;
+    uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
+
+    t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
+    if (!emptied || !t->short_since || !spans_make(&t->announced, l, SPANS_ANNOUNCED)) {
+        free(emptied);
+        return false;
+    }
+    for (size_t p = 0; p < log->process_count; p++)
+        emptied[p] = NO_LINE;
+    for (uint32_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        t->short_since[i] = emptied[line->process];
+        if (!check_is_full(l, line))
+            emptied[line->process] = i;
+    }
+    free(emptied);
+    return true;
+}
+
+// Whether a line is there to be judged: with a token that comes for the first
+// time. What is written again is duplicated, what nobody planned a phantom, and a
+// forged one may be half of a line.
+static bool has_news(const struct ledger *l, uint32_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+    bool news = false;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (d->flags & DELIVERY_FORGED)
+            return false;
+        news = news || (d->token < l->plan->token_count && d->flags == 0 &&
+                           l->tokens[d->token].first_line == index);
+    }
+    return news;
+}
+
+static bool holds_token_announced_before(
+    const struct ledger *l, const struct line_record *line, int64_t until_ns)
+{
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token < l->plan->token_count && ledger_txn(l, token)->commit_ns <= until_ns)
+            return true;
+    }
+    return false;
+}
+
+// An announcement may have been on its way when the line before was written:
+// it counts from its COMMIT to its acknowledgement and a little longer.
+static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
+{
+    const struct check *c = t->c;
+    int64_t travel_ns = clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
+
+    return spans_latest_end(&t->announced, until_ns) + travel_ns >= from_ns;
+}
+
+static bool session_opened(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < l->session_count; i++) {
+        if (l->sessions[i] >= from_ns && l->sessions[i] <= until_ns)
+            return true;
+    }
+    return false;
+}
+
+// What waits at the start or after a reconnect is sent at once; so is what waits
+// when a fault is over. Without the times of sessions a fault's whole window may
+// hold one. A line before it that was read late was written earlier than it seems.
+static struct cause why_early(const struct check *c, uint32_t before, int64_t read_ns)
+{
+    const struct ledger *l = c->l;
+    int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
+    int64_t emptied_ns = l->log->lines[before].read_ns;
+
+    if (!l->sessions) {
+        struct cause fault = check_disturbed(l, from_ns, read_ns);
+        if (fault.kind != CAUSE_NONE)
+            return fault;
+    } else if (session_opened(l, from_ns, read_ns)) {
+        return (struct cause){CAUSE_SESSION, 0};
+    }
+    for (size_t i = 0; i < c->outages.count; i++) {
+        const struct outage *o = &c->outages.items[i];
+        const struct fault_record *f = &l->faults[o->fault];
+        bool ends = (f->ended_ns >= from_ns && f->ended_ns <= read_ns) ||
+                    (f->began_ns >= from_ns && f->began_ns <= read_ns) ||
+                    (o->until_ns >= from_ns && o->until_ns <= read_ns);
+        if (ends)
+            return (struct cause){CAUSE_FAULT, o->fault};
+    }
+    return stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
+}
+
+static void check_line(const struct early *t, uint32_t index)
+{
+    const struct check *c = t->c;
+    const struct ledger *l = c->l;
+    const struct line_record *line = &l->log->lines[index];
+    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
+    int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
+    uint32_t before = t->short_since[index];
+
+    // Without an earlier short line it may be what waited at the start.
+    if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
+        return;
+    bool in_time = holds_token_announced_before(l, line, latest_ns) ||
+                   announcement_between(t, l->log->lines[before].read_ns, latest_ns);
+    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, line->read_ns);
+    judged_add(c->r, METRIC_EARLY, 1, cause);
+    if (in_time || cause.kind != CAUSE_NONE)
+        return;
+    finding_add(c->r, METRIC_EARLY,
+        "pid %d, read at %.3f s: %u tokens, limit %d, all announced within the last %.0f ms",
+        (int)l->log->processes[line->process].pid, ledger_seconds(l, line->read_ns), line->tokens,
+        l->scenario->collector.batch_limit, (double)timeout_ns / 1e6);
+    finding_add_faults(c->r, METRIC_EARLY, l, line->read_ns);
+}
+
+bool check_early(const struct check *c, struct err *e)
+{
+    struct early t = {.c = c};
+    bool ok = true;
+
+    // Where several share the work a window may be opened by what another takes.
+    if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
+        return true;
+    if (!index_all(&t))
+        ok = err_set(e, ERR_INTERNAL, "out of memory for the checks of early lines");
+    for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
+        check_line(&t, i);
+    spans_fini(&t.announced);
+    free(t.short_since);
+    return ok;
+}

@@ -1,0 +1,99 @@
+// idle_instance: where several share the work, one that could work and does not.
+#include "check/backlog.h"
+
+#include "base/clock.h"
+
+static const int64_t idle_ns = 2 * NS_PER_S;
+static const int64_t session_ns = NS_PER_S; // for a process that was started to connect
+enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };
+
+struct idle {
+    const struct check *c;
+    struct backlog backlog;
+    int instance;
+    size_t line; // the next one to be looked at
+};
+
+// Whether anybody of this instance was there to work.
+static bool lives(const struct ledger *l, int instance, int64_t at_ns)
+{
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->instance == instance && p->started_ns + session_ns <= at_ns && p->ended_ns > at_ns)
+            return true;
+    }
+    return false;
+}
+
+static bool wrote_until(struct idle *t, int64_t at_ns)
+{
+    const struct subject_log *log = t->c->l->log;
+    bool wrote = false;
+
+    for (; t->line < log->line_count && log->lines[t->line].read_ns <= at_ns; t->line++)
+        wrote = wrote || log->processes[log->lines[t->line].process].instance == t->instance;
+    return wrote;
+}
+
+static bool could_work(const struct idle *t, size_t step)
+{
+    const struct check *c = t->c;
+    int64_t from_ns = backlog_at_ns(&t->backlog, step), until_ns = from_ns + t->backlog.step_ns;
+
+    return lives(c->l, t->instance, from_ns) &&
+           outages_free(&c->outages, t->instance, from_ns, until_ns).faults == 0 &&
+           stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
+}
+
+// What the others cannot have taken already: more than two batches.
+static bool is_left(const struct idle *t, size_t step)
+{
+    const struct scenario_collector *s = &t->c->l->scenario->collector;
+    int64_t taken = (int64_t)TAKEN_BATCHES * s->batch_limit * (s->instances - 1);
+
+    return t->backlog.waiting[step] - taken > (int64_t)LEFT_BATCHES * s->batch_limit;
+}
+
+static void check_instance(struct idle *t)
+{
+    const struct check *c = t->c;
+    int64_t since_ns = CLOCK_NEVER;
+    bool told = false;
+
+    for (size_t i = 0; i < t->backlog.count; i++) {
+        int64_t at_ns = backlog_at_ns(&t->backlog, i);
+        bool able = is_left(t, i) && could_work(t, i);
+        if (able)
+            judged_add(c->r, METRIC_IDLE_INSTANCE, (double)t->backlog.step_ns / 1e9, CAUSE_IS_NONE);
+        if (wrote_until(t, at_ns) || !able) {
+            since_ns = able ? at_ns : CLOCK_NEVER;
+            told = false;
+            continue;
+        }
+        since_ns = clock_min(since_ns, at_ns);
+        if (told || at_ns - since_ns < idle_ns)
+            continue;
+        told = true;
+        finding_add(c->r, METRIC_IDLE_INSTANCE,
+            "collector %d wrote nothing from %.3f s to %.3f s beside a backlog of %d tokens",
+            t->instance, ledger_seconds(c->l, since_ns), ledger_seconds(c->l, at_ns),
+            (int)t->backlog.waiting[i]);
+    }
+}
+
+bool check_idle_instances(const struct check *c, struct err *e)
+{
+    const struct scenario *s = c->l->scenario;
+    struct idle t = {.c = c};
+
+    if (s->collector.instances == 1 || !check_shares(s))
+        return true;
+    if (!backlog_make(&t.backlog, c->l, e))
+        return false;
+    for (t.instance = 0; t.instance < s->collector.instances; t.instance++) {
+        t.line = 0;
+        check_instance(&t);
+    }
+    backlog_fini(&t.backlog);
+    return true;
+}

@@ -1,0 +1,149 @@
+// late: tokens that waited longer than the timeout in fault-free time.
+#include "check/inside.h"
+
+#include "base/clock.h"
+#include "check/lookup.h"
+#include "plan/names.h"
+
+struct late {
+    const struct check *c;
+    struct spans txns; // all that were sent
+    bool waits;        // for writers
+};
+
+// --- starvation -------------------------------------------------------------------
+
+// The samples come in the order of time: the first one after `at_ns`.
+static size_t sample_after(const struct subject_log *log, int64_t at_ns)
+{
+    size_t low = 0, high = log->sample_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (log->samples[mid].at_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+// How long the process at most waited for a processor between two times, as the
+// samples around them say: none before the first one of its life.
+static int64_t starved_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    const struct subject_log *log = l->log;
+    uint64_t before_us = 0, after_us = 0;
+    size_t first = sample_after(log, from_ns), i = first;
+
+    while (i > 0 && log->samples[i - 1].process != process)
+        i--;
+    if (i > 0)
+        before_us = after_us = log->samples[i - 1].starved_us;
+    for (i = first; i < log->sample_count; i++) {
+        if (log->samples[i].process != process)
+            continue;
+        after_us = log->samples[i].starved_us;
+        if (log->samples[i].at_ns >= until_ns)
+            break;
+    }
+    return after_us > before_us ? (int64_t)(after_us - before_us) * NS_PER_US : 0;
+}
+
+// --- one token --------------------------------------------------------------------
+
+// When a token's clock starts: at its acknowledgement or, where the subject waits
+// for writers, at the end of every transaction that began before and was open.
+static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
+{
+    const struct subject_log *log = t->c->l->log;
+    int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
+    // What was there before had to wait for the collector.
+    int64_t born_ns = log->process_count ? log->processes[0].started_ns : 0;
+
+    return free_ns > born_ns ? free_ns : born_ns;
+}
+
+// What may explain a late token beside the collector, by no more than it explains:
+// a stall may hold up more than one step on the token's way, hence twice its time.
+static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
+{
+    const struct line_record *read = &c->l->log->lines[line];
+    int64_t beyond_ns = read->read_ns - due_ns;
+
+    if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, read->read_ns))
+        return stall_list_touches(&c->stalls, start_ns, read->read_ns);
+    int64_t waited_ns = starved_ns(c->l, read->process, start_ns, read->read_ns);
+    if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
+        return (struct cause){CAUSE_STARVED, read->process};
+    return CAUSE_IS_NONE;
+}
+
+struct lateness {
+    bool found;
+    struct cause cause; // that excuses it
+    int64_t due_ns;
+};
+
+// In time by the clock on the wall, in time without the faults, excused, or late.
+static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
+{
+    const struct check *c = t->c;
+    const struct ledger *l = c->l;
+    uint32_t index = l->tokens[token].first_line;
+    const struct line_record *line = &l->log->lines[index];
+    int instance = l->log->processes[line->process].instance;
+    int64_t timeout_ns = l->scenario->collector.batch_timeout_ns, slack_ns = c->r->slack_ns;
+    int64_t busy_ns = c->busy_since[index];
+    struct lateness in_time = {.due_ns = start_ns + timeout_ns + slack_ns};
+
+    if (line->read_ns <= in_time.due_ns || busy_ns <= in_time.due_ns)
+        return in_time;
+    struct fault_free free = outages_free(&c->outages, instance, start_ns, line->read_ns);
+    int64_t need_ns = timeout_ns + slack_ns * (1 + (int64_t)free.faults);
+    int64_t due_ns = outages_due_ns(&c->outages, instance, start_ns, need_ns);
+    if (line->read_ns <= due_ns || busy_ns <= due_ns)
+        return (struct lateness){.cause = free.cause, .due_ns = due_ns};
+    struct cause cause = why_late(c, index, start_ns, due_ns);
+    return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
+}
+
+static void check_token(const struct late *t, uint32_t token)
+{
+    struct result *r = t->c->r;
+    const struct ledger *l = t->c->l;
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t read_ns = ledger_read_ns(l, token);
+    char email[NAMES_MAX];
+
+    // What changed while it waited may go out again, and when that is nobody promises.
+    if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
+        ledger_changed_ns(l, token) < read_ns)
+        return;
+    int64_t start_ns = starts_ns(t, txn);
+    struct lateness late = lateness_of(t, token, start_ns);
+    judged_add(r, METRIC_LATE, 1, late.cause);
+    if (!late.found)
+        return;
+    names_email(email, token);
+    finding_add(r, METRIC_LATE,
+        "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "
+        "and slack",
+        email, ledger_seconds(l, txn->ended_ns), ledger_seconds(l, start_ns),
+        ledger_seconds(l, read_ns), (double)(read_ns - late.due_ns) / 1e6);
+    finding_add_faults(r, METRIC_LATE, l, txn->ended_ns);
+}
+
+bool check_late(const struct check *c, struct err *e)
+{
+    const struct scenario *s = c->l->scenario;
+    struct late t = {.c = c};
+    bool ok = spans_make(&t.txns, c->l, SPANS_OPEN);
+
+    t.waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
+    for (uint32_t token = 0; ok && token < c->l->plan->token_count; token++)
+        check_token(&t, token);
+    spans_fini(&t.txns);
+    return ok || err_set(e, ERR_INTERNAL, "out of memory for the checks of late tokens");
+}

@@ -1,0 +1,56 @@
+#include "check/lookup.h"
+
+#include <stdlib.h>
+
+static int compare_spans(const void *a, const void *b)
+{
+    int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
+
+    return (x > y) - (x < y);
+}
+
+static void index_ends(struct spans *s)
+{
+    qsort(s->items, s->count, sizeof *s->items, compare_spans);
+    for (size_t i = 1; i < s->count; i++) {
+        if (s->items[i].until_ns < s->items[i - 1].until_ns)
+            s->items[i].until_ns = s->items[i - 1].until_ns;
+    }
+}
+
+bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which)
+{
+    *s = (struct spans){.items = calloc(l->plan->txn_count + 1, sizeof *s->items)};
+    for (size_t i = 0; s->items && i < l->plan->txn_count; i++) {
+        const struct txn_record *txn = &l->txns[i];
+        bool announced =
+            txn->commit_ns && (txn->outcome == TXN_COMMITTED || txn->outcome == TXN_UNKNOWN);
+        if (which == SPANS_OPEN && txn->sent_ns)
+            s->items[s->count++] = (struct span){txn->sent_ns, txn->ended_ns};
+        if (which == SPANS_ANNOUNCED && announced)
+            s->items[s->count++] = (struct span){txn->commit_ns, txn->ended_ns};
+    }
+    if (s->items)
+        index_ends(s);
+    return s->items;
+}
+
+void spans_fini(struct spans *s)
+{
+    free(s->items);
+    *s = (struct spans){0};
+}
+
+int64_t spans_latest_end(const struct spans *s, int64_t at_ns)
+{
+    size_t low = 0, high = s->count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->items[mid].from_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? s->items[low - 1].until_ns : 0;
+}

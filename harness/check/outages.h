@@ -1,0 +1,51 @@
+// The time that the plan's faults take from the subject: each from its beginning
+// until the subject can work again. What is left is fault-free, and judged.
+#pragma once
+
+#include "check/cause.h"
+#include "ledger/ledger.h"
+
+struct outage {
+    int64_t from_ns;
+    int64_t until_ns;     // undone, or taken over by others, and the next session open
+    int64_t own_until_ns; // for what the instance that was hit writes itself
+    int64_t latest_ns;    // of until_ns and own_until_ns, of this and all before
+    int instance;         // that was hit; -1: each
+    uint32_t fault;
+};
+
+// One per fault that began and touches the subject, by their beginning.
+struct outages {
+    struct outage *items; // owned
+    size_t count;
+};
+
+MUST_USE bool outages_make(struct outages *o, const struct ledger *l, struct err *e);
+void outages_fini(struct outages *o);
+
+// What a stretch of time holds beside the faults.
+struct fault_free {
+    int64_t ns;         // of it, without the outages
+    size_t faults;      // how many outages touch it
+    struct cause cause; // the outage that took most of it; CAUSE_NONE without one
+};
+
+// For what `instance` writes; -1: for anybody.
+struct fault_free outages_free(
+    const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
+
+// When `need_ns` of fault-free time have passed since from_ns.
+int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns);
+
+// --- takeovers --------------------------------------------------------------------
+
+// MAILROOM_GRACE, and B: when others have taken over from a holder that hangs.
+int64_t outages_grace_ns(const struct scenario *s);
+int64_t outages_hang_ns(const struct scenario *s);
+
+// A fault that keeps one of several instances away while the others carry on.
+bool outages_hits_one(const struct scenario *s, const struct fault_spec *f);
+
+// From when on the others are judged: how long after the beginning of such a fault
+// they must have taken over at the latest.
+int64_t outages_carry_on_ns(const struct scenario *s, const struct fault_spec *f);

@@ -1,0 +1,146 @@
+#include "check/stalls.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "check/inside.h"
+
+static const int64_t slack_base_ns = 50 * NS_PER_MS;
+static const int64_t slack_most_ns = 500 * NS_PER_MS;
+static const int64_t probe_every_ns = 100 * NS_PER_MS;
+
+// --- slack ------------------------------------------------------------------------
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+// 50 ms + 5 × the p99 of the probe query outside of fault windows, at most 500 ms.
+static int64_t measured_slack_ns(const struct ledger *l)
+{
+    int64_t *took = calloc(l->probe_count + 1, sizeof *took);
+    int64_t slack_ns = slack_most_ns;
+    size_t count = 0;
+
+    for (size_t i = 0; took && i < l->probe_count; i++) {
+        const struct probe_sample *p = &l->probes[i];
+        if (p->took_ns != CLOCK_NEVER && check_undisturbed(l, p->due_ns, p->due_ns + p->took_ns))
+            took[count++] = p->took_ns;
+    }
+    if (count > 0) {
+        qsort(took, count, sizeof *took, compare_times);
+        slack_ns = clock_min(slack_base_ns + 5 * took[(count * 99 - 1) / 100], slack_most_ns);
+    }
+    free(took);
+    return slack_ns;
+}
+
+int64_t check_slack_ns(const struct ledger *l)
+{
+    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l) : l->scenario->slack_ns;
+}
+
+// --- stalls -----------------------------------------------------------------------
+
+static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
+{
+    if (length_ns > least_ns)
+        s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
+}
+
+// A slow answer began to be slow at some time since the one before it.
+static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
+    const struct outages *o, int64_t least_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct probe_sample *p = &probes[i];
+        int64_t asked_ns = p->due_ns + p->stall_ns;
+        add(s, p->due_ns, p->stall_ns, least_ns);
+        if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
+            outages_free(o, -1, asked_ns, asked_ns + p->took_ns).faults > 0)
+            continue;
+        add(s, asked_ns - probe_every_ns, p->took_ns + probe_every_ns, least_ns);
+    }
+}
+
+static int compare_stalls(const void *a, const void *b)
+{
+    return compare_times(&((const struct stall *)a)->from_ns, &((const struct stall *)b)->from_ns);
+}
+
+static void merge(struct stall_list *s)
+{
+    size_t kept = 0;
+
+    qsort(s->items, s->count, sizeof *s->items, compare_stalls);
+    for (size_t i = 0; i < s->count; i++) {
+        struct stall *last = kept ? &s->items[kept - 1] : NULL;
+        if (!last || s->items[i].from_ns > last->until_ns)
+            s->items[kept++] = s->items[i];
+        else if (s->items[i].until_ns > last->until_ns)
+            last->until_ns = s->items[i].until_ns;
+    }
+    s->count = kept;
+}
+
+bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
+    const struct outages *o, int64_t least_ns, struct err *e)
+{
+    size_t most = 2 * (l->probe_count + l->flush_count) + (reader ? reader->kept_count : 0);
+
+    *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items)};
+    if (!s->items)
+        return err_set(e, ERR_INTERNAL, "out of memory for the stalls");
+    for (size_t i = 0; reader && i < reader->kept_count; i++) {
+        const struct stall *k = &reader->kept[i];
+        add(s, k->from_ns, k->until_ns - k->from_ns, least_ns);
+    }
+    add_answers(s, l->probes, l->probe_count, o, least_ns);
+    add_answers(s, l->flushes, l->flush_count, o, least_ns);
+    merge(s);
+    return true;
+}
+
+void stall_list_fini(struct stall_list *s)
+{
+    free(s->items);
+    *s = (struct stall_list){0};
+}
+
+// The first one that ends after `from_ns`.
+static size_t first_after(const struct stall_list *s, int64_t from_ns)
+{
+    size_t low = 0, high = s->count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->items[mid].until_ns <= from_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
+{
+    int64_t taken_ns = 0;
+
+    for (size_t i = first_after(s, from_ns); i < s->count && s->items[i].from_ns < until_ns; i++) {
+        int64_t begin_ns = s->items[i].from_ns > from_ns ? s->items[i].from_ns : from_ns;
+        taken_ns += clock_min(s->items[i].until_ns, until_ns) - begin_ns;
+    }
+    return taken_ns;
+}
+
+struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns)
+{
+    size_t i = first_after(s, from_ns);
+
+    if (i == s->count || s->items[i].from_ns >= until_ns)
+        return CAUSE_IS_NONE;
+    return (struct cause){CAUSE_STALL, (uint32_t)i};
+}

@@ -1,0 +1,221 @@
+// Stories of causes: what one fault, batch or stall explains, and what it does not.
+#include "check/stories.h"
+
+#include "base/clock.h"
+
+// --- duplicated -------------------------------------------------------------------
+
+// Killed again and again, each time with a line that comes again: all explained.
+static void tell_many_deaths(struct story *s)
+{
+    story_good_token(s);
+    for (int i = 0; i < 5; i++) {
+        int64_t at_ms = 200 + 400 * i;
+        uint32_t token = story_txn(s, at_ms, 1);
+        story_line(s, at_ms + 101, token, 1);
+        story_death(s, at_ms + 102, true);
+        story_fault(s, "kill-collector", at_ms + 102, at_ms + 102);
+        story_line(s, at_ms + 250, token, 1);
+    }
+}
+
+// As often killed, so that a budget would allow it: but of the lines that come
+// again none was a process's last.
+static void tell_twice_beside_deaths(struct story *s)
+{
+    story_good_token(s);
+    for (int i = 0; i < 5; i++) {
+        int64_t at_ms = 200 + 400 * i;
+        uint32_t token = story_txn(s, at_ms, 1);
+        story_line(s, at_ms + 101, token, 1);
+        story_line(s, at_ms + 105, token, 1);
+        uint32_t last = story_txn(s, at_ms + 50, 1);
+        story_line(s, at_ms + 151, last, 1);
+        story_death(s, at_ms + 152, true);
+        story_fault(s, "kill-collector", at_ms + 152, at_ms + 152);
+    }
+}
+
+// The last line of one that died comes again, and then once more.
+static void tell_again_and_again(struct story *s)
+{
+    story_good_token(s);
+    story_death(s, 160, true);
+    story_line(s, 270, 0, 1);
+    story_line(s, 280, 0, 1);
+}
+
+// Before its writer was dead: nobody could know that it would die.
+static void tell_again_before_the_death(struct story *s)
+{
+    story_good_token(s);
+    story_second(s);
+    story_line(s, 300, 0, 1);
+    s->processes[0].ended_ns = s->lines[1].read_ns + NS_PER_S;
+    s->processes[0].status = 9;
+}
+
+// --- late, by the sessions --------------------------------------------------------
+
+// Ended every 300 ms, back after 20 ms; what was committed comes `wait_ms` later.
+static void tell_storm(struct story *s, int64_t wait_ms)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    for (int i = 0; i < 9; i++) {
+        story_fault(s, "terminate-backend", 400 + 300 * i, 402 + 300 * i);
+        story_session(s, 420 + 300 * i);
+    }
+    for (int i = 0; i < 6; i++)
+        story_txn(s, 450 + 300 * i, 1);
+    for (uint32_t i = 0; i < 6; i++)
+        story_line(s, 451 + 300 * i + wait_ms, i + 1, 1);
+}
+
+static void tell_good_in_storm(struct story *s)
+{
+    tell_storm(s, 101);
+}
+
+static void tell_held_back_in_storm(struct story *s)
+{
+    tell_storm(s, 700);
+}
+
+static void tell_barely_in_time_in_storm(struct story *s)
+{
+    tell_storm(s, 149);
+}
+
+// Back 600 ms after the fault's end: that is the fault's time, and no more.
+static void tell_slowly_back(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, "restart-server", 200, 300);
+    story_session(s, 900);
+    story_line(s, 910, story_txn(s, 190, 1), 1);
+}
+
+static void tell_late_after_its_return(struct story *s)
+{
+    tell_slowly_back(s);
+    s->lines[1].read_ns += 200 * NS_PER_MS;
+}
+
+// It lasts, and the session survives: nothing is excused behind its end.
+static void tell_late_after_a_pause(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, "pause-server", 200, 300);
+    story_line(s, 800, story_txn(s, 350, 1), 1);
+}
+
+// Full lines in a chain that the faults cut to pieces.
+static void tell_busy_in_storm(struct story *s)
+{
+    story_session(s, -990);
+    uint32_t first = story_txn(s, 300, 60);
+    for (int i = 0; i < 20; i++)
+        story_line(s, 340 + 40 * i + 60 * (i / 5), first + 3 * (uint32_t)i, 3);
+    for (int i = 0; i < 4; i++) {
+        story_fault(s, "terminate-backend", 505 + 260 * i, 506 + 260 * i);
+        story_session(s, 560 + 260 * i);
+    }
+}
+
+// --- early ------------------------------------------------------------------------
+
+static void tell_sent_at_reconnect(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, "terminate-backend", 380, 381);
+    story_session(s, 400);
+    story_line(s, 410, story_txn(s, 390, 1), 1);
+}
+
+// The session opened long before: what is early is not for it.
+static void tell_early_in_storm(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, "terminate-backend", 380, 381);
+    story_session(s, 400);
+    story_line(s, 650, story_txn(s, 600, 1), 1);
+}
+
+// --- stalls -----------------------------------------------------------------------
+
+static void tell_late_by(struct story *s, int64_t beyond_ms)
+{
+    story_good_token(s);
+    story_line(s, 351 + beyond_ms, story_txn(s, 200, 1), 1);
+}
+
+static struct probe_sample slow_flush = {0};
+
+static void flush(struct story *s, int64_t at_ms, int64_t took_ms)
+{
+    slow_flush.due_ns = s->processes[0].started_ns + (1000 + at_ms) * NS_PER_MS;
+    slow_flush.took_ns = took_ms * NS_PER_MS;
+    s->ledger.flushes = &slow_flush;
+    s->ledger.flush_count = 1;
+}
+
+static void tell_slow_flush(struct story *s)
+{
+    tell_late_by(s, 200);
+    flush(s, 210, 150);
+}
+
+static void tell_later_than_its_stall(struct story *s)
+{
+    tell_late_by(s, 900);
+    flush(s, 210, 150);
+}
+
+static void tell_slow_flush_before(struct story *s)
+{
+    tell_late_by(s, 200);
+    flush(s, -500, 150);
+}
+
+static void tell_late_after_many_stalls(struct story *s)
+{
+    static struct stalls reader;
+
+    tell_late_by(s, 100);
+    stalls_fini(&reader);
+    for (int i = 0; i < 1000; i++)
+        stalls_note(&reader, i * NS_PER_MS * 100, i * NS_PER_MS * 100 + 60 * NS_PER_MS);
+    stalls_note(&reader, s->processes[0].started_ns + 1250 * NS_PER_MS, s->lines[1].read_ns);
+    s->input.reader_stalls = &reader;
+}
+
+static const struct story_case cases[] = {
+    {"killed often, a line again each time", tell_many_deaths, "", VERDICT_PASS},
+    {"killed often, other lines again", tell_twice_beside_deaths, "duplicated=5 ",
+        VERDICT_VIOLATED},
+    {"again after a death, and again", tell_again_and_again, "duplicated=1 ", VERDICT_VIOLATED},
+    {"again before the death", tell_again_before_the_death, "duplicated=1 ", VERDICT_VIOLATED},
+    {"good while sessions are ended all the time", tell_good_in_storm, "", VERDICT_PASS},
+    {"held back while sessions are ended all the time", tell_held_back_in_storm, "late=6 ",
+        VERDICT_VIOLATED},
+    {"barely in time while sessions are ended all the time", tell_barely_in_time_in_storm, "",
+        VERDICT_PASS},
+    {"slowly back", tell_slowly_back, "", VERDICT_PASS},
+    {"late after its return", tell_late_after_its_return, "late=1 ", VERDICT_VIOLATED},
+    {"late after a pause that its session survived", tell_late_after_a_pause, "late=1 ",
+        VERDICT_VIOLATED},
+    {"full lines between faults", tell_busy_in_storm, "", VERDICT_PASS},
+    {"sent at once after a reconnect", tell_sent_at_reconnect, "", VERDICT_PASS},
+    {"early between two faults", tell_early_in_storm, "early=1 ", VERDICT_VIOLATED},
+    {"late beside a slow flush", tell_slow_flush, "", VERDICT_PASS},
+    {"later than a slow flush explains", tell_later_than_its_stall, "late=1 ", VERDICT_VIOLATED},
+    {"late after a slow flush", tell_slow_flush_before, "late=1 ", VERDICT_VIOLATED},
+    {"late beside the reader's thousandth stall", tell_late_after_many_stalls, "", VERDICT_PASS},
+};
+
+const struct story_cases stories_causes = {cases, sizeof cases / sizeof *cases};

@@ -1,0 +1,247 @@
+// Stories of several collectors, and of what a subject can sustain.
+#include "check/stories.h"
+
+#include "base/clock.h"
+
+static struct setting lease[] = {{"MAILROOM_LEASE", "1000"}};
+static struct setting shared[] = {{"MAILROOM_DEQUEUE", "shared"}};
+
+static struct fault_record *hit_first(
+    struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms)
+{
+    struct fault_record *f = story_fault(s, verb, began_ms, ended_ms);
+
+    s->specs[s->ledger.fault_count - 1].instance = 0;
+    return f;
+}
+
+// --- taking turns -----------------------------------------------------------------
+
+// The first is killed for good at 500 ms; the tokens of the time after come from
+// the second at `read_ms`.
+static void tell_killed_for_good(struct story *s, int64_t read_ms)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_second(s);
+    hit_first(s, "kill-collector", 500, 501);
+    s->specs[0].for_ns = FOR_REST;
+    s->processes[0].ended_ns = s->faults[0].ended_ns;
+    s->processes[0].status = 9;
+    uint32_t first = story_txn(s, 600, 1);
+    story_line(s, read_ms, first, 1);
+    for (int i = 0; i < 5; i++) {
+        uint32_t token = story_txn(s, 700 + 100 * i, 1);
+        story_line(s, read_ms + i + 1, token, 1);
+    }
+}
+
+static void tell_takes_over(struct story *s)
+{
+    tell_killed_for_good(s, 1900);
+}
+
+// Grace and a second after the death they must have taken over: at 2000 ms; a
+// second later fresh tokens must have come. These came at 4 s.
+static void tell_takes_over_late(struct story *s)
+{
+    tell_killed_for_good(s, 4000);
+    for (int i = 0; i < 5; i++) {
+        uint32_t token = story_txn(s, 2300 + 100 * i, 1);
+        story_line(s, 4006 + i, token, 1);
+    }
+}
+
+static void tell_never_takes_over(struct story *s)
+{
+    tell_killed_for_good(s, 4000);
+    s->log.line_count = 1;
+    s->log.delivery_count = 1;
+    for (int i = 0; i < 5; i++)
+        story_txn(s, 2300 + 100 * i, 1);
+}
+
+// Started again after 3 s, it does the work itself: that is no takeover.
+static void tell_first_does_it_again(struct story *s)
+{
+    tell_takes_over_late(s);
+    s->specs[0].for_ns = 3 * NS_PER_S;
+    s->faults[0].ended_ns = s->faults[0].began_ns + 3 * NS_PER_S;
+    story_session(s, 3600);
+    s->processes[2] = s->processes[0];
+    s->processes[2].pid = 300;
+    s->processes[2].status = 0;
+    s->processes[2].started_ns = s->faults[0].ended_ns;
+    s->processes[2].ended_ns = s->processes[1].ended_ns;
+    s->log.process_count = 3;
+    for (size_t i = 1; i < s->log.line_count; i++)
+        s->lines[i].process = 2;
+}
+
+// It hangs for 3 s with its turn, which others may take from it after the lease.
+static void tell_hangs(struct story *s, int64_t read_ms)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_second(s);
+    s->scenario.collector.env = (struct settings){lease, 1};
+    hit_first(s, "pause-collector", 500, 3500);
+    for (int i = 0; i < 12; i++)
+        story_txn(s, 600 + 200 * i, 1);
+    for (uint32_t i = 0; i < 12; i++) {
+        int64_t timely_ms = 702 + 200 * i;
+        story_line(s, timely_ms > read_ms ? timely_ms : read_ms + i, i + 1, 1);
+    }
+}
+
+static void tell_takes_over_from_hung(struct story *s)
+{
+    tell_hangs(s, 1400);
+}
+
+static void tell_nobody_takes_over_from_hung(struct story *s)
+{
+    tell_hangs(s, 3550);
+    for (size_t i = 1; i < s->log.line_count; i++)
+        s->lines[i].process = 0;
+}
+
+// A hung holder's line, which another had taken over: once, it may.
+static void tell_late_line(struct story *s)
+{
+    tell_takes_over_from_hung(s);
+    story_line(s, 3510, 1, 1);
+    story_by(s, 0);
+}
+
+static void tell_two_late_lines(struct story *s)
+{
+    tell_late_line(s);
+    story_line(s, 3520, 2, 1);
+    story_by(s, 0);
+}
+
+// Without a takeover in sight the line is just written twice.
+static void tell_late_line_of_short_pause(struct story *s)
+{
+    story_good_token(s);
+    story_second(s);
+    hit_first(s, "pause-collector", 100, 200);
+    story_line(s, 210, 0, 1);
+}
+
+// --- sharing ----------------------------------------------------------------------
+
+// 60 tokens at once, a batch each 100 ms: the first writes all, or every second one.
+static void tell_sharing(struct story *s, bool both)
+{
+    story_second(s);
+    s->scenario.collector.env = (struct settings){shared, 1};
+    s->scenario.collector.capacity = 30;
+    uint32_t first = story_txn(s, 50, 120);
+    for (uint32_t i = 0; i < 40; i++) {
+        story_line(s, 80 + 90 * i, first + 3 * i, 3);
+        story_by(s, both ? i % 2 : 0);
+    }
+}
+
+static void tell_shares(struct story *s)
+{
+    tell_sharing(s, true);
+}
+
+static void tell_one_idles(struct story *s)
+{
+    tell_sharing(s, false);
+}
+
+static void tell_one_is_paused(struct story *s)
+{
+    tell_sharing(s, false);
+    story_session(s, -990);
+    story_fault(s, "pause-collector", 60, 3900);
+    s->specs[0].instance = 1;
+}
+
+// --- capacity ---------------------------------------------------------------------
+
+// 20 tokens a second for 4 s, whose capacity is said to be 30; each is read when
+// `per_s` allow it.
+static void tell_rate(struct story *s, double per_s)
+{
+    s->scenario.collector.capacity = 30;
+    s->scenario.collector.batch_limit = 1;
+    s->phases[0].rate_from = s->phases[0].rate_to = 20;
+    for (uint32_t i = 0; i < 80; i++) {
+        int64_t due_ms = 60 + 50 * i, busy_ms = 60 + (int64_t)(i * 1000 / per_s);
+        story_txn(s, 50 + 50 * i, 1);
+        story_line(s, due_ms > busy_ms ? due_ms : busy_ms, i, 1);
+    }
+}
+
+static void tell_keeps_up(struct story *s)
+{
+    tell_rate(s, 30);
+}
+
+// Full lines follow each other as fast as it can: none is late by itself.
+static void tell_falls_behind(struct story *s)
+{
+    tell_rate(s, 16);
+    s->scenario.slack_ns = 70 * NS_PER_MS;
+}
+
+// A fault of 2 s; what waited behind it takes `each_ms` a token.
+static void tell_left_over(struct story *s, int64_t each_ms)
+{
+    s->scenario.collector.capacity = 60;
+    s->scenario.collector.batch_limit = 1;
+    s->scenario.slack_ns = 100 * NS_PER_MS;
+    s->phases[0].rate_from = s->phases[0].rate_to = 20;
+    story_session(s, -990);
+    story_fault(s, "pause-server", 100, 2100);
+    int64_t free_ms = 2110;
+    for (uint32_t i = 0; i < 80; i++) {
+        int64_t due_ms = 60 + 50 * i;
+        story_txn(s, 50 + 50 * i, 1);
+        if (due_ms > 100) {
+            due_ms = due_ms > free_ms ? due_ms : free_ms;
+            free_ms = due_ms + each_ms;
+        }
+        story_line(s, due_ms, i, 1);
+    }
+}
+
+static void tell_makes_up(struct story *s)
+{
+    tell_left_over(s, 33);
+}
+
+static void tell_leaves_it(struct story *s)
+{
+    tell_left_over(s, 98);
+}
+
+static const struct story_case cases[] = {
+    {"takes over from the dead", tell_takes_over, "", VERDICT_PASS},
+    {"takes over late", tell_takes_over_late, "late=11 unrecovered=1 ", VERDICT_VIOLATED},
+    {"never takes over", tell_never_takes_over, "lost=11 unrecovered=1 ", VERDICT_VIOLATED},
+    {"the dead one does it when it is back", tell_first_does_it_again, "late=11 unrecovered=1 ",
+        VERDICT_VIOLATED},
+    {"takes over from one that hangs", tell_takes_over_from_hung, "", VERDICT_PASS},
+    {"nobody takes over from one that hangs", tell_nobody_takes_over_from_hung,
+        "late=12 unrecovered=1 ", VERDICT_VIOLATED},
+    {"one late line", tell_late_line, "", VERDICT_PASS},
+    {"two late lines", tell_two_late_lines, "duplicated=1 ", VERDICT_VIOLATED},
+    {"a late line after a short pause", tell_late_line_of_short_pause, "duplicated=1 ",
+        VERDICT_VIOLATED},
+    {"two share", tell_shares, "", VERDICT_PASS},
+    {"one of two idles", tell_one_idles, "idle_instance=1 ", VERDICT_VIOLATED},
+    {"one of two is paused", tell_one_is_paused, "", VERDICT_PASS},
+    {"keeps up", tell_keeps_up, "", VERDICT_PASS},
+    {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
+    {"makes up for a fault", tell_makes_up, "", VERDICT_PASS},
+    {"leaves what a fault left", tell_leaves_it, "falls_behind=1 ", VERDICT_VIOLATED},
+};
+
+const struct story_cases stories_several = {cases, sizeof cases / sizeof *cases};

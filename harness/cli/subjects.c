@@ -1,0 +1,121 @@
+#include "cli/subjects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "scenario/grammar.h"
+#include "scenario/metrics.h"
+#include "subject/manifest.h"
+
+// "[no_loss, order]"
+static bool print_promises(char **out, int promises)
+{
+    struct buf text;
+    bool first = true;
+
+    buf_init(&text, 1000);
+    buf_printf(&text, "collector.promises=[");
+    for (const struct word *w = promise_words; w->name; w++) {
+        if (!(promises & (int)w->value))
+            continue;
+        buf_printf(&text, "%s%s", first ? "" : ", ", w->name);
+        first = false;
+    }
+    buf_printf(&text, "]");
+    *out = buf_str(&text) ? strdup(text.data) : NULL;
+    buf_fini(&text);
+    return *out;
+}
+
+static bool take_subject(struct subject_sets *sets, const char *name, struct err *e)
+{
+    struct manifest m = {0};
+    bool ok = manifest_load(&m, name, e);
+
+    if (ok && (asprintf(&sets->texts[0], "collector.subject=%s", name) < 0 ||
+                  !(sets->texts[1] = strdup("collector.layout=foreign")) ||
+                  !print_promises(&sets->texts[2], m.promises)))
+        ok = err_set(e, ERR_INTERNAL, "out of memory");
+    manifest_fini(&m);
+    return ok;
+}
+
+bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e)
+{
+    struct overrides own = options_overrides(o);
+    bool queue = o->subject && strcmp(o->subject, SUBJECT_MAILROOM) != 0;
+    size_t count = 0;
+
+    *sets = (struct subject_sets){0};
+    if (queue && !take_subject(sets, o->subject, e))
+        return false;
+    sets->items = calloc(own.count + 4, sizeof *sets->items);
+    if (!sets->items)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; queue && i < sizeof sets->texts / sizeof *sets->texts; i++)
+        sets->items[count++] = sets->texts[i];
+    for (size_t i = 0; i < own.count; i++)
+        sets->items[count++] = own.items[i];
+    sets->overrides = (struct overrides){.items = sets->items, .count = count};
+    return true;
+}
+
+void subjects_sets_fini(struct subject_sets *sets)
+{
+    for (size_t i = 0; i < sizeof sets->texts / sizeof *sets->texts; i++)
+        free(sets->texts[i]);
+    free(sets->items);
+    *sets = (struct subject_sets){0};
+}
+
+// A scenario's expectations repeat invariants; one that rests on a promise that is
+// not made is expected of nobody.
+static void drop_expectations(struct scenario *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->expect_count; i++) {
+        const struct metric *m = metric_find(s->expect[i].metric);
+        if (!m || !m->promise || (m->promise & (unsigned)s->collector.promises)) {
+            s->expect[kept++] = s->expect[i];
+            continue;
+        }
+        free(s->expect[i].metric);
+        free(s->expect[i].want);
+    }
+    s->expect_count = kept;
+}
+
+void subjects_suit(struct scenario *s)
+{
+    if (strcmp(s->collector.subject, SUBJECT_MAILROOM) == 0)
+        return;
+    drop_expectations(s);
+    for (size_t i = 0; i < s->load_count; i++) {
+        s->load[i].recovery = s->load[i].ineligible = s->load[i].unsendable = 0;
+        s->load[i].names = NAMES_PLAIN;
+        s->load[i].insert = INSERT_ROW;
+    }
+}
+
+bool subjects_list(struct err *e)
+{
+    char **names;
+    bool ok = manifest_names(&names, e);
+
+    puts("Subjects (run --subject NAME):");
+    printf("  %-22s %s\n", SUBJECT_MAILROOM, "the reference collector, or --collector: mail lines");
+    for (size_t i = 0; ok && names[i]; i++) {
+        struct manifest m = {0};
+        ok = manifest_load(&m, names[i], e);
+        if (ok)
+            printf("  %-22s %s (%s)\n", m.name, m.summary,
+                strcmp(m.absent, MANIFEST_NONE) == 0 ? m.version : "not installable here");
+        manifest_fini(&m);
+    }
+    manifest_names_free(names);
+    puts("");
+    return ok;
+}

@@ -1,0 +1,110 @@
+#include "load/change.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "load_sql.h"
+
+static const int64_t look_again_ns = 2 * NS_PER_MS; // at an insert that is not answered yet
+
+static const struct {
+    const char *name;
+    const char *sql;
+} statements[CHANGE_KINDS] = {
+    [CHANGE_CONSUME] = {"consume", load_sql_change_consume},
+    [CHANGE_SUSPEND] = {"suspend", load_sql_change_suspend},
+    [CHANGE_REACTIVATE] = {"reactivate", load_sql_change_reactivate},
+    [CHANGE_EXPIRE] = {"expire", load_sql_change_expire},
+    [CHANGE_DELETE] = {"delete", load_sql_change_delete},
+};
+
+static int by_token(const void *token, const void *txn)
+{
+    uint32_t t = *(const uint32_t *)token;
+    const struct plan_txn *x = txn;
+
+    return t < x->first_token ? -1 : t >= x->first_token + x->rows;
+}
+
+bool change_index(struct load *l)
+{
+    const struct plan *p = l->config->plan;
+
+    if (p->change_count == 0)
+        return true;
+    l->txn_of = calloc(p->change_count, sizeof *l->txn_of);
+    for (size_t i = 0; l->txn_of && i < p->change_count; i++) {
+        const struct plan_txn *txn =
+            bsearch(&p->changes[i].token, p->txns, p->txn_count, sizeof *p->txns, by_token);
+        l->txn_of[i] = (uint32_t)(txn - p->txns);
+    }
+    return l->txn_of;
+}
+
+static void give_up(struct load *l, size_t change)
+{
+    l->result->changes[change].outcome = TXN_NOT_NEEDED;
+    l->changes_ended++;
+}
+
+static bool is_open(const struct load *l, size_t change)
+{
+    const struct change_record *r = &l->result->changes[change];
+
+    return r->outcome == TXN_NOT_SENT && r->sent_ns == 0;
+}
+
+static int64_t at_ns(const struct load *l, size_t change)
+{
+    return l->config->start_ns + l->config->plan->changes[change].at_ns;
+}
+
+size_t change_due(struct load *l, int64_t now)
+{
+    const size_t count = l->config->plan->change_count;
+
+    while (l->next_change < count && !is_open(l, l->next_change))
+        l->next_change++;
+    for (size_t i = l->next_change; i < count && at_ns(l, i) <= now; i++) {
+        const struct txn_record *insert = &l->result->records[l->txn_of[i]];
+        if (!is_open(l, i))
+            continue;
+        if (insert->outcome == TXN_COMMITTED)
+            return i;
+        if (insert->outcome != TXN_NOT_SENT)
+            give_up(l, i);
+    }
+    return SIZE_MAX;
+}
+
+int64_t change_due_ns(const struct load *l)
+{
+    if (l->next_change >= l->config->plan->change_count)
+        return CLOCK_NEVER;
+    int64_t due_ns = at_ns(l, l->next_change), soon_ns = clock_now_ns() + look_again_ns;
+
+    return due_ns > soon_ns ? due_ns : soon_ns;
+}
+
+bool change_prepare_all(PGconn *conn)
+{
+    for (size_t i = 0; i < CHANGE_KINDS; i++) {
+        if (!PQsendPrepare(conn, statements[i].name, statements[i].sql, 0, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    const struct plan_change *change, bool back)
+{
+    // A reactivation begins with a suspension.
+    enum change_kind kind =
+        change->kind == CHANGE_REACTIVATE && !back ? CHANGE_SUSPEND : change->kind;
+    struct names names;
+    const char *values[] = {names.login};
+
+    names_make(&names, change->token, plan_name_shape(plan, txn, change->token));
+    return PQsendQueryPrepared(conn, statements[kind].name, 1, values, NULL, NULL, 0) == 1 &&
+           PQpipelineSync(conn) == 1;
+}

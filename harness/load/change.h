@@ -1,0 +1,22 @@
+// Planned changes of tokens and accounts: when each may be sent, and its statement.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include "load/conn.h"
+
+// What of the plan's changes belongs to which transaction. False without memory.
+bool change_index(struct load *l);
+
+// The next change that is due and whose token's insert was acknowledged; SIZE_MAX:
+// none. What is due and cannot happen, because the insert did not, is given up here.
+size_t change_due(struct load *l, int64_t now);
+
+// When the next of them may become due; CLOCK_NEVER when all are over.
+int64_t change_due_ns(const struct load *l);
+
+bool change_prepare_all(PGconn *conn);
+
+// Sends the change, or with `back` its second half, with a Sync behind.
+bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    const struct plan_change *change, bool back);

@@ -1,0 +1,1 @@
+UPDATE accounts SET status = 'active' WHERE login = $1

@@ -1,0 +1,1 @@
+UPDATE accounts SET status = 'suspended' WHERE login = $1

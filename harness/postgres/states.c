@@ -1,0 +1,51 @@
+#include "postgres/states.h"
+
+#include "postgres/local.h"
+
+static struct disk *disk_of(struct server *s, struct err *e)
+{
+    struct local *l = s->provider == &provider_local ? s->state : NULL;
+
+    if (l && l->crashable)
+        return &l->disk;
+    err_set(e, ERR_USAGE, "there is no record of a disk that is not ours");
+    return NULL;
+}
+
+bool states_record(struct server *s, struct err *e)
+{
+    struct disk *disk = disk_of(s, e);
+
+    return disk && drive_tell(&disk->drive, NULL, 0, e, "record");
+}
+
+static bool lay_down(struct server *s, struct disk *disk, struct err *e)
+{
+    return s->provider->stop(s, SERVER_STOP_KILL, e) && disk_unmount(disk, e);
+}
+
+bool states_begin(struct server *s, uint64_t *count, struct err *e)
+{
+    struct disk *disk = disk_of(s, e);
+    int64_t number;
+
+    if (!disk || !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !lay_down(s, disk, e) ||
+        !drive_tell(&disk->drive, &number, 1, e, "replay"))
+        return false;
+    *count = (uint64_t)number;
+    return true;
+}
+
+bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
+{
+    struct disk *disk = disk_of(s, e);
+    int64_t numbers[4];
+
+    if (!disk || !lay_down(s, disk, e) ||
+        !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
+            (unsigned long long)seed))
+        return false;
+    *out = (struct state){
+        .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
+    return true;
+}

@@ -1,0 +1,25 @@
+// The states that power cuts leave of a server on a crashable disk: one for each
+// flush of a workload that ran once and was recorded.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "postgres/provider.h"
+
+struct state {
+    int64_t at_ns;                 // when the flush was asked for that the cut was ahead of
+    int64_t writes, sectors, kept; // of what was not flushed; see disk/cache.h
+};
+
+// ERR_SKIP or ERR_USAGE where the server's disk is not ours.
+MUST_USE bool states_record(struct server *s, struct err *e);
+
+// Ends the recording, kills the server, and goes back to the recording's beginning.
+// `count` gets how many states there are: one for each flush, and one for the end.
+MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
+
+// Kills the server that tried the state before, and puts the disk into the n-th
+// state, from 1, always forward. Then the server may be started.
+MUST_USE bool states_put(
+    struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);

@@ -1,0 +1,386 @@
+#include "run/everyflush.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "postgres/durability.h"
+#include "postgres/migrate.h"
+#include "report/junit.h"
+#include "report/report.h"
+#include "run/afterlife.h"
+#include "subject/command.h"
+
+#define STATES_MAX 10000
+#define WORST_SHOWN 10
+#define CHECKPOINT_EVERY 13 // tokens: so that pages are written, too, not only the log
+
+static const int64_t pace_ns = 4 * NS_PER_MS; // between commits: batches of several sizes
+static const int64_t poll_ns = 2 * NS_PER_MS;
+static const int64_t collector_end_ns = 5 * NS_PER_S;
+
+struct flushes {
+    struct afterlife_setting setting;
+    const struct run_options *options;
+    struct server server;
+    struct folder folder;
+    struct durability_proof proof;
+    struct before before;
+    struct subject *subject; // of the workload
+    struct command command;
+    struct state *states;
+    struct afterlife_result *results;
+    uint64_t count;
+    int64_t took_ns;
+};
+
+static bool prepare(struct flushes *f, const struct scenario *s, struct err *e);
+static bool record(struct flushes *f, struct err *e);
+static bool try_all(struct flushes *f, struct err *e);
+static bool report(struct flushes *f, struct run_outcome *outcome, struct err *e);
+static void close_down(struct flushes *f);
+
+bool everyflush_run(const struct scenario *s, const struct run_options *o,
+    struct run_outcome *outcome, struct err *e)
+{
+    struct flushes f = {.options = o};
+
+    bool ok = folder_make(&f.folder, s, o->out, e) && //
+              prepare(&f, s, e) &&                    // a server on a disk that can crash
+              record(&f, e) &&                        // the workload, once
+              try_all(&f, e) &&                       // each state that a cut leaves of it
+              report(&f, outcome, e);
+    close_down(&f);
+    return ok;
+}
+
+// Where it is not to be had, only damage that the workload itself meets is found.
+static bool add_amcheck(struct flushes *f, PGconn *admin)
+{
+    struct err missing;
+
+    return f->server.version >= 140000 && sql_exec(admin, "CREATE EXTENSION amcheck", &missing);
+}
+
+static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
+{
+    f->server.provider = provider_find(s->postgres.provider);
+    f->server.conninfo = f->options->postgres;
+    f->server.seed = s->seed;
+    f->setting = (struct afterlife_setting){.scenario = s,
+        .collector = f->options->collector,
+        .server = &f->server,
+        .log_dir = f->folder.logs};
+    if (!provider_suits(f->server.provider, &s->postgres, e) ||
+        !f->server.provider->open(&f->server, &s->postgres, e) ||
+        !f->server.provider->start(&f->server, e) ||
+        !migrate_database(&f->server, s->postgres.schema, s->collector.layout, e))
+        return false;
+    PGconn *admin = migrate_admin(&f->server, e);
+    bool ok = admin && durability_prove(&f->server, admin, s->postgres.durability,
+                           &s->postgres.settings, &f->proof, e);
+    f->before.amcheck = ok && add_amcheck(f, admin);
+    PQfinish(admin);
+    return ok && f->server.provider->settle(&f->server, e);
+}
+
+// --- the workload -----------------------------------------------------------------
+
+static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
+{
+    for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
+        f->before.sent_ns[t] = clock_now_ns();
+        if (!afterlife_insert(conn, t, e))
+            return false;
+        f->before.acked_ns[t] = clock_now_ns();
+        if (t % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1 && !sql_exec(conn, "CHECKPOINT", e))
+            return false;
+        if (!interrupt_sleep_until(clock_now_ns() + pace_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+// A collector that does not write them all without a cut is judged by that: its
+// tokens will be lost in the last state, too.
+static bool await_all(struct flushes *f, struct err *e)
+{
+    const struct scenario *s = f->setting.scenario;
+    int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
+
+    while (subject_tokens(f->subject) < AFTERLIFE_TOKENS && clock_now_ns() < deadline &&
+           !subject_gave_up(f->subject, NULL)) {
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (subject_failed(f->subject, e))
+            return false;
+    }
+    return true;
+}
+
+static bool record(struct flushes *f, struct err *e)
+{
+    PGconn *conn = migrate_admin(&f->server, e);
+    bool ok = conn && states_record(&f->server, e) &&
+              (f->subject = afterlife_start_collector(&f->setting, &f->command, e)) &&
+              insert_all(f, conn, e) && await_all(f, e) && states_begin(&f->server, &f->count, e);
+
+    PQfinish(conn);
+    if (!ok)
+        return false;
+    subject_stop(f->subject, collector_end_ns);
+    f->before.log = subject_log(f->subject);
+    return !subject_failed(f->subject, e);
+}
+
+// --- the states ---------------------------------------------------------------------
+
+static void show(const struct flushes *f, uint64_t done)
+{
+    if (!f->options->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " states%s", done, f->count,
+            done == f->count ? "\n" : "");
+}
+
+static bool try_all(struct flushes *f, struct err *e)
+{
+    int64_t began_ns = clock_now_ns();
+    bool ok = f->count <= STATES_MAX;
+
+    if (!ok)
+        return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
+    f->states = calloc(f->count, sizeof *f->states);
+    f->results = calloc(f->count, sizeof *f->results);
+    if (!f->states || !f->results)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (uint64_t i = 0; ok && i < f->count; i++) {
+        uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
+        show(f, i);
+        ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
+             afterlife_try(&f->setting, &f->before, &f->states[i], &f->results[i], e);
+        if (ok && interrupt_signal())
+            ok = err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    show(f, f->count);
+    f->took_ns = clock_now_ns() - began_ns;
+    return ok;
+}
+
+// --- what came of it ------------------------------------------------------------------
+
+static bool is_bad(const struct afterlife_result *r)
+{
+    return !r->starts || r->vanished || r->lost || r->duplicated || r->damaged || r->exits;
+}
+
+// One kind of failure, and how many of it a state has.
+static unsigned count_starts(const struct afterlife_result *r)
+{
+    return !r->starts;
+}
+
+static unsigned count_vanished(const struct afterlife_result *r)
+{
+    return r->vanished;
+}
+
+static unsigned count_lost(const struct afterlife_result *r)
+{
+    return r->lost;
+}
+
+static unsigned count_duplicated(const struct afterlife_result *r)
+{
+    return r->duplicated;
+}
+
+static unsigned count_damaged(const struct afterlife_result *r)
+{
+    return r->damaged;
+}
+
+static unsigned count_exits(const struct afterlife_result *r)
+{
+    return r->exits;
+}
+
+static const struct failure {
+    const char *name, *help;
+    unsigned (*count)(const struct afterlife_result *r);
+} failures[] = {
+    {"unstartable", "the server does not start", count_starts},
+    {"vanished", "acknowledged, and not there", count_vanished},
+    {"lost", "there, and never written", count_lost},
+    {"duplicated", "written again, not in the line in doubt", count_duplicated},
+    {"damaged", "pages, indexes or queries broken", count_damaged},
+    {"exits", "the collector ended", count_exits},
+};
+
+#define FAILURES (sizeof failures / sizeof *failures)
+
+// How many states have it; *sum counts them together.
+static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
+{
+    uint64_t states = 0;
+
+    *sum = 0;
+    for (uint64_t i = 0; i < f->count; i++) {
+        unsigned count = kind->count(&f->results[i]);
+        states += count > 0;
+        *sum += count;
+    }
+    return states;
+}
+
+static bool write_states(struct flushes *f, struct err *e)
+{
+    struct buf csv;
+
+    buf_init(&csv, 16 << 20);
+    buf_append_str(&csv, "flush,at_ms,writes,sectors,kept");
+    for (size_t k = 0; k < FAILURES; k++)
+        buf_printf(&csv, ",%s", failures[k].name);
+    buf_append_str(&csv, ",ms\n");
+    for (uint64_t i = 0; i < f->count; i++) {
+        const struct state *s = &f->states[i];
+        buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
+            (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
+        for (size_t k = 0; k < FAILURES; k++)
+            buf_printf(&csv, ",%u", failures[k].count(&f->results[i]));
+        buf_printf(&csv, ",%lld\n", (long long)(f->results[i].took_ns / NS_PER_MS));
+    }
+    bool ok = folder_write(&f->folder, "flushes.csv", &csv, e);
+    buf_fini(&csv);
+    return ok;
+}
+
+static void append_repeat(const struct flushes *f, struct buf *out)
+{
+    report_repeat_of(f->folder.path, f->setting.scenario, f->setting.collector, out);
+    buf_append_str(out, " --every-flush");
+}
+
+static void print_repeat(const struct flushes *f)
+{
+    struct buf command;
+
+    buf_init(&command, 1 << 16);
+    append_repeat(f, &command);
+    if (buf_str(&command))
+        printf("  repeat      %s\n", command.data);
+    buf_fini(&command);
+}
+
+static void print_worst(const struct flushes *f)
+{
+    for (uint64_t i = 0, shown = 0; i < f->count && shown < WORST_SHOWN; i++) {
+        const struct afterlife_result *r = &f->results[i];
+        if (!is_bad(r))
+            continue;
+        printf("  flush %" PRIu64 ":", i + 1);
+        for (size_t k = 0; k < FAILURES; k++) {
+            if (failures[k].count(r))
+                printf(" %u %s", failures[k].count(r), failures[k].name);
+        }
+        printf("%s%s\n", *r->why ? ": " : "", r->why);
+        shown++;
+    }
+}
+
+// Without synchronous_commit that is the window that PostgreSQL names.
+static void print_window(const struct flushes *f)
+{
+    int64_t oldest_ns = 0;
+
+    for (uint64_t i = 0; i < f->count; i++)
+        oldest_ns = f->results[i].oldest_ns > oldest_ns ? f->results[i].oldest_ns : oldest_ns;
+    if (oldest_ns)
+        printf("  what vanished was acknowledged up to %.0f ms before its cut\n",
+            (double)oldest_ns / 1e6);
+}
+
+static void print(const struct flushes *f, enum verdict verdict)
+{
+    uint64_t sectors = 0, kept = 0, torn = 0;
+
+    for (uint64_t i = 0; i < f->count; i++) {
+        sectors += (uint64_t)f->states[i].sectors;
+        kept += (uint64_t)f->states[i].kept;
+        torn += f->states[i].kept > 0 && f->states[i].kept < f->states[i].sectors;
+    }
+    printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
+    printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
+           " unflushed sectors kept, in %" PRIu64 " states a part\n",
+        f->count, (double)f->took_ns / 1e9, AFTERLIFE_TOKENS, kept, sectors, torn);
+    if (!f->before.amcheck)
+        printf("  pages and indexes were not looked through: there is no amcheck\n");
+    printf("  %-12s %7s %7s\n", "", "states", "sum");
+    for (size_t k = 0; k < FAILURES; k++) {
+        uint64_t sum, states = count_states(f, &failures[k], &sum);
+        printf("  %-12s %7" PRIu64 " %7" PRIu64 "  %s\n", failures[k].name, states, sum,
+            failures[k].help);
+    }
+    print_window(f);
+    print_worst(f);
+    printf("  result      %s\n", f->folder.path);
+    if (verdict != VERDICT_PASS)
+        print_repeat(f);
+}
+
+static bool add_suite(const struct flushes *f, struct err *e)
+{
+    const char *name = f->setting.scenario->name;
+    struct buf *out = f->options->suites, command;
+    struct junit_counts counts = {.tests = (int)FAILURES};
+    uint64_t states[FAILURES], sum;
+
+    for (size_t k = 0; k < FAILURES; k++) {
+        states[k] = count_states(f, &failures[k], &sum);
+        counts.failures += states[k] > 0;
+    }
+    buf_init(&command, 1 << 16);
+    buf_append_str(&command, "repeat: ");
+    append_repeat(f, &command);
+    junit_open(name, &counts, (double)f->took_ns / 1e9, out);
+    for (size_t k = 0; k < FAILURES; k++) {
+        char message[120];
+        snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states[k],
+            f->count, failures[k].help);
+        junit_case(name,
+            &(struct junit_case){"flush", failures[k].name, states[k] ? "failure" : NULL, message,
+                buf_str(&command)},
+            out);
+    }
+    buf_fini(&command);
+    return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
+}
+
+static bool report(struct flushes *f, struct run_outcome *outcome, struct err *e)
+{
+    outcome->verdict = VERDICT_PASS;
+    for (uint64_t i = 0; i < f->count; i++) {
+        if (is_bad(&f->results[i]))
+            outcome->verdict = VERDICT_VIOLATED;
+    }
+    snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);
+    if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
+        !folder_link_latest(&f->folder, e))
+        return false;
+    print(f, outcome->verdict);
+    return !f->options->suites || add_suite(f, e);
+}
+
+static void close_down(struct flushes *f)
+{
+    subject_free(f->subject);
+    command_fini(&f->command);
+    if (f->server.provider)
+        f->server.provider->close(&f->server);
+    free(f->states);
+    free(f->results);
+    folder_fini(&f->folder);
+}

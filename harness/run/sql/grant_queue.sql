@@ -1,0 +1,15 @@
+-- The queue belongs to the role that consumes. The generator is a member of that
+-- role, as a producer of the same application is, and both may use what a superuser made.
+GRANT mailproof_collector TO mailproof_load;
+DO $$
+DECLARE
+    s regnamespace;
+BEGIN
+    FOR s IN SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+        EXECUTE format('GRANT ALL ON SCHEMA %s TO mailproof_collector', s);
+        EXECUTE format('GRANT ALL ON ALL TABLES IN SCHEMA %s TO mailproof_collector', s);
+        EXECUTE format('GRANT ALL ON ALL SEQUENCES IN SCHEMA %s TO mailproof_collector', s);
+        EXECUTE format('GRANT ALL ON ALL ROUTINES IN SCHEMA %s TO mailproof_collector', s);
+    END LOOP;
+END
+$$

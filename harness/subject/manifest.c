@@ -1,0 +1,179 @@
+#include "subject/manifest.h"
+
+#include <glob.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "os/paths.h"
+#include "os/process.h"
+#include "scenario/decode.h"
+#include "scenario/parse.h"
+#include "scenario/scenario.h"
+
+#define AT(member) offsetof(struct manifest, member)
+#define MANIFEST_MAX (64u << 10)
+
+static const struct field fields[] = {
+    {"name", FIELD_STRING, AT(name), .help = "the folder's name"},
+    {"summary", FIELD_STRING, AT(summary), .help = "one line"},
+    {"version", FIELD_STRING, AT(version), .help = "the version that is judged"},
+    {"mode", FIELD_STRING, AT(mode), .fallback = "as documented", .help = "which of its modes"},
+    {"debian", FIELD_STRINGS, AT(debian), .fallback = "[]", .help = "Debian packages"},
+    {"npm", FIELD_BOOL, AT(npm), .fallback = "false", .help = "whether npm ci installs it"},
+    {"check", FIELD_STRINGS, AT(check), .fallback = "[]",
+        .help = "a command that fails where it is not installed"},
+    {"absent", FIELD_STRING, AT(absent), .fallback = MANIFEST_NONE,
+        .help = "why it cannot be installed from Debian or npm"},
+    {"superuser", FIELD_STRING, AT(superuser), .fallback = MANIFEST_NONE,
+        .help = "an SQL file that a superuser runs first"},
+    {"schema", FIELD_STRINGS, AT(schema), .fallback = "[]",
+        .help = "the command that makes its tables"},
+    {"enqueue", FIELD_STRING, AT(enqueue), .fallback = MANIFEST_NONE,
+        .help = "one statement: $1 is the job's number, $2 its payload, both text"},
+    {"consumer", FIELD_STRINGS, AT(consumer), .fallback = "[]", .help = "its consumer"},
+    {"promises", FIELD_FLAGS, AT(promises), .fallback = "[]", .words = promise_words,
+        .help = "what it promises; what it does not is not judged"},
+    {"end_state", FIELD_STRING, AT(end_state), .fallback = MANIFEST_NONE,
+        .help = "a query for the number of jobs that are left"},
+};
+
+static const struct table table = {
+    .fields = fields, .count = sizeof fields / sizeof *fields, .size = sizeof(struct manifest)};
+
+static bool read_file(const char *path, struct buf *text, struct err *e)
+{
+    FILE *file = fopen(path, "re");
+    char chunk[4096];
+    size_t got;
+
+    if (!file)
+        return err_sys(e, ERR_USAGE, "cannot read %s", path);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        buf_append(text, chunk, got);
+    fclose(file);
+    return buf_str(text) || err_set(e, ERR_USAGE, "%s is longer than 64 KiB", path);
+}
+
+static bool parse(struct manifest *m, const char *path, struct err *e)
+{
+    struct origin origin = {.file = path, .line = 1, .column = 1};
+    struct node *root = NULL;
+    struct buf text;
+
+    buf_init(&text, MANIFEST_MAX);
+    bool ok = read_file(path, &text, e) && parse_yaml(&root, text.data, text.len, &origin, e) &&
+              decode_map(&table, root, m, e);
+    node_free(root);
+    buf_fini(&text);
+    return ok;
+}
+
+// A subject that cannot be installed needs no commands.
+static bool is_whole(const struct manifest *m, const char *path, struct err *e)
+{
+    const char *folder = strrchr(m->dir, '/');
+
+    if (strcmp(m->name, folder ? folder + 1 : m->dir) != 0)
+        return err_set(e, ERR_USAGE, "%s: name: '%s' should be the folder's name", path, m->name);
+    if (strcmp(m->absent, MANIFEST_NONE) != 0)
+        return true;
+    if (!m->consumer[0] || strcmp(m->enqueue, MANIFEST_NONE) == 0)
+        return err_set(e, ERR_USAGE, "%s: enqueue and consumer are needed", path);
+    return strstr(m->enqueue, "$1") ||
+           err_set(e, ERR_USAGE, "%s: enqueue: $1, the job's number, is missing", path);
+}
+
+// Installed, or in the source tree.
+static bool find_subjects(char out[PATH_MAX], struct err *e)
+{
+    struct err ignored;
+
+    return path_share(out, "subjects", &ignored) || path_share(out, "harness/subjects", e);
+}
+
+bool manifest_load(struct manifest *m, const char *name, struct err *e)
+{
+    char all[PATH_MAX], path[PATH_MAX];
+
+    *m = (struct manifest){0};
+    if (strchr(name, '/')) {
+        if (!realpath(name, m->dir))
+            return err_sys(e, ERR_USAGE, "there is no subject in %.300s", name);
+    } else if (!find_subjects(all, e) || !path_join(m->dir, all, name, e)) {
+        return false;
+    }
+    if (!path_join(path, m->dir, "subject.yaml", e))
+        return false;
+    if (!path_exists(path))
+        return err_set(e, ERR_USAGE,
+            "there is no subject '%.100s': neither a folder with subject.yaml nor one that "
+            "'mailproof list' shows",
+            name);
+    return parse(m, path, e) && is_whole(m, path, e);
+}
+
+static void free_strings(char **strings)
+{
+    for (char **s = strings; s && *s; s++)
+        free(*s);
+    free(strings);
+}
+
+void manifest_fini(struct manifest *m)
+{
+    char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
+        m->end_state};
+    char **lists[] = {m->debian, m->check, m->schema, m->consumer};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        free_strings(lists[i]);
+    *m = (struct manifest){0};
+}
+
+bool manifest_installed(const struct manifest *m, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    char text[200];
+    struct err why;
+
+    if (strcmp(m->absent, MANIFEST_NONE) != 0)
+        return err_set(e, ERR_SKIP, "%s: %s", m->name, m->absent);
+    if (!m->check[0])
+        return true;
+    spec.argv = (const char *const *)m->check;
+    spec.dir = m->dir;
+    return process_collect(&spec, text, sizeof text, &why) ||
+           err_set(e, ERR_SKIP, "%s is not installed; 'ci/field --install %s' does it", m->name,
+               m->name);
+}
+
+bool manifest_names(char ***names, struct err *e)
+{
+    char all[PATH_MAX], pattern[PATH_MAX];
+    glob_t found = {0};
+    bool ok = true;
+
+    *names = NULL;
+    if (!find_subjects(all, e) || !path_join(pattern, all, "*/subject.yaml", e))
+        return false;
+    glob(pattern, 0, NULL, &found);
+    *names = calloc(found.gl_pathc + 1, sizeof **names);
+    for (size_t i = 0; *names && ok && i < found.gl_pathc; i++) {
+        char *end = strrchr(found.gl_pathv[i], '/');
+        *end = '\0';
+        (*names)[i] = strdup(strrchr(found.gl_pathv[i], '/') + 1);
+        ok = (*names)[i];
+    }
+    globfree(&found);
+    return (*names && ok) || err_set(e, ERR_INTERNAL, "out of memory for the subjects");
+}
+
+void manifest_names_free(char **names)
+{
+    free_strings(names);
+}

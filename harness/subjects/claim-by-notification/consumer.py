@@ -1,0 +1,51 @@
+"""Claim by notification: hear ids, claim them, work outside the transaction, mark each that is still claimed."""
+import os, select, sys, time
+
+import psycopg2
+
+SECONDS = 1 / 30  # of the design's own: 60 s until announced again, 30 s until processed again
+CLAIM = """UPDATE messages SET status = 'claimed', changed_at = now(), attempts = attempts + 1
+    WHERE id IN (SELECT id FROM messages WHERE id = ANY(%s) AND status = 'scheduled' FOR UPDATE SKIP LOCKED)
+    RETURNING id, attempts"""
+MARK = "UPDATE messages SET status = 'sent', changed_at = now() WHERE id = %s AND status = 'claimed'"
+# What was never heard is announced again; what was never finished is scheduled and announced.
+AGAIN = """WITH old AS (
+        UPDATE messages SET status = 'scheduled', changed_at = now()
+        WHERE (status = 'scheduled' AND changed_at < now() - make_interval(secs => %s))
+           OR (status = 'claimed' AND changed_at < now() - make_interval(secs => %s))
+        RETURNING id)
+    SELECT pg_notify('messages', id::text) FROM old"""
+
+
+def work(sql, ids):
+    sql.execute(CLAIM, (ids,))
+    for job, attempt in sorted(sql.fetchall()):
+        os.write(1, f"got {job} {attempt}\n".encode())
+        sql.execute(MARK, (job,))
+        os.write(1, f"done {job}\n".encode())
+
+
+def loop(db):
+    db.autocommit = True
+    sql, look_at = db.cursor(), 0
+    sql.execute("LISTEN messages")
+    while True:
+        now = time.monotonic()
+        if now >= look_at:
+            sql.execute(AGAIN, (60 * SECONDS, 30 * SECONDS))
+            look_at = now + 30 * SECONDS
+        db.poll()
+        ids = [int(n.payload) for n in db.notifies]
+        db.notifies.clear()
+        if ids:
+            work(sql, ids)
+        else:
+            select.select([db], [], [], look_at - now)
+
+
+while True:
+    try:
+        loop(psycopg2.connect(""))
+    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+        print(str(error).strip(), file=sys.stderr, flush=True)
+        time.sleep(0.1)

@@ -1,0 +1,22 @@
+# A worker with Minion's defaults; "schema" makes its tables and ends.
+use strict;
+use warnings;
+use Minion;
+use Mojo::Pg;
+
+# Mojo::Pg without an address takes libpq's variables.
+my $minion = Minion->new(Pg => Mojo::Pg->new);
+$minion->missing_after(3)->backoff(sub { 1 });    # a worker that died is noticed after 3 s
+if (($ARGV[0] // '') eq 'schema') {
+    $minion->stats;
+    exit 0;
+}
+$minion->add_task(
+    t => sub {
+        my ($job, $id) = @_;
+        syswrite STDOUT, "got $id " . (1 + $job->retries) . "\n";
+    }
+);
+my $worker = $minion->worker;
+$worker->status->{$_} = 1 for qw(heartbeat_interval repair_interval dequeue_timeout);
+$worker->run;

@@ -1,0 +1,43 @@
+// A worker as pg-boss's documentation begins with; "schema" makes its tables and its queue, and ends.
+"use strict";
+const { writeSync } = require("fs");
+const PgBoss = require("pg-boss");
+
+// It wants a URL or the parts of one, and does not read libpq's variables.
+const env = process.env;
+const boss = new PgBoss({
+    host: env.PGHOST,
+    port: Number(env.PGPORT || 5432),
+    user: env.PGUSER,
+    password: env.PGPASSWORD,
+    database: env.PGDATABASE,
+});
+boss.on("error", (error) => process.stderr.write(`${error.message}\n`));
+
+async function start() {
+    for (;;) {
+        try {
+            return await boss.start();
+        } catch (error) {
+            process.stderr.write(`start: ${error.message}\n`);
+            await new Promise((wake) => setTimeout(wake, 200));
+        }
+    }
+}
+
+async function main() {
+    await start();
+    if (process.argv[2] === "schema") {
+        await boss.createQueue("q", { retryLimit: 10, retryDelay: 1, expireInSeconds: 5 });
+        return boss.stop({ graceful: false });
+    }
+    process.on("SIGTERM", () => boss.stop({ timeout: 1000 }).then(() => process.exit(0)));
+    await boss.work("q", { batchSize: 200, pollingIntervalSeconds: 0.5, includeMetadata: true }, async (jobs) => {
+        for (const job of jobs) writeSync(1, `got ${job.data.id} ${job.retryCount + 1}\n`);
+    });
+}
+
+main().catch((error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+});

@@ -1,0 +1,2 @@
+CREATE EXTENSION pgq;
+GRANT pgq_admin TO mailproof_collector;

@@ -1,0 +1,35 @@
+"""The textbook loop: take one job that nobody has locked, work, mark it, commit; asleep for 50 ms when there is none."""
+import os, sys, time
+
+import psycopg2
+
+TAKE = """SELECT id FROM jobs WHERE processed_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1"""
+attempts = {}  # by this process
+
+
+def work(job):
+    attempts[job] = attempts.get(job, 0) + 1
+    os.write(1, f"got {job} {attempts[job]}\n".encode())
+
+
+def loop(db):
+    sql = db.cursor()
+    while True:
+        sql.execute(TAKE)
+        row = sql.fetchone()
+        if row:
+            work(row[0])
+            sql.execute("UPDATE jobs SET processed_at = now() WHERE id = %s", row)
+        db.commit()
+        if row:
+            os.write(1, f"done {row[0]}\n".encode())
+        else:
+            time.sleep(0.05)
+
+
+while True:
+    try:
+        loop(psycopg2.connect(""))
+    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+        print(str(error).strip(), file=sys.stderr, flush=True)
+        time.sleep(0.1)

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# A disk of our own that crashes: a cut takes what was not flushed and nothing else;
+# a disk that lies, and one that is never asked to flush, are found out; and no mount,
+# loop device or process is left, also when the harness was killed.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+needs_crashing_disk
+
+# Loop devices, FUSE mounts and programs of ours, of everybody in our place.
+traces() {
+    losetup -a 2>/dev/null | grep -F "$place" || true
+    grep -F "$place" /proc/mounts || true
+    pgrep -af "mailproof-disk $place" || true
+}
+
+expect_no_traces() {
+    local left
+    for _ in $(seq 200); do
+        left=$(traces)
+        [ -n "$left" ] || break
+        sleep 0.05
+    done
+    [ -z "$left" ] || fail "left behind: $left"
+}
+
+# cut CODE OPTION…: the power goes once, in the middle of a short load.
+cut() {
+    local code=$1
+    shift
+    expect_exit "$code" run power-cut --set load.0.for=2s \
+        --set 'faults=[{at: 1s, do: cut-power, for: 100ms}]' "$@"
+    result=$place/results/power-cut/latest/result.json
+    grep -qE '"evidence": ".*gone of the canary: [1-9][0-9]* of 128 unflushed' "$result" ||
+        fail "the canary is still there: $(grep evidence "$result")"
+}
+
+cut 0
+grep -q 'unflushed, 0 flushed' "$result" || fail "something flushed is gone"
+expect_no_traces
+
+cut 1 --set postgres.disk=lying
+[ "$(number vanished "$result")" -gt 0 ] || fail "a disk that lies lost nothing"
+grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary does not tell the lie"
+expect_no_traces
+
+# With nothing ever flushed, one state is left, and all is gone.
+for how in postgres.disk=no-barriers postgres.settings.fsync=off; do
+    expect_exit 1 run power-cut --every-flush --set postgres.durability=waive --set "$how"
+    grep -qE '^  vanished +1 +40 ' "$place/out" || { cat "$place/out" >&2; fail "$how lost nothing"; }
+done
+expect_no_traces
+
+# Killed while the server runs on the disk: everything goes by itself, but the folder.
+"$mailproof" run --quiet --out "$place/results" power-cut >"$place/out" 2>&1 &
+pid=$!
+for _ in $(seq 600); do
+    ! pgrep -f "postgres -D $place/.*/disk/data" >/dev/null || break
+    sleep 0.05
+done
+sleep 0.5
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null || true
+expect_no_traces
+cut 0
+expect_no_traces
+expect_nothing_left

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Every flush: the state that a power cut leaves is good at every flush of the defaults,
+# with and without checksums; pages that a cut tears are found where nothing protects
+# them; what asynchronous commits lose is counted; so is what a collector loses that
+# moves its cursor first.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+needs_crashing_disk
+
+# every_flush CODE OPTION…: as expect_exit.
+every_flush() {
+    local code=$1
+    shift
+    expect_exit "$code" run power-cut --every-flush --set postgres.durability=waive "$@"
+}
+
+# sum NAME: of a failure, over all states.
+sum() {
+    awk -v name="$1" '$1 == name {print $3}' "$place/out"
+}
+
+every_flush 0
+states=$(sed -n 's/^  \([0-9]*\) states .*/\1/p' "$place/out")
+[ "$states" -gt 40 ] || fail "only $states states of 40 commits"
+grep -qE ' in [1-9][0-9]* states a part$' "$place/out" || fail "no state was torn"
+[ "$(tail -n +2 "$place/results/power-cut/latest/flushes.csv" | wc -l)" = "$states" ] ||
+    fail "flushes.csv does not have $states states"
+every_flush 0 --set postgres.checksums=true
+
+# A page is torn where it matters in a few states of one seed, and perhaps in none.
+torn() {
+    for seed in 1 2 3 4; do
+        run power-cut --every-flush --set postgres.durability=waive --seed "$seed" \
+            --set postgres.settings.full_page_writes=off "$@" >"$place/out" 2>&1 || break
+    done
+    [ "$(($(sum unstartable) + $(sum damaged) + $(sum vanished)))" -gt 0 ] ||
+        { cat "$place/out" >&2; fail "no torn page was found"; }
+}
+torn
+torn --set postgres.checksums=true
+grep -q 'invalid page' "$place/out" "$place"/results/power-cut/latest/logs/* || fail "no checksum failed"
+
+every_flush 1 --set postgres.settings.synchronous_commit=off --junit "$place/junit.xml"
+[ "$(sum vanished)" -gt 0 ] || fail "nothing vanished"
+[ "$(sum damaged)" = 0 ] || fail "an asynchronous commit damaged something"
+grep -q 'was acknowledged up to [0-9]* ms before its cut' "$place/out" || fail "no window"
+grep -q '<testcase classname="power-cut.flush" name="vanished">' "$place/junit.xml" || fail "no case"
+
+every_flush 1 --collector "$zoo --defect cursor-first"
+[ "$(sum lost)" -gt 0 ] || fail "the cursor moved first, and nothing was lost"
+[ "$(sum vanished)" = 0 ] || fail "a collector made tokens vanish"
+expect_nothing_left
