@@ -132,6 +132,15 @@ static void remove_run(const char *folder)
     rmdir(parent);
 }
 
+static bool is_wanted(const struct exploring *x, const struct tried *t)
+{
+    bool wanted = false;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        wanted = wanted || (t->broken[id] && x->wanted[id]);
+    return t->judged && t->verdict == VERDICT_VIOLATED && wanted;
+}
+
 static bool take_draw(struct exploring *x, struct tried *t, const struct crew_answer *a,
     const char *example, struct err *e)
 {
@@ -140,7 +149,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct crew_an
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
-    if (t->judged && t->verdict == VERDICT_VIOLATED)
+    if (is_wanted(x, t))
         return suspects_add(x, t, path, a->folder, example, e);
     if (*a->folder)
         remove_run(a->folder);

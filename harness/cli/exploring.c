@@ -61,6 +61,26 @@ static bool read_only(struct exploring *x, struct err *e)
     return ok;
 }
 
+static bool read_breaks(struct exploring *x, struct err *e)
+{
+    const char *list = x->options->breaks;
+    char *words = list ? strdup(list) : NULL, *rest = NULL;
+    bool ok = !list || words || err_set(e, ERR_INTERNAL, "out of memory");
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        x->wanted[id] = !list;
+    for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
+         word = strtok_r(NULL, ",", &rest)) {
+        const struct metric *m = metric_find(word);
+        if (m && m->invariant)
+            x->wanted[m->id] = true;
+        else
+            ok = err_set(e, ERR_USAGE, "--breaks: there is no invariant '%.60s'", word);
+    }
+    free(words);
+    return ok;
+}
+
 static int processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -237,7 +257,7 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
         o->sets[x->sets.count++] = o->provider;
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_set(e, ERR_INTERNAL, "out of memory")) && read_numbers(x, e) &&
-           read_only(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
+           read_only(x, e) && read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
            exploring_path(x, path, "journal.jsonl", "", e) &&
            journal_open(&x->journal, path, &x->head, e);
 }

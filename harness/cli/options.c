@@ -16,7 +16,7 @@ enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
-                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE,
+                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -74,6 +74,8 @@ static const struct {
         "begin no further run after this long (default: 5m)"},
     {"precision", "PERCENT", SCOPE_TUNE, READ(PRECISION),
         "repeat a pair until what decides is known this well (default: 10%)"},
+    {"breaks", "LIST", SCOPE_EXPLORE, TEXT(breaks),
+        "look only into draws that break one of these invariants: lost,late"},
     {"fail-fast", NULL, SCOPE_EXPLORE, FLAG(fail_fast),
         "stop at the first failure that is seen twice, without shrinking it"},
     {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),

@@ -35,7 +35,7 @@ struct options {
     const char *only;   // explore: verbs or numbers; NULL: everything
     int jobs;           // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
-    const char *breaks;                   // shrink: the invariant to keep; NULL: the worst
+    const char *breaks;                   // shrink: the invariant to keep; explore: those to look for; NULL
     bool trace_spans;                     // report: --trace
     bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
@@ -53,6 +53,7 @@ enum option_scope {
     SCOPE_SHRINK = 1 << 7,
     SCOPE_DOCTOR = 1 << 8,
     SCOPE_EXPLORE = 1 << 9,
+    SCOPE_SLOPES = 1 << 10,
     SCOPE_PROXY = 1 << 12,
 };
 

@@ -99,7 +99,10 @@ static void write_collector(struct drawing *d)
     start(&rng, d->seed, d->number, STREAM_COLLECTOR);
     d->instances = 1;
     buf_append_str(d->out, "collector:\n");
-    if (d->profile == PROFILE_FAST)
+    // A bulk in batches of one would outlast any drain.
+    if (d->profile == PROFILE_BULK)
+        buf_append_str(d->out, "  batch_limit: 50\n  batch_timeout: 100ms\n");
+    else if (d->profile == PROFILE_FAST)
         buf_append_str(d->out, "  batch_limit: 1\n  batch_timeout: 200ms\n");
     else if (d->profile == PROFILE_IDLE)
         buf_append_str(d->out, "  batch_limit: 20\n  batch_timeout: 200ms\n");
