@@ -23,6 +23,8 @@ static const struct command commands[] = {
         "look for a shorter scenario that still breaks what a stored run broke"},
     {"explore", "explore [SCENARIO]...", SCOPE_EXPLORE, cli_explore,
         "draw scenarios, run them, and look into what breaks"},
+    {"slopes", "slopes RESULT...", SCOPE_SLOPES, cli_slopes,
+        "what grew while a long run lasted, how fast, and how sure that is"},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
         "what of a server or a pooler would break a collector or a run"},
     {"proxy", "proxy --listen ADDR --to CONNINFO [FAULT]...", SCOPE_PROXY, cli_proxy,

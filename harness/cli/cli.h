@@ -18,6 +18,7 @@ int cli_compare(const struct options *o);
 int cli_report(const struct options *o);
 int cli_check(const struct options *o);
 int cli_tune(const struct options *o);
+int cli_slopes(const struct options *o);
 int cli_explore(const struct options *o);
 int cli_shrink(const struct options *o);
 int cli_doctor(const struct options *o);

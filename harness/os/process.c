@@ -240,6 +240,36 @@ bool process_stat(pid_t pid, struct process_stat *out)
     return true;
 }
 
+size_t process_descriptors(pid_t pid)
+{
+    char path[64];
+    size_t count = 0;
+    struct dirent *entry;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    while (dir && (entry = readdir(dir)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+int64_t process_own_kb(pid_t pid)
+{
+    char path[64], line[256];
+    long long kb = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file && kb == 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "RssAnon: %lld kB", &kb) != 1)
+            kb = 0;
+    if (file)
+        fclose(file);
+    return kb;
+}
+
 uint64_t process_started(pid_t pid)
 {
     struct process_stat stat;

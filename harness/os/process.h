@@ -72,6 +72,12 @@ struct process_stat {
 
 bool process_stat(pid_t pid, struct process_stat *out);
 
+// How many descriptors it has open; 0: that is not to be seen.
+size_t process_descriptors(pid_t pid);
+
+// Its memory that it shares with nobody, nor with a file; 0: not to be seen.
+int64_t process_own_kb(pid_t pid);
+
 // When it started, 0 when that is not to be seen. With the pid it names a process:
 // pids are used again.
 uint64_t process_started(pid_t pid);

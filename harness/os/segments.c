@@ -41,27 +41,42 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-static void unlink_posix(uint32_t handle)
+// What is done with one POSIX segment; returns its size.
+static size_t unlink_posix(uint32_t handle)
 {
     char name[40];
 
     posix_name(name, handle);
     shm_unlink(name);
+    return 0;
 }
 
-static void unlink_items(const struct control *c, size_t size)
+static size_t measure_posix(uint32_t handle)
 {
+    char path[60];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/dev/shm/PostgreSQL.%u", handle);
+    return stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+}
+
+static size_t each_item(const struct control *c, size_t size, size_t (*visit)(uint32_t handle))
+{
+    size_t sum = 0;
+
     if (size < sizeof *c || c->magic != CONTROL_MAGIC || c->used > ITEMS_MAX ||
         c->used > (size - sizeof *c) / sizeof *c->items)
-        return;
+        return 0;
     // An odd handle names a part of the main memory.
     for (uint32_t i = 0; i < c->used; i++) {
         if (c->items[i].references > 0 && c->items[i].handle % 2 == 0)
-            unlink_posix(c->items[i].handle);
+            sum += visit(c->items[i].handle);
     }
+    return sum;
 }
 
-static void remove_posix(uint32_t handle)
+// The control segment comes last: the others are found through it.
+static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
 {
     char name[40];
     struct stat st;
@@ -69,29 +84,36 @@ static void remove_posix(uint32_t handle)
     posix_name(name, handle);
     int fd = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
-        return;
+        return 0;
     size_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
     void *at = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     close(fd);
     if (at == MAP_FAILED)
-        return;
-    unlink_items(at, size);
+        return 0;
+    size_t sum = each_item(at, size, visit);
     munmap(at, size);
-    unlink_posix(handle);
+    return sum + visit(handle);
+}
+
+// Whether a segment is a server's, and where its control segment is.
+static bool read_header(int id, pid_t postmaster, struct header *header)
+{
+    const void *at = shmat(id, NULL, SHM_RDONLY);
+
+    if (at == (void *)-1)
+        return false;
+    memcpy(header, at, sizeof *header);
+    shmdt(at);
+    return header->magic == HEADER_MAGIC && header->postmaster == postmaster;
 }
 
 static void remove_segment(int id, pid_t postmaster)
 {
-    struct header header = {0};
-    const void *at = shmat(id, NULL, SHM_RDONLY);
+    struct header header;
 
-    if (at == (void *)-1)
+    if (!read_header(id, postmaster, &header))
         return;
-    memcpy(&header, at, sizeof header);
-    shmdt(at);
-    if (header.magic != HEADER_MAGIC || header.postmaster != postmaster)
-        return;
-    remove_posix(header.control);
+    each_posix(header.control, unlink_posix);
     shmctl(id, IPC_RMID, NULL);
 }
 
@@ -158,4 +180,19 @@ size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max)
             closedir(proc);
     }
     return count;
+}
+
+size_t segments_bytes(pid_t postmaster)
+{
+    struct shmid_ds st;
+    struct header header;
+    size_t sum = 0;
+    int last = shmctl(0, SHM_INFO, &st);
+
+    for (int i = 0; i <= last; i++) {
+        int id = segment_of(i, postmaster, 0, &st);
+        if (id >= 0 && read_header(id, postmaster, &header))
+            sum += st.shm_segsz + each_posix(header.control, measure_posix);
+    }
+    return sum;
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "os/process.h"
+#include "os/segments.h"
 #include "postgres/sql.h"
 #include "postgres_sql.h"
 
@@ -113,6 +114,7 @@ static bool ask_counters(struct sampler *s, struct sample *sample)
         sample->queue_usage = number(counters, 2);
         sample->dead_tuples = number(counters, 3);
         sample->oldest_xmin_age = number(counters, 4);
+        sample->database_bytes = number(counters, 5);
         sample->checkpoints = number(checkpoints, 0);
     }
     PQclear(counters);
@@ -165,6 +167,18 @@ static pid_t our_number(const struct family *f, pid_t pid)
     return 0;
 }
 
+// What one of the server's processes holds; its parent is the postmaster.
+static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
+{
+    struct process_stat stat;
+
+    sample->server_fds += (double)process_descriptors(pid);
+    if (group == USAGE_COLLECTOR_BACKENDS)
+        sample->backends_kb += (double)process_own_kb(pid);
+    if (!(sample->shm_bytes > 0) && process_stat(pid, &stat))
+        sample->shm_bytes = (double)segments_bytes(stat.parent);
+}
+
 static bool ask_backends(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
@@ -177,8 +191,11 @@ static bool ask_backends(struct sampler *s, struct sample *sample)
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
         if (s->config.outer_pid)
             pid = our_number(&family, pid);
-        if (pid)
-            usage_process(&s->usage, pid, group_of(s, PQgetvalue(rows, i, 1)));
+        enum usage_group group = group_of(s, PQgetvalue(rows, i, 1));
+        if (pid) {
+            usage_process(&s->usage, pid, group);
+            look_at(sample, pid, group);
+        }
         if (!*event)
             continue;
         sample->active++;
@@ -221,8 +238,10 @@ static void take_sample(struct sampler *s)
 
     usage_begin(&s->usage);
     size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
-    for (size_t i = 0; i < collectors; i++)
+    for (size_t i = 0; i < collectors; i++) {
         usage_process(&s->usage, pids[i], USAGE_COLLECTOR);
+        sample.collector_fds += (double)process_descriptors(pids[i]);
+    }
     sample.up = ask_server(s, &sample);
     usage_end(&s->usage);
     memcpy(sample.cpu_s, s->usage.cpu_s, sizeof sample.cpu_s);

@@ -21,6 +21,11 @@ static const struct {
     {"oldest_xmin_age", offsetof(struct sample, oldest_xmin_age)},
     {"checkpoints", offsetof(struct sample, checkpoints)},
     {"notify_queue_usage", offsetof(struct sample, queue_usage)},
+    {"database_bytes", offsetof(struct sample, database_bytes)},
+    {"collector_fds", offsetof(struct sample, collector_fds)},
+    {"collector_backends_kb", offsetof(struct sample, backends_kb)},
+    {"server_fds", offsetof(struct sample, server_fds)},
+    {"server_shared_bytes", offsetof(struct sample, shm_bytes)},
     {"machine_busy_s", offsetof(struct sample, busy_s)},
     {"machine_total_s", offsetof(struct sample, total_s)},
 };

@@ -1,0 +1,71 @@
+#include "measure/slope.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/stats.h"
+
+static const double z = 1.959964; // of 95%
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+// The variance of Kendall's S, less what groups of t equal values take away.
+static double variance(double *sorted, size_t count)
+{
+    double n = (double)count, term = n * (n - 1) * (2 * n + 5);
+
+    for (size_t i = 0, group; i < count; i += group) {
+        for (group = 1; i + group < count && !(sorted[i] < sorted[i + group]);)
+            group++;
+        double t = (double)group;
+        term -= t * (t - 1) * (2 * t + 5);
+    }
+    return term / 18;
+}
+
+static size_t all_pairs(double *slopes, const double *x, const double *y, size_t count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++)
+            slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
+    }
+    qsort(slopes, n, sizeof *slopes, by_value);
+    return n;
+}
+
+static double at(const double *slopes, size_t count, double rank)
+{
+    double last = (double)count - 1;
+
+    return slopes[(size_t)fmin(fmax(rank, 0), last)];
+}
+
+bool slope_of(struct slope *s, const double *x, const double *y, size_t count, struct err *e)
+{
+    if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
+        return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
+            SLOPE_POINTS_MAX, count);
+    double *slopes = malloc(count * (count - 1) / 2 * sizeof *slopes);
+    double *sorted = malloc(count * sizeof *sorted);
+    bool ok = (slopes && sorted) || err_set(e, ERR_INTERNAL, "out of memory");
+    if (ok) {
+        size_t n = all_pairs(slopes, x, y, count);
+        memcpy(sorted, y, count * sizeof *sorted);
+        s->level = stats_median(sorted, count);
+        double within = z * sqrt(variance(sorted, count));
+        s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
+        s->low = at(slopes, n, floor(((double)n - within) / 2) - 1);
+        s->high = at(slopes, n, ceil(((double)n + within) / 2));
+    }
+    free(slopes);
+    free(sorted);
+    return ok;
+}

@@ -1,0 +1,23 @@
+// Does a figure grow while time goes by, and how fast? Theil's estimator with Sen's
+// interval (1968): the median of the slopes between all pairs of points, which a
+// few outliers do not move, and an interval from Kendall's test of the same pairs.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define SLOPE_POINTS_MAX 1000
+#define SLOPE_POINTS_MIN 8 // fewer have no interval worth the name
+
+struct slope {
+    double estimate;  // of y, per unit of x
+    double low, high; // hold the true slope with a confidence of 95%
+    double level;     // the median of y
+};
+
+// Points with different x. The interval takes the points for independent: feed it
+// with medians of windows rather than with each second's sample. ERR_USAGE when
+// there are too few or too many.
+MUST_USE bool slope_of(
+    struct slope *s, const double *x, const double *y, size_t count, struct err *e);

@@ -1,0 +1,107 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "measure/slope.h"
+
+static void assert_near(double got, double want, double within)
+{
+    if (!(fabs(got - want) <= within))
+        fail_msg("%g is not %g within %g", got, want, within);
+}
+
+static void a_line_has_its_slope(void **state)
+{
+    (void)state;
+    double x[20], y[20];
+    struct slope s;
+    struct err e;
+
+    for (int i = 0; i < 20; i++) {
+        x[i] = i;
+        y[i] = 5 + 3 * i;
+    }
+    assert_true(slope_of(&s, x, y, 20, &e));
+    assert_near(s.estimate, 3, 1e-9);
+    assert_near(s.low, 3, 1e-9);
+    assert_near(s.high, 3, 1e-9);
+    assert_near(s.level, 5 + 3 * 9.5, 1e-9);
+}
+
+// Ten points with 45 slopes: the rank of the lower bound is the 11th, of the upper the 35th,
+// by hand.
+static void the_interval_comes_from_the_ranks_of_slopes(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    const double y[] = {9, 15, 19, 20, 45, 55, 78, 79, 70, 95};
+    double slopes[45];
+    size_t n = 0;
+    struct slope s;
+    struct err e;
+
+    for (int i = 0; i < 10; i++)
+        for (int j = i + 1; j < 10; j++)
+            slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
+    assert_true(slope_of(&s, x, y, 10, &e));
+    // var = 10 * 9 * 25 / 18 = 125, C = 1.96 * 11.18 = 21.9: ranks 11 (from 45 - 21.9)
+    // and 34 (from 45 + 21.9), counted from zero 10 and 34.
+    size_t below_low = 0, below_high = 0;
+    for (size_t i = 0; i < n; i++) {
+        below_low += slopes[i] < s.low;
+        below_high += slopes[i] < s.high;
+    }
+    assert_int_equal(below_low, 10);
+    assert_int_equal(below_high, 34);
+    assert_true(s.low < s.estimate && s.estimate < s.high && s.low > 0);
+}
+
+static void noise_has_none(void **state)
+{
+    (void)state;
+    double x[60], y[60];
+    unsigned random = 1;
+    struct slope s;
+    struct err e;
+
+    for (int i = 0; i < 60; i++) {
+        random = random * 1103515245 + 12345;
+        x[i] = i;
+        y[i] = (double)(random >> 16 & 0x7fff);
+    }
+    y[30] = 1e12; // an outlier moves nothing
+    assert_true(slope_of(&s, x, y, 60, &e));
+    assert_true(s.low < 0 && s.high > 0);
+}
+
+static void a_constant_is_flat(void **state)
+{
+    (void)state;
+    double x[30], y[30];
+    struct slope s;
+    struct err e;
+
+    for (int i = 0; i < 30; i++) {
+        x[i] = i;
+        y[i] = 7;
+    }
+    assert_true(slope_of(&s, x, y, 30, &e));
+    assert_near(s.low, 0, 0);
+    assert_near(s.high, 0, 0);
+    assert_false(slope_of(&s, x, y, SLOPE_POINTS_MIN - 1, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_has_its_slope),
+        cmocka_unit_test(the_interval_comes_from_the_ranks_of_slopes),
+        cmocka_unit_test(noise_has_none),
+        cmocka_unit_test(a_constant_is_flat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

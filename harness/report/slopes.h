@@ -1,0 +1,45 @@
+// What grew while a run lasted, and how fast: one slope for each figure that a long
+// run should leave as it is, with the interval that holds it.
+//
+// The run is cut into windows; each gives one point, the median of its samples or,
+// of what is counted, the amount for each commit in it. The first tenth is warm-up.
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "measure/slope.h"
+#include "report/observed.h"
+
+#define SLOPES_WINDOWS_MAX 60
+
+enum slope_id {
+    SLOPE_COLLECTOR_MEMORY,
+    SLOPE_BACKENDS_MEMORY,
+    SLOPE_COLLECTOR_DESCRIPTORS,
+    SLOPE_SERVER_DESCRIPTORS,
+    SLOPE_SHARED_MEMORY,
+    SLOPE_DEAD_TUPLES,
+    SLOPE_NOTIFY_QUEUE,
+    SLOPE_DATABASE,
+    SLOPE_WAL,
+    SLOPE_LATENCY_P50,
+    SLOPE_LATENCY_P99,
+    SLOPES,
+};
+
+struct slopes {
+    struct slope rows[SLOPES]; // y in the figure's unit, x in hours
+    bool measured[SLOPES];
+    size_t windows;
+    double hours; // that the windows cover
+};
+
+const char *slope_name(enum slope_id id);
+const char *slope_unit(enum slope_id id);
+
+// From what was sampled and from the text of intervals.csv, which is changed.
+// ERR_USAGE when the run was too short.
+MUST_USE bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct err *e);
+
+// A Markdown table.
+MUST_USE bool slopes_print(const struct slopes *s, struct buf *out);

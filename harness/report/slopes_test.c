@@ -1,0 +1,92 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "report/slopes.h"
+
+#define SECONDS 600
+
+// Memory grows by 2 KiB a second, WAL by 100 bytes for each of ten commits a second.
+static struct observed made_up(void)
+{
+    struct observed o = {.samples = calloc(SECONDS, sizeof *o.samples), .count = SECONDS};
+
+    assert_non_null(o.samples);
+    for (int i = 0; i < SECONDS; i++) {
+        struct sample *s = &o.samples[i];
+        s->at_ns = i * NS_PER_S;
+        s->up = i != 300; // away for a moment
+        s->collector_rss_kb = 9000 + 2 * i + i % 3;
+        s->commits = 10 * i;
+        s->wal_bytes = 1000 * i;
+        s->server_fds = 50 + i % 2;
+    }
+    return o;
+}
+
+static char *latencies(void)
+{
+    const size_t size = SECONDS * 40;
+    char *csv = malloc(size);
+
+    assert_non_null(csv);
+    size_t len = (size_t)snprintf(csv, size, "second,latency_p50_ms,latency_p99_ms\n");
+    for (int i = 0; i < SECONDS; i++)
+        len += i % 7 ? (size_t)snprintf(csv + len, size - len, "%d,20,%d\n", i, 100 + i / 6)
+                     : (size_t)snprintf(csv + len, size - len, "%d,,\n", i);
+    return csv;
+}
+
+static void slopes_are_per_hour(void **state)
+{
+    (void)state;
+    struct observed o = made_up();
+    char *csv = latencies();
+    struct slopes s;
+    struct buf text;
+    struct err e;
+
+    assert_true(slopes_take(&s, &o, csv, &e));
+    const struct slope *memory = &s.rows[SLOPE_COLLECTOR_MEMORY], *wal = &s.rows[SLOPE_WAL];
+    assert_true(memory->low > 0.95 * 7200 && memory->high < 1.05 * 7200);
+    assert_true(wal->level > 99.99 && wal->level < 100.01 && wal->low <= 0 && wal->high >= 0);
+    assert_true(s.rows[SLOPE_SERVER_DESCRIPTORS].low <= 0);
+    assert_true(s.rows[SLOPE_LATENCY_P50].low <= 0 && s.rows[SLOPE_LATENCY_P50].high >= 0);
+    assert_true(s.rows[SLOPE_LATENCY_P99].low > 500 && s.rows[SLOPE_LATENCY_P99].high < 700);
+    buf_init(&text, 1 << 16);
+    assert_true(slopes_print(&s, &text));
+    assert_non_null(strstr(text.data, "| collector, resident memory |"));
+    assert_non_null(strstr(text.data, "grows"));
+    buf_fini(&text);
+    free(csv);
+    free(o.samples);
+}
+
+static void a_short_run_has_none(void **state)
+{
+    (void)state;
+    struct observed o = made_up();
+    char csv[] = "second\n";
+    struct slopes s;
+    struct err e;
+
+    o.count = 10;
+    assert_false(slopes_take(&s, &o, csv, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    free(o.samples);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slopes_are_per_hour),
+        cmocka_unit_test(a_short_run_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
