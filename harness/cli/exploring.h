@@ -58,6 +58,7 @@ struct exploring {
     struct candidate pool[EXPLORING_WINDOW];
     size_t pool_count;
     uint64_t next; // number of the next draw
+    size_t taken;  // draws in this call
     struct crew crew;
     struct tried running[CREW_MAX]; // the draws that the workers are at; mode and number
     struct suspect *suspects;       // owned

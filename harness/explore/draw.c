@@ -328,7 +328,7 @@ static void write_postgres(struct drawing *d)
 
 static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed, uint64_t number)
 {
-    static const double shares[PROFILES] = {0.86, 0.93, 0.965, 1};
+    static const double shares[PROFILES] = {0.84, 0.9, 0.95, 1};
     struct rng rng;
     enum profile profile = PROFILE_RANDOM;
 
