@@ -119,7 +119,7 @@ grep -q 'crashable needs provider: local, which container is not' "$place/out" |
 expect_exit 77 run failover-sync partition-kernel "${in_container[@]}"
 grep -q 'through: kernel needs provider: local, which container is not' "$place/out" || fail "no reason"
 expect_exit 77 run steady --postgres container --set postgres.image=No-Name
-grep -q 'the image No-Name cannot be had' "$place/out" || fail "no reason"
+grep -q 'the image No-Name is not here and cannot be pulled' "$place/out" || fail "no reason"
 
 # A server that does not start says why, in its own words.
 expect_exit 70 run steady "${in_container[@]}" --set 'postgres.settings.shared_buffers=lots'
