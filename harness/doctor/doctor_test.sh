@@ -78,7 +78,7 @@ rights()
 {
     psql -qc 'CREATE ROLE nobody_much LOGIN' -c 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
     doctor no-rights 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
-    says no-rights 'this role may not create any' 'no superuser' 'CREATE EXTENSION pgcrypto'
+    says no-rights 'this role may not create any' 'may not make databases and roles' 'CREATE EXTENSION pgcrypto'
     for file in "$SOURCE_DIR"/migrations/*.up.sql; do psql -q -v ON_ERROR_STOP=1 -f "$file" >/dev/null 2>&1; done
     doctor no-grant 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     says no-grant 'may not read tokens and move the cursor'

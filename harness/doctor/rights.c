@@ -72,17 +72,21 @@ static void examine_collector(struct patient *p)
             "this role may not read tokens and move the cursor");
 }
 
+// A run makes a database and three roles of its own.
 static void examine_run(struct patient *p)
 {
-    bool super;
+    bool enough;
 
-    if (!answers_yes(p, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user", &super))
+    if (!answers_yes(p,
+            "SELECT rolsuper OR (rolcreatedb AND rolcreaterole)"
+            " FROM pg_roles WHERE rolname = current_user",
+            &enough))
         return;
-    if (super)
-        patient_good(p, "a run may use this role (superuser)");
+    if (enough)
+        patient_good(p, "a run may make its database and roles");
     else
-        patient_note(p, "Name a superuser in --postgres, or let the run start a server of its own.",
-            "this role is no superuser: 'mailproof run --postgres' refuses it");
+        patient_note(p, "ALTER ROLE … CREATEDB CREATEROLE, or let the run start its own server.",
+            "this role may not make databases and roles: 'mailproof run --postgres' skips with it");
 }
 
 const struct examination doctor_rights_examinations[] = {

@@ -102,12 +102,13 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
 {
     char sql[500];
 
+    // A member may see and end the role's backends, also without being a superuser.
     snprintf(sql, sizeof sql,
         "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
         " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"
-        "ALTER ROLE %s LOGIN%s%s%s",
+        "ALTER ROLE %s LOGIN%s%s%s; GRANT %s TO CURRENT_USER",
         role, role, role, password ? " PASSWORD '" : "", password ? password : "",
-        password ? "'" : "");
+        password ? "'" : "", role);
     return sql_exec(conn, sql, e);
 }
 

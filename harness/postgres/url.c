@@ -115,7 +115,9 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
             text, sizeof text, e))
         return false;
     if (strcmp(text, "no") == 0)
-        return err_set(e, ERR_SKIP, "the role of --postgres is no superuser of that server");
+        return err_set(e, ERR_SKIP,
+            "the role of --postgres may not make databases and roles there (ALTER ROLE … CREATEDB "
+            "CREATEROLE)");
     if (strcmp(text, "busy") == 0)
         return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
     if (!roll_back_left(s, conn, e) || !drop_left_databases(conn, e) ||
