@@ -232,7 +232,8 @@ static double beta_quantile(double p, double a, double b)
 {
     double low = 0, high = 1;
 
-    for (int i = 0; i < 200; i++) {
+    // The bound is for quantiles next to 0, where many halvings come first.
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
         double middle = (low + high) / 2;
         if (beta_below(middle, a, b) < p)
             low = middle;

@@ -118,7 +118,7 @@ static void stopping_does_not_narrow_intervals(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
-        size_t held = 0, series = 2000;
+        size_t held = 0, series = 300;
         for (uint64_t seed = 0; seed < series; seed++) {
             struct noisy pair = {.p99 = 80, .tokens = 10};
             run_all(&pair, 1, NULL, noises[i], seed);
