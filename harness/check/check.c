@@ -288,14 +288,10 @@ int verdict_exit_code(enum verdict verdict)
 
 bool check_shares(const struct scenario *s)
 {
-    static const char *const sharing[] = {"skip-locked", "shared", "leased"};
-
     for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *v = &s->collector.env.items[i];
-        for (size_t k = 0; k < sizeof sharing / sizeof *sharing; k++) {
-            if (strcmp(v->name, "MAILROOM_DEQUEUE") == 0 && strcmp(v->value, sharing[k]) == 0)
-                return true;
-        }
+        if (strcmp(v->name, "MAILROOM_DEQUEUE") == 0)
+            return strcmp(v->value, "cursor") != 0;
     }
     return false;
 }

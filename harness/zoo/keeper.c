@@ -194,12 +194,38 @@ static int64_t timeout_of(const struct keeper *k)
     return has(k, DEFECT_EARLY) ? timeout_ns / 2 : timeout_ns;
 }
 
+// Defect hoards: nobody else gets anything while it has something to do.
+static bool keep_for_itself(struct keeper *k, bool *mine, struct err *e)
+{
+    *mine = true;
+    if (!has(k, DEFECT_HOARDS) || k->had_turn)
+        return true;
+    bool ok = turn_try(&k->session, k->settings->queue, mine, e);
+    k->had_turn = *mine;
+    return ok;
+}
+
+static bool leave_to_others(struct keeper *k, struct err *e)
+{
+    if (!has(k, DEFECT_HOARDS))
+        return true;
+    k->had_turn = false;
+    return turn_give_back(&k->session, k->settings->queue, e);
+}
+
 // Reads what waits, and sends it when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
-    bool full = true, sent = false;
+    bool full = true, sent = false, mine;
 
+    if (!keep_for_itself(k, &mine, e))
+        return false;
+    if (!mine) {
+        k->behind = true;
+        k->looked_ns = clock_now_ns();
+        return true;
+    }
     while (full && !stop_requested() && !(one_by_one && sent)) {
         k->looked_ns = clock_now_ns();
         if (k->unconfirmed && !move_cursor(k, e))
@@ -224,6 +250,8 @@ static bool look(struct keeper *k, struct err *e)
             k->first_ns = k->looked_ns;
     }
     k->draining = false;
+    if (k->first_ns == CLOCK_NEVER && !leave_to_others(k, e))
+        return false;
     // The defect: only the next announcement, or the timeout, makes it look again.
     if (one_by_one && sent)
         k->first_ns = k->looked_ns;

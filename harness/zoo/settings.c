@@ -40,8 +40,7 @@ bool settings_load(struct settings *s, struct err *e)
             (long long)healthcheck, (long long)timeout);
     s->shares = strcmp(dequeue, "shared") == 0;
     if (!s->shares && strcmp(dequeue, "cursor") != 0)
-        return err_set(
-            e, ERR_USAGE, "MAILROOM_DEQUEUE is '%s', not cursor or shared", dequeue);
+        return err_set(e, ERR_USAGE, "MAILROOM_DEQUEUE is '%s', not cursor or shared", dequeue);
     s->grace_ns = grace * NS_PER_MS;
     s->healthcheck_ns = healthcheck * NS_PER_MS;
     s->timeout_ns = timeout * NS_PER_MS;

@@ -17,7 +17,7 @@ struct settings {
     int limit;
     int64_t grace_ns;
     int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: as many as it can
-    bool shares; // MAILROOM_DEQUEUE=shared
+    bool shares;  // MAILROOM_DEQUEUE=shared
     uint8_t key[SETTINGS_KEY_LEN];
 };
 

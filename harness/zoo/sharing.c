@@ -51,19 +51,6 @@ bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
     return run(s, sql_share_release, 1, params, NULL, 0, e);
 }
 
-// Defect hoards: what waits is claimed at once, to be taken from there.
-static bool hoard(struct sharing *sh, struct session *s, struct err *e)
-{
-    const char *params[] = {sh->number, "100000", "t", "100000", "0", "f"};
-    PGresult *rows;
-
-    if (!session_query(s, sql_share_take, 6, params, &rows, e))
-        return false;
-    sh->hoarded = PQntuples(rows) > 1;
-    PQclear(rows);
-    return true;
-}
-
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e)
 {
@@ -71,8 +58,6 @@ bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim,
     const char *params[] = {sh->number, window_text, claim ? "t" : "f", most_text, least_text,
         sh->defect == DEFECT_STEALS ? "t" : "f", sh->settings->queue};
 
-    if (sh->defect == DEFECT_HOARDS && !sh->hoarded && !hoard(sh, s, e))
-        return false;
     snprintf(window_text, sizeof window_text, "%d", window);
     snprintf(most_text, sizeof most_text, "%d", most);
     snprintf(least_text, sizeof least_text, "%d", least);

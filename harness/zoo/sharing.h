@@ -18,7 +18,6 @@ struct sharing {
     char number[24];       // ours, as long as the process lives
     char gone[512];        // who was seen gone, as an array of the server's
     int64_t gone_since_ns; // since when all of them, and nobody else
-    bool hoarded;          // defect hoards: it has claimed all that there was
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);

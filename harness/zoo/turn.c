@@ -25,6 +25,13 @@ bool turn_try(struct session *s, const char *queue, bool *got, struct err *e)
     return ask(s, "pg_try_advisory_lock", queue, got, e);
 }
 
+bool turn_give_back(struct session *s, const char *queue, struct err *e)
+{
+    bool had;
+
+    return ask(s, "pg_advisory_unlock", queue, &had, e);
+}
+
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
 {
     bool taken = false; // by another, when last seen

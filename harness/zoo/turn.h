@@ -10,6 +10,8 @@
 // Whether the turn is free; it is ours then.
 bool turn_try(struct session *s, const char *queue, bool *got, struct err *e) MUST_USE;
 
+bool turn_give_back(struct session *s, const char *queue, struct err *e) MUST_USE;
+
 // Returns when it is this session's turn, or after TERM. Who had the turn in its
 // last session comes back at once; others leave it a moment to do so and to
 // confirm what it wrote.
