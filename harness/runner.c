@@ -116,7 +116,8 @@ static bool write_reports(struct run *r, struct err *e)
     };
 
     environment_take(&environment, &r->proof, r->server.version);
-    bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->options->collector, e) &&
+    bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->scenario,
+                  r->options->collector, e) &&
               folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) &&
               keep_history(r, e) && report_write(&report, e) && folder_link_latest(&r->folder, e) &&
               (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&

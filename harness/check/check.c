@@ -179,6 +179,8 @@ static void find_reasons(
             bad->began_ns ? bad->evidence : "never begun");
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
         result_reason(r, "the history is empty: no committed token had to be delivered");
+    if (l->sessions && l->session_count == 0 && r->values[METRIC_DELIVERED] <= 0)
+        result_reason(r, "the collector never opened a session; logs/collector-0.log may say why");
     check_gates(r, l, in);
     check_judged(r, l->scenario);
     if (in->load->refused > 0)

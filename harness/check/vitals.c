@@ -12,6 +12,7 @@
 static const double busy_share = 0.05;       // of one processor
 static const double busy_wakeups_per_s = 10; // a health check a second is less
 static const int64_t idle_least_ns = NS_PER_S;
+static const int64_t warm_up_ns = NS_PER_S; // of a process that was just started
 static const uint32_t leak_least_kb = 256;
 static const size_t leak_samples_least = 6;
 static const int64_t ending_ns = NS_PER_S; // from TERM to the end
@@ -36,14 +37,22 @@ static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
     return last;
 }
 
+static double since(uint64_t before, uint64_t after)
+{
+    return after > before ? (double)(after - before) : 0;
+}
+
 static void check_idle(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct process_sample *first = NULL, *last = NULL;
 
+    int64_t warm_ns = l->log->processes[process].started_ns + warm_up_ns;
+
     for (size_t i = 0; i < l->log->sample_count; i++) {
         const struct process_sample *s = &l->log->samples[i];
-        if (s->process != process || s->at_ns < from_ns || s->at_ns > until_ns)
+        if (s->process != process || s->at_ns < from_ns || s->at_ns < warm_ns ||
+            s->at_ns > until_ns)
             continue;
         first = first ? first : s;
         last = s;
@@ -52,8 +61,9 @@ static void check_idle(
         return;
     double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
     judged_add(r, METRIC_BUSY_IDLE, seconds, CAUSE_IS_NONE);
-    double cpu = (double)(last->cpu_ms - first->cpu_ms) / 1e3 / seconds;
-    double wakeups = (double)(last->wakeups - first->wakeups) / seconds;
+    // One of several processes that has ended takes its figures with it.
+    double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
+    double wakeups = since(first->wakeups, last->wakeups) / seconds;
     if (cpu > busy_share || wakeups > busy_wakeups_per_s)
         finding_add(r, METRIC_BUSY_IDLE,
             "pid %d, %.1f s from %.3f s on with nothing to do: %.0f%% of a processor, %.0f "

@@ -158,16 +158,17 @@ static void unmarked_row(struct ledger *l, const PGresult *row)
 // reader takes the line.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
+    char fields[40];
     const struct ledger_token *t = &l->tokens[d->token];
 
     if (!(t->flags & TOKEN_PRESENT) || (d->flags & (DELIVERY_NAMED | DELIVERY_FORGED)))
         return false;
+    decode_differs(d->marks, t->marks, fields, sizeof fields);
     if (l->plan->kinds[d->token] == TOKEN_BAD_NAME)
         subject_note(
             l->log, d->line, d->token, "a name that the wire cannot carry, printed as it is");
     else if (d->fingerprint != t->fingerprint)
-        subject_note(l->log, d->line, d->token, "%s is not the database's",
-            decode_differs(d->marks, t->marks));
+        subject_note(l->log, d->line, d->token, "not what the database holds: %s", fields);
     else
         return false;
     return true;

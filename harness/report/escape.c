@@ -46,3 +46,22 @@ const char *append_until(struct buf *out, const char *page, const char *mark)
     buf_append(out, page, (size_t)(at - page));
     return at + strlen(mark);
 }
+
+void append_word(struct buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=@%+,";
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        buf_append_str(out, word);
+        return;
+    }
+    buf_append_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_append_str(out, "'\\''");
+        else
+            buf_append_char(out, *word);
+    }
+    buf_append_char(out, '\'');
+}

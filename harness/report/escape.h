@@ -12,3 +12,7 @@ void append_url(struct buf *out, const char *path);
 // Appends a page up to the next mark such as {{rows}} and returns what comes
 // behind it. Pages are our own: the mark is there.
 const char *append_until(struct buf *out, const char *page, const char *mark);
+
+// A word as a shell takes it: quoted where it would be more than one, or something
+// else.
+void append_word(struct buf *out, const char *word);

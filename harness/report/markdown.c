@@ -103,6 +103,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     invariants(r, out);
     expectations(r, out);
     latencies(r, out);
+    if (r->observed->changed)
+        buf_printf(out, "\nChanged: `%s`\n", r->observed->changed);
     buf_append_str(out, "\nRepeat: `");
     report_repeat(r, out);
     return buf_append_str(out, "`\n") || err_set(e, ERR_INTERNAL, "summary.md would be too long");

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "report/escape.h"
 #include "report/parse.h"
 
 // The numbers of a sample, under the names that the file uses.
@@ -44,8 +45,26 @@ static bool copy_samples(struct observed *o, const struct sampler *s, struct err
     return true;
 }
 
+static char *changed_by(const struct scenario *s, const char *collector)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; s->sets && s->sets[i]; i++) {
+        buf_append_str(&text, text.len ? " --set " : "--set ");
+        append_word(&text, s->sets[i]);
+    }
+    if (collector) {
+        buf_append_str(&text, text.len ? " --collector " : "--collector ");
+        append_word(&text, collector);
+    }
+    char *changed = text.len && buf_str(&text) ? strdup(text.data) : NULL;
+    buf_fini(&text);
+    return changed;
+}
+
 bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const char *collector, struct err *e)
+    const struct scenario *scenario, const char *collector, struct err *e)
 {
     const struct usage *usage = sampler_usage(s);
     struct rusage self;
@@ -54,7 +73,8 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
     *o = (struct observed){.sampled = usage != NULL,
         .start_wall_ns = clock_wall_ns() - (clock_now_ns() - start_ns),
         .harness_rss_kb = self.ru_maxrss,
-        .collector = collector ? strdup(collector) : NULL};
+        .collector = collector ? strdup(collector) : NULL,
+        .changed = changed_by(scenario, collector)};
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);
@@ -70,6 +90,7 @@ void observed_fini(struct observed *o)
 {
     free(o->samples);
     free(o->collector);
+    free(o->changed);
     *o = (struct observed){0};
 }
 
@@ -105,11 +126,11 @@ static json_t *observed_json(const struct observed *o, int64_t start_ns)
         json_array_append_new(samples, sample_json(&o->samples[i], start_ns));
     for (size_t i = 0; i < o->wait_count; i++)
         json_object_set_new(waits, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
-    return json_pack("{s:I, s:I, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
+    return json_pack("{s:I, s:I, s:s?, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
         (json_int_t)o->start_wall_ns, "harness_rss_max_kb", (json_int_t)o->harness_rss_kb,
-        "collector", o->collector, "sampled", o->sampled, "cpu_s", cpu_json(o->cpu_s),
-        "machine_busy_s", o->busy_s, "machine_total_s", o->total_s, "wait_events", waits, "samples",
-        samples);
+        "collector", o->collector, "changed", o->changed, "sampled", o->sampled, "cpu_s",
+        cpu_json(o->cpu_s), "machine_busy_s", o->busy_s, "machine_total_s", o->total_s,
+        "wait_events", waits, "samples", samples);
 }
 
 bool observed_write(const struct observed *o, int64_t start_ns, struct buf *out, struct err *e)
@@ -176,6 +197,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
         return false;
     const json_t *samples = json_object_get(root, "samples");
     const char *collector = json_string_value(json_object_get(root, "collector"));
+    const char *changed = json_string_value(json_object_get(root, "changed"));
     bool whole = json_is_array(samples);
 
     o->count = json_array_size(samples);
@@ -190,6 +212,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->start_wall_ns = parse_integer(root, "start_unix_ns");
     o->harness_rss_kb = parse_integer(root, "harness_rss_max_kb");
     o->collector = collector ? strdup(collector) : NULL;
+    o->changed = changed ? strdup(changed) : NULL;
     json_decref(root);
     if (!o->samples)
         return err_set(e, ERR_INTERNAL, "out of memory for the samples");

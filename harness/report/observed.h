@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "postgres/sampler.h"
+#include "scenario/scenario.h"
 
 struct observed {
     struct sample *samples; // owned; in the order of time, on the run's clock
@@ -16,12 +17,13 @@ struct observed {
     int64_t start_wall_ns;  // since 1970: when the load began
     int64_t harness_rss_kb; // the harness's own, at most
     char *collector;        // owned; what --collector said, NULL: nothing
+    char *changed;          // owned; --set and --collector as a shell takes them; NULL: none
 };
 
 // Of a sampler that was stopped (NULL: there was none) and a run whose load
 // began at start_ns on the run's clock. A zeroed struct is fine for observed_fini.
 MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const char *collector, struct err *e);
+    const struct scenario *scenario, const char *collector, struct err *e);
 void observed_fini(struct observed *o);
 
 // The text of observed.json.

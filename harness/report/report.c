@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measure/hgrm.h"
+#include "report/escape.h"
 
 #define REPORT_MAX (64u << 20)
 
@@ -76,27 +77,6 @@ bool report_write(const struct report *r, struct err *e)
 bool report_write_traces(const struct report *r, struct err *e)
 {
     return write_files(r, traces, sizeof traces / sizeof *traces, e);
-}
-
-// Quotes a word where a shell would take it for more than one, or for something
-// else.
-static void append_word(struct buf *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./:=@%+,";
-
-    if (*word && word[strspn(word, plain)] == '\0') {
-        buf_append_str(out, word);
-        return;
-    }
-    buf_append_char(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            buf_append_str(out, "'\\''");
-        else
-            buf_append_char(out, *word);
-    }
-    buf_append_char(out, '\'');
 }
 
 bool report_repeat_of(

@@ -175,6 +175,8 @@ bool report_print(const struct report *r, FILE *out, struct err *e)
     print_collector(r, out);
     print_invariants(r, out);
     print_expectations(r, out);
+    if (r->observed->changed)
+        fprintf(out, "  changed     %s\n", r->observed->changed);
     fprintf(out, "  result      %s\n", r->folder->path);
     print_repeat(r, out);
     return fflush(out) == 0 || err_sys(e, ERR_OUTPUT, "cannot write the verdict");

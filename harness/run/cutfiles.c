@@ -184,10 +184,14 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
         for (int k = 0; k < c->results[i].reached; k++) {
             struct fault_record *f = &s->faults[s->fault_count++];
             int64_t at_ns = c->results[i].cut_ns[k];
-            *f = (struct fault_record){.spec = &s->spec, .planned_ns = at_ns, .began_ns = at_ns,
-                .ended_ns = at_ns, .ok = true, .undone = true};
-            snprintf(f->evidence, sizeof f->evidence, "%.159s",
-                points_text(&c->points->items[i], text));
+            *f = (struct fault_record){.spec = &s->spec,
+                .planned_ns = at_ns,
+                .began_ns = at_ns,
+                .ended_ns = at_ns,
+                .ok = true,
+                .undone = true};
+            snprintf(
+                f->evidence, sizeof f->evidence, "%.159s", points_text(&c->points->items[i], text));
         }
     }
     qsort(s->faults, s->fault_count, sizeof *s->faults, by_time);
@@ -231,8 +235,8 @@ static void add_trial(struct result *r, const struct trial_result *t, const char
 
 // check_ledger gives the empty run all that a report needs; the trials' sums
 // take the place of what it found in it.
-static bool sum_up(struct sums *s, const struct cutreport *c, const struct cutverdict *v,
-    struct err *e)
+static bool sum_up(
+    struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
     if (!check_ledger(&s->result, &s->ledger, &s->input, e))
         return false;
@@ -256,8 +260,8 @@ static bool sum_up(struct sums *s, const struct cutreport *c, const struct cutve
     return true;
 }
 
-static bool make_sums(struct sums *s, const struct cutreport *c, const struct cutverdict *v,
-    struct err *e)
+static bool make_sums(
+    struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
     s->scenario = *c->scenario;
     s->scenario.load_count = s->scenario.fault_count = s->scenario.expect_count = 0;
@@ -272,8 +276,8 @@ static bool make_sums(struct sums *s, const struct cutreport *c, const struct cu
     return sum_up(s, c, v, e);
 }
 
-static bool write_report(const struct cutreport *c, const struct report_cuts *n,
-    const struct sums *s, struct err *e)
+static bool write_report(
+    const struct cutreport *c, const struct report_cuts *n, const struct sums *s, struct err *e)
 {
     struct environment environment;
     struct observed observed = {0};
@@ -289,7 +293,7 @@ static bool write_report(const struct cutreport *c, const struct report_cuts *n,
     };
 
     environment_take(&environment, c->proof, c->server->version);
-    bool ok = observed_take(&observed, NULL, c->start_ns, c->options->collector, e) &&
+    bool ok = observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector, e) &&
               report_write(&report, e);
     observed_fini(&observed);
     return ok;
@@ -325,8 +329,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";
     bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &told, s, e) &&
-              write_junit(c, n, v, e) &&
-              folder_copy_log(c->folder, c->server->log_path, 0, e) &&
+              write_junit(c, n, v, e) && folder_copy_log(c->folder, c->server->log_path, 0, e) &&
               folder_link_latest(c->folder, e);
     result_fini(&s->result);
     ledger_fini(&s->ledger);

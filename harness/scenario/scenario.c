@@ -14,6 +14,19 @@
 #define FILE_MAX ((size_t)1 << 20)
 
 static bool read_file(struct buf *text, const char *path, struct err *e);
+static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e)
+{
+    size_t count = sets ? sets->count : 0;
+
+    s->sets = calloc(count + 1, sizeof *s->sets);
+    for (size_t i = 0; s->sets && i < count; i++) {
+        s->sets[i] = strdup(sets->items[i]);
+        if (!s->sets[i])
+            return err_set(e, ERR_SYSTEM, "out of memory");
+    }
+    return s->sets || err_set(e, ERR_SYSTEM, "out of memory");
+}
+
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
 static void keep_to_a_line(struct err *e);
 
@@ -30,7 +43,7 @@ bool scenario_load(
     if (!read_file(&text, path, e) || !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
         goto out;
     ok = apply_all(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
-         check_scenario(s, root, path, e);
+         check_scenario(s, root, path, e) && keep_sets(s, sets, e);
 out:
     node_free(root);
     buf_fini(&text);
@@ -108,6 +121,7 @@ void scenario_fini(struct scenario *s)
     free(s->name);
     free(s->summary);
     free_strings(s->tags);
+    free_strings(s->sets);
     free(s->postgres.provider);
     free(s->postgres.image);
     free_settings(&s->postgres.settings);

@@ -159,6 +159,7 @@ struct scenario {
     size_t judged_count;
     struct expectation *expect;
     size_t expect_count;
+    char **sets; // what --set changed, as it was written; NULL-terminated, NULL: nothing
 };
 
 #define SLACK_AUTO INT64_C(-1)

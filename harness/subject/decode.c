@@ -1,6 +1,7 @@
 #include "subject/decode.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,17 +201,15 @@ uint16_t decode_marks(const struct decoded *t)
     return (uint16_t)marks;
 }
 
-const char *decode_differs(uint16_t a, uint16_t b)
+void decode_differs(uint16_t a, uint16_t b, char *out, size_t size)
 {
     static const char *const names[] = {"email", "login", "secret", "code"};
-    unsigned differs = a ^ b, fields = 0;
-    const char *name = "a field";
+    unsigned differs = a ^ b;
+    size_t len = 0;
 
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!(differs >> (i * MARK_BITS) & MARK_MASK))
-            continue;
-        name = names[i];
-        fields++;
+    snprintf(out, size, "a field");
+    for (unsigned i = 0; i < sizeof names / sizeof *names && len < size; i++) {
+        if (differs >> (i * MARK_BITS) & MARK_MASK)
+            len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " and " : "", names[i]);
     }
-    return fields > 1 ? "several fields" : name;
 }

@@ -44,8 +44,8 @@ bool decode_token(
 // fingerprints they tell, most of the time, which field differs.
 uint16_t decode_marks(const struct decoded *t);
 
-// "email", "login", … of the fields whose marks differ; "a field" of none.
-const char *decode_differs(uint16_t a, uint16_t b);
+// "email", "email and login", … of the fields whose marks differ; "a field" of none.
+void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
 // A fingerprint of all that a delivery carries, to be compared with the same
 // fingerprint of what the database holds. FNV-1a, 64 bits.

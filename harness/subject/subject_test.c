@@ -2,6 +2,7 @@
 // dgst -mac HMAC), and the reader's view of whole, torn and cut lines.
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -258,6 +259,36 @@ static void vitals_are_read(void **state)
     assert_false(vitals_read(-1, &sample));
 }
 
+// A shell in front of the collector: what its child holds counts.
+static void vitals_of_a_tree(void **state)
+{
+    struct process_sample sample = {0};
+    const size_t size = 32 << 20;
+    int64_t deadline_ns = clock_now_ns() + 20 * NS_PER_S;
+
+    (void)state;
+    if (access("/proc/thread-self/children", R_OK) != 0)
+        skip(); // a kernel that does not say
+    pid_t shell = fork();
+    assert_true(shell >= 0);
+    if (shell == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            volatile char *held = malloc(size);
+            for (size_t i = 0; i < size; i += 1024)
+                held[i] = 1;
+        }
+        for (;;)
+            pause();
+    }
+    while (sample.rss_kb < size / 1024 && clock_now_ns() < deadline_ns)
+        assert_true(vitals_read(shell, &sample));
+    kill(shell, SIGKILL);
+    waitpid(shell, NULL, 0);
+    assert_true(sample.rss_kb >= size / 1024);
+}
+
 static void spin(void)
 {
     const struct sched_param none = {0};
@@ -327,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_collector_that_is_meant),
         cmocka_unit_test(vitals_are_read),
+        cmocka_unit_test(vitals_of_a_tree),
         cmocka_unit_test(starving_is_seen),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),

@@ -42,12 +42,26 @@ static uint64_t read_starved_us(pid_t pid, const char *schedstat)
     return waited_ns / 1000;
 }
 
+static bool add_process(pid_t pid, struct process_sample *sample, int depth);
+
+// The processes that a thread has started: a shell in front of a collector.
+static void add_children(pid_t pid, const char *thread, struct process_sample *sample, int depth)
+{
+    char name[300], children[4096];
+    int child, used;
+
+    snprintf(name, sizeof name, "task/%s/children", thread);
+    if (depth == 0 || !slurp(pid, name, children, sizeof children))
+        return;
+    for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
+        add_process((pid_t)child, sample, depth - 1);
+}
+
 // A collector may do its work in threads.
-static void read_threads(pid_t pid, struct process_sample *sample)
+static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 {
     char path[64], name[300], status[4096];
 
-    sample->wakeups = sample->starved_us = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
     for (struct dirent *t; tasks && (t = readdir(tasks)) != NULL;) {
@@ -60,20 +74,31 @@ static void read_threads(pid_t pid, struct process_sample *sample)
         uint64_t starved_us = read_starved_us(pid, name);
         if (starved_us > sample->starved_us)
             sample->starved_us = starved_us;
+        add_children(pid, t->d_name, sample, depth);
     }
     if (tasks)
         closedir(tasks);
 }
 
-bool vitals_read(pid_t pid, struct process_sample *sample)
+static bool add_process(pid_t pid, struct process_sample *sample, int depth)
 {
     struct process_stat stat;
     char status[4096];
 
     if (!slurp(pid, "status", status, sizeof status) || !process_stat(pid, &stat))
         return false;
-    sample->cpu_ms = stat.cpu_ms;
-    sample->rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
-    read_threads(pid, sample);
-    return sample->rss_kb > 0;
+    uint32_t rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
+    sample->cpu_ms += stat.cpu_ms;
+    sample->rss_kb += rss_kb;
+    add_threads(pid, sample, depth);
+    return rss_kb > 0;
+}
+
+bool vitals_read(pid_t pid, struct process_sample *sample)
+{
+    const int depth_most = 8;
+
+    sample->cpu_ms = sample->wakeups = sample->starved_us = 0;
+    sample->rss_kb = 0;
+    return add_process(pid, sample, depth_most);
 }

@@ -3,6 +3,7 @@
 
 #include "subject/subject.h"
 
-// Fills cpu_ms, wakeups, starved_us and rss_kb; false when the process is gone or there is
-// no /proc.
+// Fills cpu_ms, wakeups, starved_us and rss_kb, of the process and of all below it:
+// a shell or an interpreter in front of the collector changes nothing. False when the
+// process is gone or there is no /proc.
 bool vitals_read(pid_t pid, struct process_sample *sample);

@@ -57,6 +57,7 @@ function header() {
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
   byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
+  if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
 }
 
