@@ -26,8 +26,10 @@ static bool loses_data(const struct ledger *l, const struct fault_record *f)
     switch (f->spec->verb->id) {
     case VERB_CRASH_SERVER:
     case VERB_KILL_SERVER:
-    case VERB_CUT_POWER:
         return waived;
+    case VERB_CUT_POWER:
+    case VERB_KILL_HOST:
+        return waived || postgres->disk != DISK_HONEST;
     case VERB_PROMOTE_STANDBY:
         return waived || postgres->standby == STANDBY_ASYNC;
     default:

@@ -121,6 +121,10 @@ static const struct {
     {"active-readers", 1, NULL, 0},
     // These need a server that is not kept.
     {"cut-power", 1, "storage: crashable", 0},
+    {"kill-host", 2, "storage: crashable", 0},
+    {"slow-disk", 1, "storage: crashable", 0},
+    {"fail-flush", 1, "storage: crashable", 0},
+    {"fill-disk", 1, "storage: crashable", 1500 * NS_PER_MS},
     {"promote-standby", 1, "standby: sync", 0},
 };
 

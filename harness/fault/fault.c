@@ -14,7 +14,11 @@ static const struct fault_verb table[] = {
     {VERB_RESTART_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_CRASH_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
     {VERB_KILL_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
-    {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_STOP},
+    {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_DISK},
+    {VERB_KILL_HOST, fault_kill_host, fault_start_host, NEEDS_STOP},
+    {VERB_SLOW_DISK, fault_begin_slow_disk, fault_end_slow_disk, NEEDS_DISK},
+    {VERB_FAIL_FLUSH, fault_fail_flush, fault_repair_disk, NEEDS_DISK},
+    {VERB_FILL_DISK, fault_fill_disk, fault_empty_disk, NEEDS_DISK},
     {VERB_PROMOTE_STANDBY, fault_promote_standby, NULL, NEEDS_PROMOTE},
     {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
     {VERB_KILL_COLLECTOR, fault_kill_collector, fault_start_collector, NEEDS_NOTHING},
@@ -53,6 +57,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
            : verb->need == NEEDS_PROMOTE ? p->promote != NULL
+           : verb->need == NEEDS_DISK    ? p->disk != NULL
            : verb->need == NEEDS_ADDRESS ? p->address != NULL
                                          : true;
 }

@@ -72,7 +72,14 @@ MUST_USE bool fault_possible(
 // --- what the families share (backend.c, server.c, collector.c) ---------------
 
 // What a verb asks of the server's provider.
-enum fault_need { NEEDS_NOTHING, NEEDS_STOP, NEEDS_PAUSE, NEEDS_PROMOTE, NEEDS_ADDRESS };
+enum fault_need {
+    NEEDS_NOTHING,
+    NEEDS_STOP,
+    NEEDS_PAUSE,
+    NEEDS_PROMOTE,
+    NEEDS_DISK,
+    NEEDS_ADDRESS
+};
 
 struct fault_verb {
     enum verb_id id;
@@ -95,6 +102,16 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_promote_standby(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_kill_host(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_start_host(struct fault_context *c, struct fault_record *r, struct err *e);
+
+bool fault_begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_fail_flush(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_repair_disk(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_fill_disk(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_empty_disk(struct fault_context *c, struct fault_record *r, struct err *e);
 
 bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e);

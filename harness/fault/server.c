@@ -5,12 +5,20 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "postgres/disk.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-static enum server_stop how(enum verb_id id)
+static struct disk *disk_of(const struct server *s)
+{
+    return s->provider->disk ? s->provider->disk(s) : NULL;
+}
+
+static enum server_stop how(const struct server *s, enum verb_id id)
 {
     switch (id) {
+    case VERB_KILL_HOST:
+        return disk_of(s) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
     case VERB_CRASH_SERVER:
         return SERVER_STOP_IMMEDIATE;
     case VERB_KILL_SERVER:
@@ -39,7 +47,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
     PQfinish(c->admin);
     c->admin = NULL;
-    return c->server->provider->stop(c->server, how(r->spec->verb->id), e);
+    return c->server->provider->stop(c->server, how(c->server, r->spec->verb->id), e);
 }
 
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -52,9 +60,8 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
         return false;
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server still runs since %s", now);
-    if (r->spec->verb->id == VERB_CUT_POWER)
-        snprintf(
-            r->evidence, sizeof r->evidence, "%s", c->server->provider->cut_evidence(c->server));
+    if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
+        snprintf(r->evidence, sizeof r->evidence, "%s", disk_of(c->server)->evidence);
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
     return true;

@@ -58,13 +58,26 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
+// A full disk and a failed one are a fault's doing where the scenario has that fault.
+static bool is_disks_doing(const struct scenario *s, const char *state)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        enum verb_id id = s->faults[i].verb->id;
+        if ((id == VERB_FILL_DISK && strcmp(state, "53100") == 0) ||
+            (id == VERB_FAIL_FLUSH && strcmp(state, "58030") == 0))
+            return true;
+    }
+    return false;
+}
+
 // Class 57 is an operator's intervention (terminated, cancelled, shutting
 // down): a fault's doing. Anything else says that the statements do not fit.
-static bool is_intervention(const PGresult *result)
+static bool is_intervention(const struct scenario *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-    return !state || strncmp(state, "57", 2) == 0;
+    return !state || strncmp(state, "57", 2) == 0 ||
+           is_disks_doing(s, state);
 }
 
 static void note_refusal(struct load *l, const PGresult *result)
@@ -184,7 +197,7 @@ static void go_on_connecting(struct load *l, struct conn *c, int64_t now)
 
 static void take_error(struct load *l, struct conn *c, const PGresult *result)
 {
-    if (!is_intervention(result))
+    if (!is_intervention(l->config->scenario, result))
         note_refusal(l, result);
     c->failed = true;
 }

@@ -417,6 +417,7 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
     switch (a->verb->id) {
     case VERB_DELAY:
     case VERB_THROTTLE:
+    case VERB_SLOW_DISK:
         return a->verb->id == b->verb->id;
     case VERB_PARTITION:
     case VERB_HALF_OPEN:

@@ -57,6 +57,22 @@ MUST_USE bool disk_settle(struct disk *d, struct err *e);
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);
 MUST_USE bool disk_off(struct disk *d, struct err *e);
 
+// Each flush takes at least as long; 0: as long as it takes. `delayed` gets how many
+// have been delayed so far.
+MUST_USE bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed, struct err *e);
+
+// The n-th flush from now fails with EIO; 0: none does. `failed` gets how many have
+// failed so far.
+MUST_USE bool disk_fail_flush(struct disk *d, int n, int64_t *failed, struct err *e);
+MUST_USE bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e);
+
+// Takes all the room that is left on it, and gives it back. `bytes` gets how much.
+MUST_USE bool disk_fill(struct disk *d, int64_t *bytes, struct err *e);
+MUST_USE bool disk_empty(struct disk *d, struct err *e);
+
+// The file system has seen an error and takes no writes any more.
+bool disk_is_read_only(const struct disk *d);
+
 // After every process on it has ended: unmounts it, and mounts it again, which
 // replays its journal. After a cut, mounting it proves by the canary that the cut
 // took effect, and leaves the evidence.

@@ -355,11 +355,11 @@ static bool local_settle(struct server *s, struct err *e)
     return ok;
 }
 
-static const char *local_cut_evidence(const struct server *s)
+static struct disk *local_disk(const struct server *s)
 {
-    const struct local *l = s->state;
+    struct local *l = s->state;
 
-    return l->disk.evidence;
+    return l->crashable ? &l->disk : NULL;
 }
 
 static bool local_keep(struct server *s, struct buf *out, struct err *e)
@@ -411,7 +411,8 @@ const struct provider provider_local = {
     .address = local_address,
     .promote = standby_promote,
     .settle = local_settle,
-    .cut_evidence = local_cut_evidence,
+    .disk = local_disk,
+    .repair = local_repair,
     .keep = local_keep,
     .close = local_close,
 };

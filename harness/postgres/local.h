@@ -39,6 +39,9 @@ MUST_USE pid_t local_spawn(
 // shared memory is removed.
 MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
 
+// As struct provider says.
+MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);
+
 // Builds the standby from the running cluster, and waits until it streams;
 // a synchronous one takes part in every commit from then on.
 MUST_USE bool standby_make(struct server *s, struct err *e);

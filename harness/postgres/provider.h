@@ -19,6 +19,7 @@
 #include "postgres/sql.h"
 #include "scenario/scenario.h"
 
+struct disk;
 struct server;
 
 enum server_stop {
@@ -54,8 +55,12 @@ struct provider {
     // After the run's database was prepared: makes it last, whatever the server's
     // own settings, so that a power cut takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
-    // What the last power cut did to the disk, in words. NULL: none is cut.
-    const char *(*cut_evidence)(const struct server *s);
+    // The server's own disk, which can crash. NULL: such a provider has none.
+    struct disk *(*disk)(const struct server *s);
+    // After the disk has failed or was full: waits for the server to come back by
+    // itself; where it has ended, or its file system takes no writes any more, mounts
+    // the disk anew and starts it. `started` says which.
+    MUST_USE bool (*repair)(struct server *s, bool *started, struct err *e);
     // Says in `out` how to reach and remove a server that is left running.
     MUST_USE bool (*keep)(struct server *s, struct buf *out, struct err *e);
     void (*close)(struct server *s);

@@ -30,6 +30,16 @@ bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct er
     return false;
 }
 
+// That a fault has ended the server is no news; libpq would print it.
+static void on_notice(void *arg, const PGresult *notice)
+{
+    const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+
+    (void)arg;
+    if (!state || strncmp(state, "57", 2) != 0)
+        fputs(PQresultErrorMessage(notice), stderr);
+}
+
 PGconn *sql_connect(const char *conninfo, struct err *e)
 {
     static const char *const keys[] = {
@@ -38,6 +48,7 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
         "-c statement_timeout=60s -c client_min_messages=warning", NULL};
     PGconn *conn = PQconnectdbParams(keys, values, 1);
 
+    PQsetNoticeReceiver(conn, on_notice, NULL);
     if (PQstatus(conn) == CONNECTION_OK)
         return conn;
     sql_fail(conn, NULL, "cannot connect", e);

@@ -159,17 +159,29 @@ static bool all_seen(struct subject *subject, const struct fates *f)
     return true;
 }
 
+// What has not come out this long after the question did will not come: it was
+// waiting before the collector began.
+static int64_t last_call_ns(const struct scenario *s)
+{
+    return clock_now_ns() + s->collector.batch_timeout_ns + 500 * NS_PER_MS;
+}
+
 static bool wait_for_tokens(const struct afterlife_setting *setting, struct subject *subject,
     const struct fates *f, struct err *e)
 {
     const struct scenario *s = setting->scenario;
     int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
+    bool answered = false;
 
     while (!all_seen(subject, f) && clock_now_ns() < deadline && !subject_gave_up(subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (subject_failed(subject, e))
             return false;
+        if (!answered && subject_seen(subject, QUESTION)) {
+            answered = true;
+            deadline = clock_min(deadline, last_call_ns(s));
+        }
     }
     return true;
 }

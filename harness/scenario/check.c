@@ -348,8 +348,9 @@ static bool check_fault(
 
     if (!check_params(fault, n, e) || !check_message(fault, n, e))
         return false;
-    if (fault->verb->id == VERB_CUT_POWER && s->postgres.storage != STORAGE_CRASHABLE)
-        return node_err(node_child(n, "do"), e, "cut-power needs postgres.storage: crashable");
+    if (verb_needs_disk(fault->verb->id) && s->postgres.storage != STORAGE_CRASHABLE)
+        return node_err(
+            node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
     if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
         return node_err(
             node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");

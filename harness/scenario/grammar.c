@@ -286,7 +286,8 @@ static const struct field fault_fields[] = {
     {"direction", FIELD_WORD, FAULT(direction), .fallback = "to-collector", .words = directions,
         .param = PARAM_DIRECTION, .help = "which way nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
-        .param = PARAM_BY, .help = "how much later every byte arrives"},
+        .param = PARAM_BY,
+        .help = "how much later every byte arrives; of slow-disk: how long a flush takes"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .help = "with every: up to how much later each time is, drawn by the seed; of delay: up to "
                 "how much more than by"},
@@ -297,7 +298,7 @@ static const struct field fault_fields[] = {
     {"message", FIELD_STRING, FAULT(message), .optional = true, .param = PARAM_MESSAGE,
         .help = "sender and name, such as server CommandComplete UPDATE or client Bind"},
     {"n", FIELD_INT, FAULT(n), .fallback = "1", .min = 1, .max = 1000000, .param = PARAM_N,
-        .help = "which of these messages, counted from the fault's time"},
+        .help = "which of these messages or flushes, counted from the fault's time"},
     {"side", FIELD_WORD, FAULT(side), .fallback = "before", .words = sides, .param = PARAM_SIDE,
         .help = "before the message is passed on, or after it"},
     {"prepared", FIELD_BOOL, FAULT(prepared), .fallback = "false", .param = PARAM_PREPARED,

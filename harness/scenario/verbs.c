@@ -21,6 +21,17 @@ const struct verb verbs[] = {
         "SIGSTOP to every process of the server, SIGCONT when it is over"},
     {"cut-power", VERB_CUT_POWER, PARAM_FOR, false, true, false,
         "all that was not flushed is gone, and every process; needs postgres.storage: crashable"},
+    {"kill-host", VERB_KILL_HOST, PARAM_FOR, true, true, false,
+        "the host of server and collectors dies: SIGKILL to all of them at once, and with "
+        "postgres.storage: crashable the power is cut; started again at once or when it is over"},
+    {"slow-disk", VERB_SLOW_DISK, PARAM_BY | LASTS, false, false, false,
+        "every flush of the disk takes at least as long as by; needs postgres.storage: crashable"},
+    {"fail-flush", VERB_FAIL_FLUSH, PARAM_N | PARAM_FOR, false, true, false,
+        "the n-th flush of the disk from now fails with EIO; when it is over, a server that did "
+        "not come back by itself is started again; needs postgres.storage: crashable"},
+    {"fill-disk", VERB_FILL_DISK, LASTS, false, true, false,
+        "the disk is full; when it is over, a server that has ended is started again; needs "
+        "postgres.storage: crashable"},
     {"promote-standby", VERB_PROMOTE_STANDBY, 0, false, true, false,
         "kills the primary for good and promotes its standby; needs postgres.standby"},
     {"kill-collector", VERB_KILL_COLLECTOR, ENDS, true, false, false,
@@ -68,6 +79,12 @@ const struct verb verbs[] = {
 };
 
 const size_t verb_count = sizeof verbs / sizeof *verbs;
+
+bool verb_needs_disk(enum verb_id id)
+{
+    return id == VERB_CUT_POWER || id == VERB_SLOW_DISK || id == VERB_FAIL_FLUSH ||
+           id == VERB_FILL_DISK;
+}
 
 const struct verb *verb_find(const char *name)
 {

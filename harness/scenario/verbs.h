@@ -27,6 +27,10 @@ enum verb_id {
     VERB_KILL_SERVER,
     VERB_PAUSE_SERVER,
     VERB_CUT_POWER,
+    VERB_KILL_HOST,
+    VERB_SLOW_DISK,
+    VERB_FAIL_FLUSH,
+    VERB_FILL_DISK,
     VERB_PROMOTE_STANDBY,
     VERB_KILL_COLLECTOR,
     VERB_STOP_COLLECTOR,
@@ -81,6 +85,9 @@ struct verb {
 
 extern const struct verb verbs[];
 extern const size_t verb_count;
+
+// True of those that act on a disk of ours: postgres.storage: crashable.
+bool verb_needs_disk(enum verb_id id);
 
 // NULL when there is no such verb.
 const struct verb *verb_find(const char *name);

@@ -44,6 +44,20 @@ cut 1 --set postgres.disk=lying
 grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary does not tell the lie"
 expect_no_traces
 
+# It is slow, it fails, it is full; each has to be seen, and nothing is lost.
+expect_exit 0 run power-cut --set load.0.for=5s --set 'faults=[
+    {at: 500ms, do: slow-disk, by: 5ms, for: 500ms}, {at: 1500ms, do: fail-flush, n: 2, for: 100ms},
+    {at: 3s, do: fill-disk, for: 1500ms}]'
+for seen in 'flushes took 5 ms and more' 'flush 2 failed, the server panicked' 'the server found no room'; do
+    grep -q "\"evidence\": \".*$seen" "$result" || fail "not seen: $seen"
+done
+
+# The host of server and collector dies: nothing is lost, a line may come again.
+expect_exit 0 run host-dies --set load.0.for=3s --set 'faults=[{at: 1s, do: kill-host, for: 100ms}]'
+grep -qE '"evidence": "1 collector killed; .*; started again"' "$place/results/host-dies/latest/result.json" ||
+    fail "the host did not die: $(grep evidence "$place/results/host-dies/latest/result.json")"
+expect_no_traces
+
 # With nothing ever flushed, one state is left, and all is gone.
 for how in postgres.disk=no-barriers postgres.settings.fsync=off; do
     expect_exit 1 run power-cut --every-flush --set postgres.durability=waive --set "$how"

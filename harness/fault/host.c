@@ -1,0 +1,57 @@
+// The host of server and collectors dies, and is started again.
+#include "fault/fault.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+
+#define INSTANCES_MAX 64
+
+static const int64_t gone_wait_ns = 5 * NS_PER_S;
+static const int64_t poll_ns = 2 * NS_PER_MS;
+
+static bool await_end(struct fault_context *c, const pid_t *pids, size_t count, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + gone_wait_ns;
+
+    while (!subject_ended(c->subject, pids, count)) {
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "pid %d is still there after 5 s", (int)pids[0]);
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+// The collectors first: none of them may see its server die. What stands in a pipe
+// is still read: the reader is on another host and has it.
+bool fault_kill_host(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    pid_t pids[INSTANCES_MAX];
+
+    if (!fault_admin(c, e))
+        return false;
+    size_t count = subject_put_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
+    if (count == 0)
+        return err_set(e, ERR_SKIP, "no collector was running at that time");
+    return fault_stop_server(c, r, e) && await_end(c, pids, count, e);
+}
+
+bool fault_start_host(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    const int died = __builtin_popcountll(r->mark);
+    char server[sizeof r->evidence];
+    struct err down;
+
+    // Also without a server the collectors are let up: nothing stays broken.
+    bool ok = fault_start_server(c, r, e);
+    memcpy(server, r->evidence, sizeof server);
+    if (!fault_start_collector(c, r, &down))
+        return ok ? err_set(e, down.kind, "%s", down.text) : false;
+    snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.120s", died,
+        died == 1 ? "" : "s", server);
+    return ok;
+}

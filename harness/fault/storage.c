@@ -1,0 +1,139 @@
+// Faults of the server's disk, while it has its power.
+#include "fault/fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "postgres/disk.h"
+
+static const int64_t hit_limit_ns = 10 * NS_PER_S;
+static const int64_t poll_ns = 5 * NS_PER_MS;
+
+static struct disk *disk_of(const struct fault_context *c)
+{
+    return c->server->provider->disk(c->server);
+}
+
+// --- slow-disk ----------------------------------------------------------------------
+
+bool fault_begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t delayed = 0;
+    bool ok = disk_slow_down(disk_of(c), r->spec->by_ns, &delayed, e);
+
+    r->mark = (uint64_t)delayed;
+    return ok;
+}
+
+bool fault_end_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t delayed;
+
+    if (!disk_slow_down(disk_of(c), 0, &delayed, e))
+        return false;
+    if (delayed <= (int64_t)r->mark)
+        return err_set(e, ERR_SYSTEM, "nobody flushed the disk meanwhile");
+    snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " flushes took %.0f ms and more",
+        delayed - (int64_t)r->mark, (double)r->spec->by_ns / 1e6);
+    return true;
+}
+
+// --- what the server's log says of it ---------------------------------------------------
+
+static unsigned count_in_log(const struct server *s, long from, const char *words)
+{
+    FILE *log = fopen(s->log_path, "re");
+    char *line = NULL;
+    size_t size = 0;
+    unsigned count = 0;
+
+    if (log && fseek(log, from, SEEK_SET) == 0) {
+        while (getline(&line, &size, log) > 0)
+            count += strstr(line, words) != NULL;
+    }
+    free(line);
+    if (log)
+        fclose(log);
+    return count;
+}
+
+// A server that the disk has failed ends by itself, or not.
+static bool repair(struct fault_context *c, bool *started, struct err *e)
+{
+    PQfinish(c->admin);
+    c->admin = NULL;
+    return c->server->provider->repair(c->server, started, e);
+}
+
+// --- fail-flush ---------------------------------------------------------------------
+
+// A server that goes on as if nothing had happened has not been hit where it matters.
+static bool await_panic(struct fault_context *c, long from, struct err *e)
+{
+    int64_t deadline = clock_now_ns() + hit_limit_ns;
+
+    while (count_in_log(c->server, from, "PANIC:") == 0) {
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_SYSTEM, "a flush failed, and the server took no notice");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+bool fault_fail_flush(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct disk *disk = disk_of(c);
+    int64_t before, failed, deadline = clock_now_ns() + hit_limit_ns;
+    long from = provider_log_length(c->server);
+
+    if (!disk_fail_flush(disk, r->spec->n, &before, e))
+        return false;
+    do {
+        if (!disk_count_failed(disk, &failed, e))
+            return false;
+        if (failed > before)
+            return await_panic(c, from, e);
+    } while (clock_now_ns() < deadline && interrupt_sleep_until(clock_now_ns() + poll_ns));
+    return err_set(e, ERR_SYSTEM, "the disk was not flushed %d times within 10 s", r->spec->n);
+}
+
+bool fault_repair_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t failed;
+    bool started;
+
+    if (!disk_fail_flush(disk_of(c), 0, &failed, e) || !repair(c, &started, e))
+        return false;
+    snprintf(r->evidence, sizeof r->evidence, "flush %d failed, the server panicked and %s",
+        r->spec->n, started ? "was started again" : "came back by itself");
+    return true;
+}
+
+// --- fill-disk ----------------------------------------------------------------------
+
+bool fault_fill_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    int64_t bytes;
+
+    r->mark = (uint64_t)provider_log_length(c->server);
+    return disk_fill(disk_of(c), &bytes, e);
+}
+
+bool fault_empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    unsigned refused = count_in_log(c->server, (long)r->mark, "No space left on device");
+    bool started;
+
+    if (!disk_empty(disk_of(c), e) || !repair(c, &started, e))
+        return false;
+    if (refused == 0)
+        return err_set(e, ERR_SYSTEM, "nobody needed room on the full disk");
+    snprintf(r->evidence, sizeof r->evidence, "the server found no room %u times and %s", refused,
+        started ? "was started again" : "lived on");
+    return true;
+}

@@ -1,0 +1,43 @@
+// A server whose disk has failed: does it live, and if not, start it again.
+#include "postgres/local.h"
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/process.h"
+
+static const int64_t comeback_limit_ns = 30 * NS_PER_S;
+static const int64_t poll_ns = 20 * NS_PER_MS;
+
+static bool is_beyond_hope(struct local *l)
+{
+    if (l->postmaster && process_wait(l->postmaster, 0, NULL))
+        l->postmaster = 0;
+    return !l->postmaster || disk_is_read_only(&l->disk);
+}
+
+static bool start_anew(struct server *s, struct err *e)
+{
+    struct local *l = s->state;
+
+    s->running = false;
+    return s->provider->stop(s, SERVER_STOP_KILL, e) && disk_unmount(&l->disk, e) &&
+           s->provider->start(s, e);
+}
+
+bool local_repair(struct server *s, bool *started, struct err *e)
+{
+    struct local *l = s->state;
+    int64_t deadline = clock_now_ns() + comeback_limit_ns;
+
+    for (;;) {
+        *started = is_beyond_hope(l);
+        if (*started)
+            return start_anew(s, e);
+        if (provider_handshake(s, e))
+            return true;
+        if (clock_now_ns() > deadline)
+            return err_prefix(e, "the server did not come back within 30 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+}
