@@ -85,8 +85,9 @@ bool check_killed_by_plan(const struct ledger *l, const struct process_record *p
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->spec->verb->id == VERB_KILL_COLLECTOR && f->began_ns && f->began_ns <= p->ended_ns &&
-            p->ended_ns <= f->ended_ns &&
+        bool kills =
+            f->spec->verb->id == VERB_KILL_COLLECTOR || f->spec->verb->id == VERB_KILL_HOST;
+        if (kills && f->began_ns && f->began_ns <= p->ended_ns && p->ended_ns <= f->ended_ns &&
             (f->spec->instance < 0 || f->spec->instance == p->instance))
             return true;
     }

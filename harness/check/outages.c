@@ -80,6 +80,7 @@ static enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
     case VERB_PARTITION:
     case VERB_HALF_OPEN:
     case VERB_EXHAUST_CONNECTIONS:
+    case VERB_FILL_DISK:
     case VERB_LOCK_JOBS:
     case VERB_DELAY:
     case VERB_THROTTLE:

@@ -49,9 +49,7 @@ bool fault_start_host(struct fault_context *c, struct fault_record *r, struct er
     // Also without a server the collectors are let up: nothing stays broken.
     bool ok = fault_start_server(c, r, e);
     memcpy(server, r->evidence, sizeof server);
-    if (!fault_start_collector(c, r, &down))
-        return ok ? err_set(e, down.kind, "%s", down.text) : false;
-    snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.120s", died,
+    snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.110s", died,
         died == 1 ? "" : "s", server);
-    return ok;
+    return fault_start_collector(c, r, ok ? e : &down) && ok;
 }
