@@ -41,17 +41,29 @@ static bool read_line(const struct drive *d, char *line, size_t size, struct err
     return err_set(e, ERR_SYSTEM, "the disk's answer is too long");
 }
 
+// Beside our own program in the build, elsewhere when installed.
+static bool find_program(char out[PATH_MAX], struct err *e)
+{
+    static const char *const places[] = {"mailproof-disk", "../libexec/mailproof/mailproof-disk"};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!path_sibling(out, places[i], e))
+            return false;
+        if (path_exists(out))
+            return true;
+    }
+    return err_set(e, ERR_SKIP,
+        "storage: crashable needs mailproof-disk, which is built where libfuse3-dev is");
+}
+
 bool drive_start(struct drive *d, const char *dir, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char program[PATH_MAX], line[300];
     int ends[2];
 
-    if (!path_sibling(program, "mailproof-disk", e))
+    if (!find_program(program, e))
         return false;
-    if (!path_exists(program))
-        return err_set(e, ERR_SKIP,
-            "storage: crashable needs mailproof-disk, which is built where libfuse3-dev is");
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (d->fuse < 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs /dev/fuse");
