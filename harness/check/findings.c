@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/mutant.h"
+
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
 {
     struct finding *f = &r->findings[id];
     va_list args;
 
+    if (mutant_is("check", metrics[id].name))
+        return;
     if (f->count++ >= FINDING_EXAMPLES)
         return;
     va_start(args, fmt);

@@ -151,7 +151,7 @@ struct turns {
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int runs;               // of each collector that count
     int done, planned;
-    int round; // of both collectors, with one seed
+    int round;            // of both collectors, with one seed
     struct server server; // one for all runs, each in a database of its own
     bool shared;          // unless the scenario changes the server
 };

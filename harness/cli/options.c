@@ -300,7 +300,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     struct option longs[OPTIONS + 1];
     int id;
 
-    *o = (struct options){.out = "results", .repeat = 1, .seeds = 1, .min_effect = 0.1, .precision = 0.1};
+    *o = (struct options){
+        .out = "results", .repeat = 1, .seeds = 1, .min_effect = 0.1, .precision = 0.1};
     // One more than needed: seed and provider are put behind the sets.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)

@@ -24,7 +24,7 @@ struct options {
     int retries; // run: of an inconclusive one
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given
-    int seeds; // compare: how many take turns
+    int seeds;                    // compare: how many take turns
     double min_effect, precision; // 0.1: a tenth
     bool ab, calibrate;
     const char *limits, *timeouts, *objective; // tune; NULL unless given
@@ -32,8 +32,8 @@ struct options {
     bool model;
     const char *subject;                  // run, field; NULL unless given
     const char *listen, *to, *nth, *side; // proxy; NULL unless given
-    const char *only;   // explore: verbs or numbers; NULL: everything
-    int jobs;           // explore; 0 unless given
+    const char *only;                     // explore: verbs or numbers; NULL: everything
+    int jobs;                             // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
     const char *breaks;                   // shrink: the invariant to keep; explore: those to look for; NULL
     bool trace_spans;                     // report: --trace

@@ -95,8 +95,8 @@ static bool fails_more(const struct side *s, size_t failed, const size_t *hits,
     if (stats_hits_p(other_failed, other->count, failed, s->count) <= alpha)
         return true;
     for (int f = 0; f < FAILURES; f++) {
-        if (hits[f] > 0 && stats_hits_p(other_hits[f], other->count, hits[f], s->count) <=
-                               alpha / (double)ways)
+        if (hits[f] > 0 &&
+            stats_hits_p(other_hits[f], other->count, hits[f], s->count) <= alpha / (double)ways)
             return true;
     }
     return false;
@@ -156,7 +156,7 @@ static enum change judge_row(
     if (row->ratio.p <= alpha && (times >= 1 + margin || times <= 1 / (1 + margin)))
         return times > 1 ? CHANGE_WORSE : CHANGE_BETTER;
     return row->ratio.low >= 1 / (1 + margin) && row->ratio.high <= 1 + margin ? CHANGE_NONE
-                                                                              : CHANGE_UNKNOWN;
+                                                                               : CHANGE_UNKNOWN;
 }
 
 static size_t count_measured(const struct comparison *c, double *values)
@@ -216,8 +216,8 @@ static bool any_row(const struct comparison *c, enum change change)
 // The interval may reach beyond the margin, but not where it would be worse.
 static bool may_be_worse(const struct compared *row, double margin)
 {
-    bool ruled_out = row->more_is_better ? row->ratio.low >= 1 / (1 + margin)
-                                         : row->ratio.high <= 1 + margin;
+    bool ruled_out =
+        row->more_is_better ? row->ratio.low >= 1 / (1 + margin) : row->ratio.high <= 1 + margin;
 
     return row->change == CHANGE_UNKNOWN && !ruled_out;
 }

@@ -17,7 +17,7 @@ struct side {
 };
 
 enum change {
-    CHANGE_NONE,    // equivalent within the margin, or nothing to find
+    CHANGE_NONE, // equivalent within the margin, or nothing to find
     CHANGE_BETTER,
     CHANGE_WORSE,
     CHANGE_UNKNOWN, // it cannot be told
@@ -36,7 +36,7 @@ struct compared {
 #define COMPARED_NOTES 4
 
 // One way in which runs fail, beside their verdict.
-#define FAILURE_INCONCLUSIVE METRIC_COUNT // the run told nothing
+#define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run told nothing
 #define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
 #define FAILURES (METRIC_COUNT + 2)
 

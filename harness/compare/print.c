@@ -152,14 +152,14 @@ static bool print_verdict(const struct comparison *c, struct buf *out)
         return buf_printf(out, "regression: runs of %s fail more often than those of %s",
             c->new->name, c->base->name);
     if (c->correctness == CHANGE_BETTER)
-        return buf_printf(out, "better: runs of %s fail less often than those of %s; speed does "
-                               "not count",
+        return buf_printf(out,
+            "better: runs of %s fail less often than those of %s; speed does "
+            "not count",
             c->new->name, c->base->name);
     if (c->overall == CHANGE_UNKNOWN)
         return print_unknown(c, out);
     if (c->overall == CHANGE_NONE || !row)
-        return buf_printf(
-            out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
+        return buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
     put_times(row, times, sizeof times);
     return buf_printf(out, "%s: %s of %s is %s than that of %s",
         c->overall == CHANGE_WORSE ? "regression" : "better", metrics[row->id].name, c->new->name,

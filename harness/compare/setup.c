@@ -13,8 +13,8 @@
 #define SHOWN 6 // differences; more would not be read
 
 // Not what a scenario asks for, but what is compared, or where.
-static const char *const may_differ[] = {"seed", "summary", "collector.command",
-    "postgres.provider", "postgres.image"};
+static const char *const may_differ[] = {
+    "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};
 
 // --- a scenario as keys and values ------------------------------------------------------
 
@@ -122,9 +122,7 @@ size_t setup_differences(
     size_t i = 0, j = 0, found = 0;
 
     while (i < a.count || j < b.count) {
-        int order = i == a.count   ? 1
-                    : j == b.count ? -1
-                                   : strcmp(a.items[i].key, b.items[j].key);
+        int order = i == a.count ? 1 : j == b.count ? -1 : strcmp(a.items[i].key, b.items[j].key);
         const struct entry *x = order <= 0 ? &a.items[i] : NULL;
         const struct entry *y = order >= 0 ? &b.items[j] : NULL;
         if (!x || !y || strcmp(x->value, y->value) != 0)

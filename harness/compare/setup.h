@@ -16,5 +16,5 @@ void setup_notes(struct comparison *c);
 
 // Appends the keys in which two resolved scenarios differ, "load.0.rate: 200/s in
 // base, 300/s in new"; returns how many. Pure.
-size_t setup_differences(const char *base, size_t base_len, const char *new, size_t new_len,
-    struct buf *out);
+size_t setup_differences(
+    const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out);

@@ -35,8 +35,7 @@ static bool is_name(const char *name, size_t size)
 static void take_origin(struct stored *s, json_t *root)
 {
     json_t *rules = json_object_get(root, "rules");
-    const char *mode =
-        json_string_value(json_object_get(json_object_get(root, "cuts"), "mode"));
+    const char *mode = json_string_value(json_object_get(json_object_get(root, "cuts"), "mode"));
 
     s->rules = json_is_integer(rules) ? (int)json_integer_value(rules) : 1;
     s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));

@@ -8,8 +8,8 @@
 struct stored {
     char folder[PATH_MAX]; // that it was read from; "" of a text
     char scenario[128];
-    int rules;       // CHECK_RULES of the program that judged it; 1 where it does not say
-    char mode[16];   // "every-cut" or "every-kill"; "" of an ordinary run
+    int rules;     // CHECK_RULES of the program that judged it; 1 where it does not say
+    char mode[16]; // "every-cut" or "every-kill"; "" of an ordinary run
     uint64_t seed;
     enum verdict verdict;
     double values[METRIC_COUNT]; // NAN: not measured

@@ -55,7 +55,7 @@ static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
     } else {
         r->verdict = c->uncut->verdict;
         add_reason(r, "without any cut the collector fails as well, so that the cuts would "
-                            "prove nothing");
+                      "prove nothing");
         if (*c->uncut->why)
             add_reason(r, "%s", c->uncut->why);
     }
@@ -80,8 +80,7 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
     }
     r->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
     if ((double)(n->tried - n->reached) > most)
-        add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached,
-            n->tried);
+        add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached, n->tried);
     if ((double)n->inconclusive > most)
         add_reason(
             r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried, first_why(c));

@@ -61,9 +61,9 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     struct cuts c = {.options = o, .how = how};
 
     pthread_mutex_init(&c.lock, NULL);
-    bool ok = folder_make(&c.folder, s, o->out, e) && //
-              prepare(&c, s, e) &&                    // server and template database
-              learn(&c, e) &&                         // which messages there are
+    bool ok = folder_make(&c.folder, s, o->out, e) &&    //
+              prepare(&c, s, e) &&                       // server and template database
+              learn(&c, e) &&                            // which messages there are
               (c.points.count == 0 || try_all(&c, e)) && // one trial for each
               report(&c, outcome, e);
     close_down(&c);
@@ -165,8 +165,7 @@ static bool learn(struct cuts *c, struct err *e)
     if (c->uncut.verdict != VERDICT_PASS)
         return true;
     if (!points_make(&c->points, known.all, c->how->only, e) ||
-        !points_add_pairs(
-            &c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
+        !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     c->results = calloc(c->points.count, sizeof *c->results);
     return c->results || err_set(e, ERR_INTERNAL, "out of memory");
@@ -204,8 +203,8 @@ static void *work(void *arg)
     struct cuts *c = w->cuts;
     struct err e;
 
-    for (size_t i; !atomic_load(&c->failed) &&
-                   (i = atomic_fetch_add(&c->next, 1)) < c->points.count;) {
+    for (size_t i;
+         !atomic_load(&c->failed) && (i = atomic_fetch_add(&c->next, 1)) < c->points.count;) {
         struct trial_cuts *cuts = &c->points.items[i];
         struct trial_result *result = &c->results[i];
         for (int tries = 0; tries < TRIES && !is_done(result, cuts); tries++) {

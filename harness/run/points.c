@@ -13,8 +13,8 @@
 
 static bool is_wanted(const struct message_kind *only, int sender, int type)
 {
-    return !only || ((int)only->sender == sender &&
-                        (only->type == MESSAGE_ANY || only->type == type));
+    return !only ||
+           ((int)only->sender == sender && (only->type == MESSAGE_ANY || only->type == type));
 }
 
 static size_t count_points(unsigned counts[2][256], const struct message_kind *only)
@@ -38,8 +38,8 @@ static void add_kind(struct points *p, int sender, int type, unsigned messages)
         };
 }
 
-bool points_make(struct points *p, unsigned counts[2][256], const struct message_kind *only,
-    struct err *e)
+bool points_make(
+    struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e)
 {
     size_t count = count_points(counts, only);
 
@@ -100,8 +100,8 @@ static struct trial_cuts draw_first(const struct points *p, struct rng *rng)
     return p->items[i];
 }
 
-bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2],
-    struct err *e)
+bool points_add_pairs(
+    struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e)
 {
     struct rng rng;
 

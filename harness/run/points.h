@@ -34,14 +34,14 @@ struct points {
 
 // Cuts before and after each of the messages that were counted, by sender and
 // type. `only` are the kinds that are wanted; NULL: all. ERR_SYSTEM without any.
-MUST_USE bool points_make(struct points *p, unsigned counts[2][256],
-    const struct message_kind *only, struct err *e);
+MUST_USE bool points_make(
+    struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e);
 
 // Adds pairs: one of the single cuts, and a second one while a collector recovers
 // from it, which takes about `recovery` messages of each sender. The same seed draws
 // the same pairs.
-MUST_USE bool points_add_pairs(struct points *p, size_t pairs, uint64_t seed,
-    const unsigned recovery[2], struct err *e);
+MUST_USE bool points_add_pairs(
+    struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e);
 
 void points_fini(struct points *p);
 

@@ -12,8 +12,8 @@
 
 struct trial_result {
     enum verdict verdict;
-    int reached;                // how many of its cuts were made
-    bool ran;                   // there is a verdict
+    int reached;                 // how many of its cuts were made
+    bool ran;                    // there is a verdict
     double values[METRIC_COUNT]; // NAN: not measured
     bool broken[METRIC_COUNT];
     struct judged judged[METRIC_COUNT];

@@ -10,6 +10,8 @@
 #include <stddef.h>
 
 #define PRECISION_ALPHA 0.05 // of all looks together
+#define PRECISION_LOOKS 8    // and one at the end
+#define PRECISION_DEGREES 99 // with more, the interval is a little too wide
 
 struct precision {
     double median;    // NAN of none
@@ -26,3 +28,7 @@ size_t precision_look(size_t count);
 // How far the interval reaches from its middle, as a share: 0.1 is ± 10%.
 // Infinity when it is not known.
 double precision_share(const struct precision *p);
+
+// Student's two-sided quantile of one look's share of PRECISION_ALPHA. INFINITY for 0
+// degrees of freedom.
+double precision_quantile(size_t degrees);

@@ -88,7 +88,7 @@ static void intervals_of_few_values(void **state)
     // The logarithms lie ln 2 on either side of that of 20; their interval is t times
     // ln 2 wide, because the standard error of two is half the gap. Eight looks and
     // the end share the 5%.
-    const double t = stats_student(1, 0.05 / 9);
+    const double t = precision_quantile(1);
     p = precision_of(two, 2);
     assert_near(p.median, 20, 1e-9);
     assert_near(log(p.high / 20), t * log(2), 1e-6);
@@ -98,6 +98,16 @@ static void intervals_of_few_values(void **state)
     assert_near(log(p.high / 20), t * log(2), 1e-6);
     p = precision_of(spoilt, 0);
     assert_true(isnan(p.median));
+}
+
+static void quantiles_are_students(void **state)
+{
+    (void)state;
+    assert_true(isinf(precision_quantile(0)));
+    for (size_t degrees = 1; degrees <= PRECISION_DEGREES; degrees++) {
+        double want = stats_student(degrees, PRECISION_ALPHA / (PRECISION_LOOKS + 1));
+        assert_near(precision_quantile(degrees), want, 1e-5 * want);
+    }
 }
 
 static void looks_are_few(void **state)
@@ -263,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_of_few_values),
+        cmocka_unit_test(quantiles_are_students),
         cmocka_unit_test(looks_are_few),
         cmocka_unit_test(stopping_does_not_narrow_intervals),
         cmocka_unit_test(runs_until_it_is_precise),

@@ -52,7 +52,8 @@ void tune_judge(struct tune *t)
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
         p->on_front = !p->broken && is_known(p);
         for (size_t k = 0; k < t->count; k++)
-            p->on_front = p->on_front && (t->pairs[k].broken || !is_known(&t->pairs[k]) || !beats(&t->pairs[k], p));
+            p->on_front = p->on_front && (t->pairs[k].broken || !is_known(&t->pairs[k]) ||
+                                             !beats(&t->pairs[k], p));
     }
 }
 
