@@ -17,7 +17,8 @@
 #include "subject/subject.h"
 
 static const int64_t poll_ns = 500 * NS_PER_US;
-static const int64_t quiet_ns = 20 * NS_PER_MS; // for what follows a line: its confirmation
+static const int64_t settle_ns = 50 * NS_PER_MS; // after the first line
+static const int64_t quiet_ns = 20 * NS_PER_MS;  // for what follows a line: its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 static const int64_t links_end_ns = 500 * NS_PER_MS;
 static const int64_t kill_ns = 5 * NS_PER_S; // until a killed process is gone
@@ -204,6 +205,15 @@ static void tally_start(struct trial *t)
     }
 }
 
+// What a collector finds while it starts it may send at once: it is given the time to
+// get over that, so that the steps after the first are judged as those of any run.
+static bool settle(struct trial *t, struct err *e)
+{
+    tally_start(t);
+    return interrupt_sleep_until(clock_now_ns() + settle_ns) ||
+           err_set(e, ERR_INTERRUPTED, "interrupted");
+}
+
 static bool wait_for_quiet(struct trial *t, struct err *e)
 {
     int64_t quiet_until = clock_now_ns() + quiet_ns;
@@ -226,8 +236,8 @@ static bool go_through_steps(struct trial *t, struct err *e)
         silent = answered ? 0 : silent + 1;
         if (t->gave_up.kind != ERR_NONE)
             return true;
-        if (step == 0)
-            tally_start(t);
+        if (step == 0 && !settle(t, e))
+            return false;
     }
     bool ignored;
     return wait_for_quiet(t, e) &&
