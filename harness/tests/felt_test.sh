@@ -77,6 +77,10 @@ felt '{at: 1s, do: crash-server}' log 'received immediate shutdown request'
 felt '{at: 1s, do: kill-server}' log 'was not properly shut down'
 felt '{at: 1s, do: promote-standby}' log 'received promote request' --set postgres.standby=async
 felt '{at: 1s, do: cut-power, for: 200ms}' log 'was not properly shut down' --set postgres.storage=crashable
+felt '{at: 1s, do: kill-host, for: 200ms}' expect 'collector.deaths: ">= 1"'
+felt '{at: 1s, do: slow-disk, by: 700ms, for: 1s}' expect "$long" --set postgres.storage=crashable
+felt '{at: 1s, do: fail-flush, for: 500ms}' log 'Input/output error' --set postgres.storage=crashable
+felt '{at: 1s, do: fill-disk, for: 1s}' log 'No space left on device' --set postgres.storage=crashable
 felt '{at: 500ms, every: 10ms, until: 2500ms, do: cancel-query, target: load}' log 'canceling statement due to user request'
 felt '{at: 1s, do: exhaust-connections, for: 1s}' log 'too many clients already|remaining connection slots' \
     --set 'postgres.settings={max_connections: "40"}'
