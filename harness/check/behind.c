@@ -70,8 +70,9 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         return;
     judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     struct slope slope = slope_of(&t->backlog, from_ns, until_ns);
-    // Below this it may still be the ups and downs of batches.
-    double noise = 3.0 * s->batch_limit;
+    // Below this it may still be the ups and downs of batches and of arrivals: at four
+    // fifths of the capacity random ones make queues that last.
+    double noise = 3.0 * s->batch_limit + 3 * sqrt(rate);
     if (slope.least_per_s <= 0 || slope.per_s < growth_least * rate || slope.growth < noise)
         return;
     finding_add(t->c->r, METRIC_FALLS_BEHIND,

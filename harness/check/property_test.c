@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -84,6 +85,41 @@ static void good_held(struct random_story *r)
     story_line(&r->s, r->now_ms + 255, held, 2);
 }
 
+// What follows a fault must come out, too.
+static void good_after(struct random_story *r)
+{
+    r->now_ms += STEP_MS;
+    good_short(r);
+}
+
+// Killed just after its line, which comes again: nobody could confirm it.
+static void good_killed(struct random_story *r)
+{
+    int rows = some_rows(r);
+    uint32_t first = story_txn(&r->s, r->now_ms, rows);
+
+    deliver(r, first, rows);
+    story_fault(&r->s, "kill-collector", r->now_ms + 103, r->now_ms + 104);
+    story_death(&r->s, r->now_ms + 104, true);
+    story_session(&r->s, r->now_ms + 210);
+    story_line(&r->s, r->now_ms + 215, first, rows);
+    good_after(r);
+}
+
+// Its session ends while a token waits, which goes out at once in the next.
+static void good_reconnect(struct random_story *r)
+{
+    story_fault(&r->s, "terminate-backend", r->now_ms + 5, r->now_ms + 6);
+    story_session(&r->s, r->now_ms + 40);
+    story_line(&r->s, r->now_ms + 45, story_txn(&r->s, r->now_ms, 1), 1);
+    good_after(r);
+}
+
+static bool has_room(const struct random_story *r)
+{
+    return r->s.log.process_count < 6 && r->s.ledger.fault_count < 14;
+}
+
 // --- what a bad one does ------------------------------------------------------------
 
 static void plant_lost(struct random_story *r)
@@ -124,6 +160,28 @@ static void plant_duplicated(struct random_story *r)
     deliver(r, first, rows);
     deliver(r, first, rows);
     r->planted[METRIC_DUPLICATED] += (uint64_t)rows;
+}
+
+// Beside a death: what comes again was not the last line.
+static void plant_again_after_death(struct random_story *r)
+{
+    uint32_t old = story_txn(&r->s, r->now_ms, 3);
+
+    deliver(r, old, 3);
+    r->now_ms += STEP_MS;
+    good_killed(r);
+    story_line(&r->s, r->now_ms + 150, old, 3);
+    r->planted[METRIC_DUPLICATED] += 3;
+}
+
+// Beside a fault: held back for longer than the fault and the slack of both take.
+static void plant_held_back(struct random_story *r)
+{
+    story_fault(&r->s, "terminate-backend", r->now_ms + 5, r->now_ms + 6);
+    story_session(&r->s, r->now_ms + 20);
+    story_line(&r->s, r->now_ms + 225, story_txn(&r->s, r->now_ms, 2), 2);
+    good_after(r);
+    r->planted[METRIC_LATE] += 2;
 }
 
 static void plant_vanished(struct random_story *r)
@@ -208,6 +266,10 @@ static void plant_unplanned_exit(struct random_story *r)
 
 typedef void step_function(struct random_story *r);
 
+// Those with faults, of which a story has room for a few.
+static step_function *const faulty_steps[] = {good_killed, good_reconnect};
+static step_function *const bad_faulty_steps[] = {plant_again_after_death, plant_held_back};
+
 static step_function *const good_steps[] = {good, good, good, good_short, good_unknown,
     good_rollback, good_passed, good_dead_letter, good_held};
 
@@ -224,12 +286,18 @@ static void tell(struct random_story *r, uint64_t seed, bool with_bad)
     memset(r->planted, 0, sizeof r->planted);
     story_init(&r->s);
     r->now_ms = 0;
+    story_session(&r->s, -990);
     good_short(r);
     uint64_t steps = rng_below(&r->rng, STEPS_MAX);
     for (uint64_t i = 0; i < steps; i++) {
         r->now_ms += STEP_MS + (int64_t)rng_below(&r->rng, 50);
         // Eight processes are a story's most.
-        if (with_bad && r->s.log.process_count < 7 && rng_below(&r->rng, 4) == 0)
+        bool faulty = has_room(r) && rng_below(&r->rng, 5) == 0;
+        if (faulty && with_bad && rng_below(&r->rng, 2))
+            bad_faulty_steps[rng_below(&r->rng, COUNT(bad_faulty_steps))](r);
+        else if (faulty)
+            faulty_steps[rng_below(&r->rng, COUNT(faulty_steps))](r);
+        else if (with_bad && r->s.log.process_count < 7 && rng_below(&r->rng, 4) == 0)
             bad_steps[rng_below(&r->rng, COUNT(bad_steps))](r);
         else
             good_steps[rng_below(&r->rng, COUNT(good_steps))](r);
@@ -242,6 +310,8 @@ static void expect_planted(struct random_story *r, uint64_t seed)
     struct err e = {0};
 
     story_settle(&r->s);
+    result->recovery_ms = calloc(r->s.ledger.fault_count + 1, sizeof *result->recovery_ms);
+    assert_non_null(result->recovery_ms);
     if (!check_findings(result, &r->s.ledger, &r->s.input, &e))
         fail_msg("%s", e.text);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -187,8 +187,8 @@ static void tell_keeps_up(struct story *s)
 // Full lines follow each other as fast as it can: none is late by itself.
 static void tell_falls_behind(struct story *s)
 {
-    tell_rate(s, 16);
-    s->scenario.slack_ns = 70 * NS_PER_MS;
+    tell_rate(s, 10);
+    s->scenario.slack_ns = 110 * NS_PER_MS;
 }
 
 // A fault of 2 s; what waited behind it takes `each_ms` a token.
