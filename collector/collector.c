@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <openssl/rand.h>
@@ -135,8 +136,11 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_PASS:
         ok = deliver_on_pass(c, reply.result, e);
         break;
+    case QUEUE_BELL:
+        ok = fetch_on_bell(c, reply.result, e);
+        break;
     case QUEUE_CHECK:
-        ok = queue_decode_check(reply.result, e);
+        ok = queue_decode_check(&c->queue, reply.result, e);
         break;
     default:
         ok = session_check(reply.result, e);
@@ -157,8 +161,11 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
+        bool news = strncmp(n->extra, "announce ", strlen("announce ")) == 0;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
+        if (news && !queue_send_check(&c->queue, s, work_deadline_ns(c), e))
+            return false;
     }
     return true;
 }

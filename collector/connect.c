@@ -5,6 +5,7 @@
 #include "work.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
+#define WATCH_NS NS_PER_S              // looks further apart are no watching
 #define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
 
 bool connect_back_off(struct collector *c, enum state *next, struct err *e)
@@ -18,6 +19,8 @@ bool connect_back_off(struct collector *c, enum state *next, struct err *e)
     queue_new_session(&c->queue);
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
     l->greeted = false;
+    c->bell = (struct bell){.step = BELL_LET_GO};
+    window_restart(&c->window, c->now_ns);
     *next = CONNECT;
     return session_open(&l->session, c->config->database_url, l->silent_hosts, c->now_ns, e);
 }
@@ -77,6 +80,9 @@ static enum queue_take what_is_due(const struct collector *c)
     if (t->free_ns != CLOCK_NEVER && (c->now_ns - t->free_ns >= c->config->grace_ms * NS_PER_MS ||
                                          holder_is_dead(c->queue.seen.holder)))
         return TAKE_GRACE;
+    // Only while we watched: we may have been stopped ourselves.
+    if (c->now_ns - t->looked_ns > WATCH_NS)
+        return TAKE_FREE;
     if (t->still_ns != CLOCK_NEVER && c->now_ns - t->still_ns >= work_lease_ns(c->config))
         return TAKE_LEASE;
     return TAKE_FREE;
@@ -111,8 +117,10 @@ static void watch(struct collector *c, enum queue_lock lock, const char *holder_
         t->free_ns = c->now_ns;
     if (lock != LOCK_HELD || !c->queue.seen.waits)
         t->still_ns = CLOCK_NEVER;
-    else if (t->still_ns == CLOCK_NEVER || t->progress != c->queue.seen.progress)
+    else if (t->still_ns == CLOCK_NEVER || t->progress != c->queue.seen.progress ||
+             c->now_ns - t->looked_ns > WATCH_NS)
         t->still_ns = c->now_ns;
+    t->looked_ns = c->now_ns;
     t->progress = c->queue.seen.progress;
 }
 

@@ -90,7 +90,7 @@ bool deliver_write(struct collector *c, enum state *next, struct err *e)
     if (!output_idle(o)) {
         if (o->done == 0)
             work_wake_at(c, c->fetch.ready_ns + work_stale_ns(c) + 1);
-        return !c->link.session.conn || connect_renew(c, e);
+        return !c->link.session.conn || (connect_renew(c, e) && fetch_ring(c, e));
     }
     output_end(o);
     return written(c, next, e);
@@ -113,7 +113,7 @@ bool deliver_stall(struct collector *c, enum state *next, struct err *e)
         if (!queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e))
             return false;
     }
-    return connect_renew(c, e);
+    return connect_renew(c, e) && fetch_ring(c, e);
 }
 
 // --- passing ------------------------------------------------------------------
@@ -154,6 +154,13 @@ static void settle(struct collector *c)
         c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
 }
 
+// The batch saw everything, and what came since was announced.
+static bool may_sleep(struct collector *c)
+{
+    return subject(c)->all && c->queue.mode->alone &&
+           (!c->queue.bell[0] || c->bell.step == BELL_OURS);
+}
+
 bool deliver_pass(struct collector *c, enum state *next, struct err *e)
 {
     struct pass *p = &c->pass;
@@ -170,7 +177,7 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
                c->fetch.haste != HASTE_BACKLOG || build(c, e);
     default:
         assert(p->step == PASS_DONE);
-        *next = subject(c)->all && c->queue.mode->alone ? WAIT : FETCH;
+        *next = may_sleep(c) ? WAIT : FETCH;
         p->step = PASS_NONE;
         if (p->subject == PASS_NEXT) {
             c->fetch.next.number = 0; // so that nothing of it is left over
@@ -228,6 +235,9 @@ bool deliver_doubt(struct collector *c, struct err *e)
                 ok = doubt_add(&c->doubt, &p->written.rows[i].token, e);
         doubt_close(&c->doubt);
         c->owing = true;
+        // Only of a move does the cursor's next n tell whether it was done.
+        if (p->written.source == BATCH_TAKEN || p->written.source == BATCH_DELIVERY)
+            c->queue.n = -1;
     }
     batch_clear(&p->written);
     p->step = PASS_NONE;

@@ -22,7 +22,6 @@ static void start_over(struct fetch *f, const struct queue *q)
 void fetch_begin(struct collector *c)
 {
     assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    window_restart(&c->window, c->now_ns);
     start_over(&c->fetch, &c->queue);
     c->fetch.at_once = true;
     c->left = (struct leftovers){.ours = true};
@@ -62,10 +61,56 @@ static bool ask_take(struct collector *c, int wanted, int fewest, struct err *e)
             &c->queue, &c->link.session, wanted, fewest, c->fetch.examine, work_deadline_ns(c), e));
 }
 
+static bool take_bell(struct collector *c, struct err *e)
+{
+    c->bell.step = BELL_ASKED;
+    return queue_send_bell(&c->queue, &c->link.session, work_deadline_ns(c), e);
+}
+
+bool fetch_on_bell(struct collector *c, const PGresult *result, struct err *e)
+{
+    bool ours;
+
+    assert(c->bell.step == BELL_ASKED);
+    if (!queue_decode_bell(result, &ours, e))
+        return false;
+    bell_answered(&c->bell, ours, c->now_ns);
+    return true;
+}
+
+// Under a backlog we look by ourselves, and producers need not ring.
+static bool let_go(struct collector *c, struct err *e)
+{
+    enum bell_step step = c->bell.step;
+
+    if (step == BELL_ASKED)
+        return true;
+    c->bell = (struct bell){.step = BELL_LET_GO};
+    return step != BELL_OURS ||
+           queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
+}
+
+// Others that sleep must hear of what comes while we are held up.
+bool fetch_ring(struct collector *c, struct err *e)
+{
+    struct bell *b = &c->bell;
+
+    if (c->queue.mode->alone || !c->queue.bell[0] || !c->link.session.up)
+        return true;
+    if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
+        work_wake_at(c, b->look_at_ns);
+        return true;
+    }
+    return b->step == BELL_OURS || b->step == BELL_ASKED || take_bell(c, e);
+}
+
 static bool ask_read(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
+    // The bell first: what is inserted behind this look rings.
+    if (c->bell.step == BELL_WANTED && c->queue.bell[0] && !take_bell(c, e))
+        return false;
     window_reading(&c->window, c->now_ns);
     f->haste = HASTE_NONE;
     return sent(c, ASK_READ,
@@ -314,6 +359,7 @@ static void saw_all(struct collector *c)
     const struct batch *b = &c->fetch.next;
     bool doubtful = false;
 
+    bell_looked(&c->bell, b->now, c->now_ns);
     window_shown_all(&c->window, c->now_ns);
     for (int i = 0; i < b->n; i++) {
         doubtful = doubtful || b->rows[i].written;
@@ -329,10 +375,12 @@ static void saw_all(struct collector *c)
 static enum verdict judge(struct collector *c)
 {
     const struct batch *b = &c->fetch.next;
-    bool at_once = c->fetch.at_once;
+    bool at_once = false;
 
+    // What came before our session was announced to nobody, and waits no longer.
     if (b->all) {
         saw_all(c);
+        at_once = c->fetch.at_once && c->window.missed.count > 0;
         c->fetch.at_once = false;
     }
     if (b->sendable == 0)
@@ -374,6 +422,10 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
 
     if (verdict == LATER) {
         fetch_drop(c);
+        if (c->queue.bell[0] && c->bell.step == BELL_LET_GO) {
+            c->bell.step = BELL_WANTED;
+            return ask(c, e);
+        }
         *next = WAIT;
         return true;
     }
@@ -381,6 +433,8 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
         fetch_drop(c);
         return ask(c, e);
     }
+    if (!c->fetch.next.all && !let_go(c, e))
+        return false;
     if (c->queue.mode->takes)
         return take(c, verdict, e);
     start_over(&c->fetch, &c->queue);
@@ -478,11 +532,13 @@ bool fetch_wait(struct collector *c, enum state *next, struct err *e)
     struct session *s = &c->link.session;
     int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
     int64_t due_ns = window_due_ns(&c->window);
+    int64_t first_ns = due_ns;
 
     assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
     // Nobody announces that a collector died with something in hand.
     if (!c->queue.mode->alone && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
+    due_ns = clock_min(due_ns, bell_due_ns(&c->bell));
     if (c->now_ns >= check_ns) {
         *next = FETCH;
         return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
@@ -491,7 +547,7 @@ bool fetch_wait(struct collector *c, enum state *next, struct err *e)
         *next = FETCH;
         return true;
     }
-    if (due_ns == CLOCK_NEVER)
+    if (first_ns == CLOCK_NEVER)
         give_back_memory(c);
     else if (!connect_renew(c, e))
         return false;

@@ -21,7 +21,8 @@ void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
         known = &o->all[o->n++];
         *known = (struct owner){.number = seen.number, .alive = !seen.alive};
     }
-    if (known->alive != seen.alive || known->renewed != seen.renewed) {
+    bool idle = !known->busy || !seen.busy || now_ns - o->looked_ns > OWNERS_WATCH_NS;
+    if (known->alive != seen.alive || known->renewed != seen.renewed || (seen.alive && idle)) {
         seen.since_ns = now_ns;
         *known = seen;
     }
@@ -37,10 +38,11 @@ bool owners_matter(const struct owners *o)
     return false;
 }
 
-void owners_end(struct owners *o)
+void owners_end(struct owners *o, int64_t now_ns)
 {
     int kept = 0;
 
+    o->looked_ns = now_ns;
     for (int i = 0; i < o->n; i++)
         if (o->all[i].told) {
             o->all[kept] = o->all[i];
@@ -54,6 +56,8 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
     for (int i = 0; i < o->n; i++) {
         struct owner *a = &o->all[i];
         int64_t wait_ns = a->alive ? lease_ns : a->number == 0 ? 0 : grace_ns;
+        if (a->alive && now_ns - o->looked_ns > OWNERS_WATCH_NS)
+            continue;
         if (!a->empty && now_ns - a->since_ns >= wait_ns)
             return a;
     }

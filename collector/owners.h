@@ -1,10 +1,10 @@
 // The other owners of deliveries: which of them have lost their collector? Pure.
 //
 // One whose lock is free has ended, and has had time to come back when it was
-// seen so for the grace. One whose lock is held, but whose lease was not renewed
-// for as long as a lease lasts while we watched, hangs. Each has a time of its
-// own, by our clock and while we were connected: after an outage nobody is
-// overdue.
+// seen so for the grace. One whose lock is held and that has something in hand, but
+// whose lease was not renewed for as long as a lease lasts, hangs. Each has a time of
+// its own, by our clock, and only while we watched: after an outage, a pause of our
+// own or an idle hour nobody is overdue.
 #pragma once
 
 #include <stdbool.h>
@@ -23,14 +23,17 @@ struct owner {
     bool told;        // in this look; owners_end drops the others
 };
 
+#define OWNERS_WATCH_NS INT64_C(1000000000) // looks further apart are no watching
+
 struct owners {
+    int64_t looked_ns; // the last look
     int n;
     struct owner all[OWNERS_MAX];
 };
 
 // A look at the database: owners_tell for each that it names, then owners_end.
 void owners_tell(struct owners *o, struct owner seen, int64_t now_ns);
-void owners_end(struct owners *o);
+void owners_end(struct owners *o, int64_t now_ns);
 
 // One whose deliveries others may take; NULL: none. Number 0 is nobody, whose
 // grace is over.

@@ -29,7 +29,7 @@ static void nobody_is_due_at_once(void **state)
 
     assert_int_equal(due(&o, 5), -1);
     tell(&o, 0, 0, false, 5);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_int_equal(due(&o, 5), 0);
 }
 
@@ -39,18 +39,37 @@ static void the_dead_have_their_grace_each(void **state)
     struct owners o = {0};
 
     tell(&o, 1, 0, false, 0);
-    owners_end(&o);
+    owners_end(&o, 0);
     tell(&o, 1, 0, false, GRACE / 2);
     tell(&o, 2, 0, false, GRACE / 2);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_int_equal(due(&o, GRACE - 1), -1);
     assert_int_equal(due(&o, GRACE), 1);
     // 1 comes back, and its grace begins again when it goes.
     tell(&o, 1, 0, true, GRACE);
     tell(&o, 2, 0, false, GRACE);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_int_equal(due(&o, GRACE), -1);
     assert_int_equal(due(&o, GRACE + GRACE / 2), 2);
+}
+
+// It has something in hand.
+static void look(struct owners *o, int64_t renewed, bool busy, int64_t at_ns)
+{
+    owners_tell(
+        o, (struct owner){.number = 1, .renewed = renewed, .alive = true, .busy = busy}, at_ns);
+    owners_end(o, at_ns);
+}
+
+// Looks every half second, up to and with `until`; returns when it is due, or 0.
+static int64_t watch(struct owners *o, int64_t renewed, int64_t from_ns, int64_t until_ns)
+{
+    for (int64_t at = from_ns; at <= until_ns; at += NS_PER_S / 2) {
+        look(o, renewed, true, at);
+        if (due(o, at) == 1)
+            return at;
+    }
+    return 0;
 }
 
 // Counters, not times: by our clock, and only while we watched.
@@ -59,19 +78,31 @@ static void the_living_keep_their_lease_by_renewing(void **state)
     (void)state;
     struct owners o = {0};
 
-    tell(&o, 1, 7, true, 0);
-    owners_end(&o);
-    assert_int_equal(due(&o, LEASE - 1), -1);
-    tell(&o, 1, 8, true, LEASE - 1);
-    owners_end(&o);
-    assert_int_equal(due(&o, LEASE + 1), -1);
-    tell(&o, 1, 8, true, 2 * LEASE);
-    owners_end(&o);
-    assert_int_equal(due(&o, 2 * LEASE), 1);
+    assert_int_equal(watch(&o, 7, 0, LEASE - NS_PER_S), 0);
+    assert_int_equal(watch(&o, 8, LEASE - NS_PER_S / 2, 2 * LEASE - NS_PER_S), 0);
+    assert_int_equal(watch(&o, 8, 2 * LEASE - NS_PER_S / 2, 3 * LEASE), 2 * LEASE - NS_PER_S / 2);
     // It had nothing: it is looked at again after another lease.
     owners_was_empty(&o.all[0], false, 2 * LEASE);
+    assert_int_equal(watch(&o, 8, 2 * LEASE, 4 * LEASE), 3 * LEASE);
+}
+
+static void who_was_not_watched_is_not_due(void **state)
+{
+    (void)state;
+    struct owners o = {0};
+
+    look(&o, 7, true, 0);
+    // We were stopped for longer than a lease.
     assert_int_equal(due(&o, 2 * LEASE), -1);
-    assert_int_equal(due(&o, 3 * LEASE), 1);
+    look(&o, 7, true, 2 * LEASE);
+    assert_int_equal(due(&o, 2 * LEASE), -1);
+    // Idle for an hour, then something is in hand.
+    look(&o, 7, false, 3 * LEASE);
+    for (int64_t at = 3 * LEASE; at < 6 * LEASE; at += NS_PER_S / 2)
+        look(&o, 7, false, at);
+    look(&o, 7, true, 6 * LEASE);
+    assert_int_equal(due(&o, 6 * LEASE), -1);
+    assert_int_equal(watch(&o, 7, 6 * LEASE, 8 * LEASE), 7 * LEASE);
 }
 
 static void who_is_not_told_of_is_forgotten(void **state)
@@ -83,7 +114,7 @@ static void who_is_not_told_of_is_forgotten(void **state)
     assert_false(owners_matter(&o));
     for (int i = 0; i < 2 * OWNERS_MAX; i++)
         tell(&o, i, 0, false, 0);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_int_equal(o.n, OWNERS_MAX);
     assert_true(owners_matter(&o));
     assert_string_equal(owners_finished(&o, text), "{}");
@@ -92,11 +123,11 @@ static void who_is_not_told_of_is_forgotten(void **state)
     assert_string_equal(owners_finished(&o, text), "{3,5}");
     assert_int_equal(due(&o, LEASE), 0);
     tell(&o, 4, 0, true, 0);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_int_equal(o.n, 1);
     assert_false(owners_matter(&o));
     owners_tell(&o, (struct owner){.number = 4, .alive = true, .busy = true}, 0);
-    owners_end(&o);
+    owners_end(&o, 0);
     assert_true(owners_matter(&o));
 }
 
@@ -106,6 +137,7 @@ int main(void)
         cmocka_unit_test(nobody_is_due_at_once),
         cmocka_unit_test(the_dead_have_their_grace_each),
         cmocka_unit_test(the_living_keep_their_lease_by_renewing),
+        cmocka_unit_test(who_was_not_watched_is_not_due),
         cmocka_unit_test(who_is_not_told_of_is_forgotten),
     };
 

@@ -97,7 +97,8 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     // LISTEN before the first read: what is committed in between is announced.
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
-        !send_listen(q, s, deadline_ns, e) || !send_prepare(s, deadline_ns, e))
+        !send_listen(q, s, deadline_ns, e) || !queue_send_check(q, s, deadline_ns, e) ||
+        !send_prepare(s, deadline_ns, e))
         return false;
     if (!q->predecessor.pid[0])
         return true;
@@ -317,7 +318,7 @@ bool queue_decode_owners(struct owners *o, const PGresult *r, int64_t now_ns, st
                 .alive = PQgetvalue(r, i, 2)[0] == 't',
                 .busy = PQgetvalue(r, i, 3)[0] == 't'},
             now_ns);
-    owners_end(o);
+    owners_end(o, now_ns);
     return true;
 }
 
@@ -353,11 +354,32 @@ bool queue_send_check(const struct queue *q, struct session *s, int64_t deadline
         s, QUEUE_CHECK, queue_sql_check, SESSION_PARAMS(q->channel), deadline_ns, e);
 }
 
-bool queue_decode_check(const PGresult *r, struct err *e)
+bool queue_send_bell(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(s, QUEUE_BELL, queue_sql_bell, SESSION_PARAMS(q->bell), deadline_ns, e);
+}
+
+bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    *ours = PQgetvalue(r, 0, 0)[0] == 't';
+    return true;
+}
+
+bool queue_send_bell_let_go(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    return session_query(
+        s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell), deadline_ns, e);
+}
+
+bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e)
 {
     if (!session_check(r, e))
         return false;
     if (PQgetvalue(r, 0, 0)[0] != 't')
         return err_set(e, ERR_CONNECTION, "the server has forgotten our LISTEN");
+    snprintf(q->bell, sizeof q->bell, "%s", PQgetvalue(r, 0, 1));
     return true;
 }

@@ -26,6 +26,7 @@ enum queue_request {
     QUEUE_CHECK,
     QUEUE_OWNERS,
     QUEUE_RENEW,
+    QUEUE_BELL,
 };
 
 struct queue {
@@ -47,6 +48,7 @@ struct queue {
         char pid[16];
         char since[40];
     } backend, predecessor; // the predecessor's pid is "" when there is none
+    char bell[24];          // the number of its lock; "": tokens are not announced by it
     bool set_up;            // all of the set-up was answered
 };
 
@@ -128,7 +130,15 @@ bool queue_send_give_back(
 // Gives the queue up in good order; nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);
 
-// Proves that the session works and that its LISTEN is registered.
+// Takes the bell, or lets it go; see bell.h. The latter's answer is for nobody.
+bool queue_send_bell(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e) MUST_USE;
+bool queue_send_bell_let_go(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+
+// Proves that the session works and that its LISTEN is registered, and asks how
+// tokens are announced.
 bool queue_send_check(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_check(const PGresult *r, struct err *e) MUST_USE;
+bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e) MUST_USE;

@@ -264,8 +264,7 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
     return queued(s, sent, tag, deadline_ns, e);
 }
 
-bool session_query_first(
-    struct session *s, const char *sql, struct session_params p, struct err *e)
+bool session_query_first(struct session *s, const char *sql, struct session_params p, struct err *e)
 {
     return PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0) == 1 || lost(s, e);
 }

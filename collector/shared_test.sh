@@ -29,11 +29,12 @@ main()
     echo "all promises of sharing hold"
 }
 
-# An unused queue takes the mode of its first collector, which writes down all that
-# waits. A trigger stands for a large backlog.
+# In a restored dump the first collector writes down all that waits. A trigger stands
+# for a large backlog.
 the_first_switch_takes_its_time()
 {
     add_accounts 9001 9005
+    sql "UPDATE jobs SET cluster = 'elsewhere'"
     sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_sleep(600); RETURN NEW; END';
          CREATE TRIGGER slow BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION slow()"

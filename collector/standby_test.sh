@@ -141,6 +141,11 @@ who_only_waits_is_not_replaced()
     run m
     has_logged m 'standing by'
     add_accounts 61 61
+    # Nor by one that was stopped itself, and finds its clock far on.
+    sql "SELECT pg_sleep(0.5)" >/dev/null
+    kill -STOP "$(pid_of m)"
+    sql "SELECT pg_sleep(2)" >/dev/null
+    kill -CONT "$(pid_of m)"
     drained
     same "lines of the holder" 1 "$(wc -l <"$server_dir/l.out")"
     same "lines of the other" 0 "$(wc -l <"$server_dir/m.out")"

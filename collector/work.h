@@ -8,6 +8,7 @@
 #include "backoff.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "bell.h"
 #include "collector.h"
 #include "doubt.h"
 #include "line.h"
@@ -57,6 +58,7 @@ struct turn {
     int64_t look_at_ns; // when to look again
     int64_t free_ns;    // since when nobody has it; CLOCK_NEVER: somebody does
     int64_t still_ns;   // since when something waits and its holder does nothing
+    int64_t looked_ns;  // the last look that told so
     int64_t progress;   // of the holder, at that time
     bool told;          // the log says that we stand by
     int64_t renewed_ns; // our own lease: when it, or the cursor, was moved last
@@ -139,6 +141,7 @@ struct collector {
     struct turn turn;
     struct fetch fetch;
     struct leftovers left;
+    struct bell bell;
     struct pass pass;
     struct doubt doubt; // written by sessions before this one, perhaps not passed
     bool owing;         // the last line of those is not known to be passed
@@ -201,9 +204,11 @@ void fetch_begin(struct collector *c); // the queue is ours
 bool fetch_wait(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool fetch_fetch(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
+bool fetch_on_bell(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool fetch_ahead(struct collector *c, struct err *e) MUST_USE;  // if it is likely to pay
 bool fetch_follow(struct collector *c, struct err *e) MUST_USE; // behind a move, in its trip
+bool fetch_ring(struct collector *c, struct err *e) MUST_USE;   // we shall not look for a while
 bool fetch_retry(struct collector *c, struct err *e) MUST_USE;  // a matter for a second try?
 void fetch_drop(struct collector *c);    // the batch that is ready, and what was read behind it
 void fetch_abandon(struct collector *c); // an answer to come

@@ -107,24 +107,29 @@ LANGUAGE sql STABLE AS $$
     ORDER BY xid, token
 $$;
 
--- Makes a new cursor for a queue whose own cannot be read on: it is of the older
--- kind, or its transaction numbers are those of another cluster. What waits is
--- given to nobody in deliveries, and the cursor begins behind all that is there.
--- Returns how many tokens wait; null when there was nothing to do.
+-- Makes a new cursor for a queue whose own cannot be read on. It locks no table and
+-- waits for no transaction. Returns how many tokens wait; null when there was
+-- nothing to do.
 --
--- In a restored dump two kinds of tokens wait: those that waited when it was
--- made, and those inserted here since. The latter have a number between that of
--- the transaction that wrote the row of jobs and that of their own row, which is
+-- A point (xid, id) was moved past transactions that were over. So all below xid is
+-- seen, and the tick is what is below xid + 1, of which all up to id was taken. Rows
+-- of transaction 0, from before 000004, are in no snapshot: what of them waits is
+-- given to nobody in deliveries.
+--
+-- In another cluster, or another database, the numbers mean nothing: all that waits
+-- is given to nobody, the cursor begins behind all that is visible, and visible rows
+-- that would stand before it get the number 0. One statement does that, so that no
+-- token is committed in between. Two kinds of tokens wait: those that waited when the
+-- dump was made, and those inserted here since. The latter have a number between that
+-- of the transaction that wrote the row of jobs and that of their own row, which is
 -- the same or, after a savepoint, a higher one.
 CREATE FUNCTION mailroom_settle(queue text, new_mode text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     job jobs;
     moved bool;
+    point bigint;
     job_written bigint;
-    here_since xid8;
-    start pg_snapshot;
-    total bigint;
 BEGIN
     IF new_mode NOT IN ('cursor', 'shared', 'leased') THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no mode ' || new_mode;
@@ -137,41 +142,55 @@ BEGIN
     IF NOT moved AND job.mode IS NOT NULL THEN
         RETURN NULL;
     END IF;
-    -- Waits for all who have inserted and are not over; after it, for nobody.
-    LOCK TABLE tokens IN EXCLUSIVE MODE;
-    PERFORM pg_current_xact_id();
-    SELECT age(xmin) INTO job_written FROM jobs WHERE job_type::text = queue;
-    here_since := greatest(0, pg_current_xact_id()::text::bigint - job_written)::text::xid8;
-    -- This transaction's own number may be on tokens that it inserts later, so
-    -- the new cursor has seen what is below it, and no more.
-    start := format('%1$s:%1$s:', least(pg_snapshot_xmin(pg_current_snapshot()),
-                                        pg_current_xact_id()));
-    WITH waits AS (
-        SELECT token, u.xid FROM mailroom_untaken(queue) AS u
-        UNION
-        SELECT id, t.xid FROM tokens AS t
-        WHERE moved AND job.cluster IS NOT NULL AND t.xid BETWEEN here_since AND pg_current_xact_id()
-          AND age(t.xmin) <= age(t.xid::xid)
-    ), chunked AS (
-        SELECT token, row_number() OVER (ORDER BY xid, token) AS at FROM waits
-    ), given AS (
+    IF NOT moved THEN
+        point := greatest(job.last_xid::text::bigint, 1);
+        WITH old AS (
+            SELECT id, row_number() OVER (ORDER BY id) AS at FROM tokens
+            WHERE xid = '0' AND job.last_xid = '0' AND id > job.last_seq
+        )
         INSERT INTO deliveries (queue, owner, tokens)
-        SELECT job.job_type, 0, array_agg(token ORDER BY at) FROM chunked GROUP BY at / 100
-        ORDER BY at / 100
-        RETURNING cardinality(deliveries.tokens) AS tokens
-    )
-    SELECT coalesce(sum(given.tokens), 0) INTO total FROM given;
+        SELECT job.job_type, 0, array_agg(id ORDER BY at) FROM old GROUP BY at / 100 ORDER BY at / 100;
+        UPDATE cursors AS c SET n = c.n + 1, seen = format('%1$s:%1$s:', point)::pg_snapshot,
+            tick = format('%1$s:%1$s:', point + 1)::pg_snapshot,
+            xid = job.last_xid, id = job.last_seq
+        WHERE c.queue = job.job_type;
+    ELSE
+        SELECT age(xmin) INTO job_written FROM jobs WHERE job_type::text = queue;
+        -- This transaction's own number may be on tokens that it inserts later. Once
+        -- it has one, no snapshot of its has a higher xmin.
+        PERFORM pg_current_xact_id();
+        WITH here AS MATERIALIZED (
+            SELECT pg_snapshot_xmin(pg_current_snapshot()) AS start,
+                   greatest(0, pg_current_xact_id()::text::bigint - job_written)::text::xid8 AS since
+        ), waits AS MATERIALIZED (
+            SELECT token, u.xid FROM mailroom_untaken(queue) AS u
+            UNION
+            SELECT id, t.xid FROM tokens AS t, here
+            WHERE job.cluster IS NOT NULL AND t.xid BETWEEN here.since AND pg_current_xact_id()
+              AND age(t.xmin) <= age(t.xid::xid)
+        ), chunked AS (
+            SELECT token, row_number() OVER (ORDER BY xid, token) AS at FROM waits
+        ), given AS (
+            INSERT INTO deliveries (queue, owner, tokens)
+            SELECT job.job_type, 0, array_agg(token ORDER BY at) FROM chunked GROUP BY at / 100
+            ORDER BY at / 100
+        ), behind AS (
+            UPDATE tokens AS t SET xid = '0' FROM here WHERE t.xid >= here.start
+        )
+        UPDATE cursors AS c SET n = c.n + 1, seen = format('%1$s:%1$s:', here.start)::pg_snapshot,
+            tick = format('%1$s:%1$s:', here.start)::pg_snapshot, xid = '0', id = 0
+        FROM here
+        WHERE c.queue = job.job_type;
+    END IF;
     INSERT INTO owners (queue, owner)
     SELECT DISTINCT d.queue, d.owner FROM deliveries AS d WHERE d.queue = job.job_type
     ON CONFLICT DO NOTHING;
-    UPDATE tokens SET xid = '0' WHERE xid >= pg_snapshot_xmin(start);
-    UPDATE cursors AS c SET n = c.n + 1, seen = start, tick = start,
-        xid = '0', id = 0
-    WHERE c.queue = job.job_type;
     UPDATE jobs SET mode = coalesce(mode, new_mode), cluster = mailroom_cluster(),
-        epoch = epoch + 1, holder = NULL, last_seq = (SELECT coalesce(max(id), 0) FROM tokens)
+        epoch = epoch + 1, holder = NULL, last_seq = greatest(last_seq, 0)
     WHERE job_type = job.job_type;
-    RETURN total;
+    RETURN (SELECT count(*) FROM mailroom_untaken(queue))
+         + (SELECT coalesce(sum(cardinality(d.tokens)), 0) FROM deliveries AS d
+            WHERE d.queue = job.job_type);
 END
 $$;
 

@@ -17,4 +17,6 @@ SELECT CASE
                        WHERE i.indrelid = to_regclass('tokens') AND i.indisvalid
                          AND pg_get_indexdef(i.indexrelid) LIKE '%(action, xid, id)%')
         THEN '000016_snapshot_cursor.up.sql'
+    WHEN to_regproc('mailroom_bell') IS NULL
+        THEN '000017_doorbell.up.sql'
 END AS missing

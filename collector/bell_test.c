@@ -1,0 +1,71 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "bell.h"
+
+#include "base/clock.h"
+
+#define MS NS_PER_MS
+
+static void nobody_runs(void **state)
+{
+    (void)state;
+    struct bell b = {.step = BELL_ASKED};
+
+    bell_answered(&b, true, 0);
+    assert_int_equal(b.step, BELL_OURS);
+    bell_looked(&b, "100:100:", 0);
+    assert_true(bell_due_ns(&b) == CLOCK_NEVER);
+}
+
+// 100 ran when the bell was taken; 105 began later, and rings.
+static void a_silent_one_is_looked_for(void **state)
+{
+    (void)state;
+    struct bell b = {.step = BELL_ASKED};
+    int64_t at = 0;
+
+    bell_answered(&b, true, at);
+    bell_looked(&b, "100:103:100,102", at);
+    for (int64_t every = MS; every < 50 * MS; every *= 2) {
+        assert_true(bell_due_ns(&b) == at + every);
+        at += every;
+        bell_looked(&b, "102:106:102,105", at);
+    }
+    assert_true(bell_due_ns(&b) == at + 50 * MS);
+    bell_looked(&b, "105:107:105", at);
+    assert_true(bell_due_ns(&b) == CLOCK_NEVER);
+    bell_looked(&b, "105:109:105", at);
+    assert_true(bell_due_ns(&b) == CLOCK_NEVER);
+}
+
+static void anothers_bell_is_tried_for(void **state)
+{
+    (void)state;
+    struct bell b = {.step = BELL_ASKED};
+    int64_t at = 0;
+
+    for (int i = 0; i < 20; i++) {
+        b.step = BELL_ASKED;
+        bell_answered(&b, false, at);
+        assert_int_equal(b.step, BELL_WANTED);
+        bell_looked(&b, "100:100:", at); // without the bell it tells nothing
+        assert_true(bell_due_ns(&b) > at && bell_due_ns(&b) <= at + 1000 * MS);
+        at = bell_due_ns(&b);
+    }
+    bell_answered(&b, true, at);
+    assert_true(bell_due_ns(&b) == CLOCK_NEVER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_runs),
+        cmocka_unit_test(a_silent_one_is_looked_for),
+        cmocka_unit_test(anothers_bell_is_tried_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#!/bin/sh
+# The doorbell: producers are silent unless a collector sleeps, and no token waits
+# for a wake-up that never comes. The health check, which would find it, is an
+# hour away.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+export MAILROOM_HEALTHCHECK_INTERVAL=3600000 MAILROOM_GRACE=200
+
+main()
+{
+    start_server -c max_prepared_transactions=2
+    migrate
+    sql "SELECT mailroom_announce('bell')" >/dev/null
+    who_is_silent_before_the_bell_is_found
+    who_sleeps_is_rung
+    a_lost_session_is_not_deaf
+    nobody_rings_under_a_backlog
+    the_change_is_noticed
+    two_that_share_are_both_rung
+    a_producer_can_be_silent
+    echo "no wake-up is lost"
+}
+
+# The transactions insert while nobody holds the bell, and commit when somebody does.
+who_is_silent_before_the_bell_is_found()
+{
+    open_session one 6
+    echo "BEGIN; SAVEPOINT a; $(account 1); ROLLBACK TO a; SAVEPOINT b; $(account 2);" >&6
+    sql "BEGIN; $(account 3); PREPARE TRANSACTION 'three'"
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    run a
+    has_logged a collecting
+    asleep
+    echo "COMMIT;" >&6
+    delivered a 1
+    sql "COMMIT PREPARED 'three'"
+    delivered a 2
+    exec 6>&-
+}
+
+who_sleeps_is_rung()
+{
+    for n in 4 5 6 7 8; do
+        asleep
+        sql "$(account $n)"
+        delivered a $((n - 1))
+    done
+    # A transaction that has a number, and inserts when the bell is taken.
+    open_session late 6
+    echo "BEGIN; SELECT pg_current_xact_id();" >&6
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    asleep
+    echo "$(account 9); COMMIT;" >&6
+    delivered a 8
+    exec 6>&-
+}
+
+a_lost_session_is_not_deaf()
+{
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    sql "$(account 10)"
+    delivered a 9
+    asleep
+    sql "$(account 11)"
+    delivered a 10
+}
+
+# It lets the bell go when it has more than a batch, and takes it again.
+nobody_rings_under_a_backlog()
+{
+    add_accounts 1001 3000
+    drained
+    asleep
+    ends a TERM 0
+    same "announcements while nobody sleeps" 0 "$(psql -qAtX -c 'LISTEN token_insert' \
+        -c "$(account 12)" -c 'SELECT 1' | grep -c 'notification "token_insert"')"
+    run a
+    drained
+    same "announcements while somebody sleeps" 1 "$(asleep; psql -qAtX -c 'LISTEN token_insert' \
+        -c "$(account 13)" -c 'SELECT 1' | grep -c 'notification "token_insert"')"
+    drained
+}
+
+the_change_is_noticed()
+{
+    sql "SELECT mailroom_announce('each')" >/dev/null
+    sql "$(account 14)"
+    drained
+    sql "SELECT mailroom_announce('bell')" >/dev/null
+    asleep
+    sql "$(account 15)"
+    drained
+    ends a TERM 0
+}
+
+# The one that has the bell dies, and so does the next.
+two_that_share_are_both_rung()
+{
+    MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
+        MAILROOM_DEQUEUE=shared run switch --switch-mode
+    ends switch none 0
+    export MAILROOM_DEQUEUE=shared
+    run b
+    run c
+    has_logged b collecting
+    has_logged c collecting
+    asleep
+    sql "$(account 16)"
+    drained
+    asleep
+    sql "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE $holds_bell" >/dev/null
+    sql "$(account 17)"
+    drained
+    ends b TERM 0
+    asleep
+    sql "$(account 18)"
+    drained
+    ends c TERM 0
+    unset MAILROOM_DEQUEUE
+}
+
+a_producer_can_be_silent()
+{
+    MAILROOM_DEQUEUE=shared run d
+    has_logged d collecting
+    asleep
+    sql "SET mailroom.announce = 'never'; BEGIN; $(account 19); PREPARE TRANSACTION 'never'"
+    sql "COMMIT PREPARED 'never'"
+    # What it inserted is found with the next that rings.
+    sql "$(account 20)"
+    drained
+    ends d TERM 0
+}
+
+account() # number
+{
+    echo "INSERT INTO accounts (email, login) VALUES ('b$1@x', 'b$1')"
+}
+
+holds_bell="locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted
+    AND classid::bigint << 32 | objid::bigint = mailroom_bell()"
+bell_is_taken="FROM pg_locks WHERE $holds_bell"
+
+asleep()
+{
+    until_true "SELECT EXISTS (SELECT $bell_is_taken) AND NOT EXISTS (SELECT FROM pg_stat_activity
+        WHERE usename = 'collector' AND state <> 'idle')"
+}
+
+# A psql that takes its statements from a pipe, until that is closed.
+open_session() # name, descriptor
+{
+    mkfifo "$server_dir/$1"
+    psql -qAtX <"$server_dir/$1" >/dev/null &
+    eval "exec $2>\"$server_dir/$1\""
+}
+
+delivered() # name, tokens
+{
+    lib_deadline=$(($(date +%s) + 60))
+    until [ "$(awk -F, '{ n += NF / 5 } END { print n + 0 }' "$server_dir/$1.out")" -ge "$2" ]; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never wrote token $2"
+        sleep 0.02
+    done
+}
+
+main

@@ -1,0 +1,79 @@
+-- Mends: every inserted token cost a notification, and each commit with one took
+-- a lock that all of the server's notifying transactions share.
+--
+-- With `SELECT mailroom_announce('bell')` producers announce a token only while a
+-- collector sleeps: it holds the bell, an advisory lock, and the trigger tests
+-- whether that lock is free and lets it go at once. A collector that is about to
+-- sleep takes the bell and then looks at the queue, in a new statement: a producer
+-- that stayed silent before has its transaction number already, so that look sees
+-- its tokens, or sees that the transaction is running.
+--
+-- 'each' announces every token, as before, for collectors of other makers; 'never'
+-- none. A producer can be silent by itself, with SET mailroom.announce = 'never':
+-- a transaction with a notification cannot be prepared for two-phase commit. Who
+-- listens is told of a change, and learns how it is from then on.
+
+BEGIN;
+
+CREATE FUNCTION token_rings() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('mailroom.announce', true) = 'never' THEN
+        RETURN NULL;
+    END IF;
+    IF pg_try_advisory_lock_shared(TG_ARGV[0]::bigint) THEN
+        PERFORM pg_advisory_unlock_shared(TG_ARGV[0]::bigint);
+    ELSE
+        PERFORM pg_notify('token_insert', NEW.id::text);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- The bell's number is that of the schema, and an argument of the trigger, so that
+-- producers need not look it up.
+DO $$
+BEGIN
+    EXECUTE format('CREATE TRIGGER token_rings AFTER INSERT ON tokens
+        FOR EACH ROW EXECUTE FUNCTION token_rings(%L)',
+        hashtextextended('mailroom bell ' || current_schema(), 0));
+END
+$$;
+ALTER TABLE tokens DISABLE TRIGGER token_rings;
+
+-- The bell's number, null while nobody rings it.
+CREATE FUNCTION mailroom_bell() RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT convert_from(trim(trailing '\x00' FROM tgargs), 'UTF8')::bigint
+    FROM pg_trigger
+    WHERE tgrelid = 'tokens'::regclass AND tgname = 'token_rings' AND tgenabled <> 'D'
+$$;
+
+CREATE FUNCTION mailroom_announce(how text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF how NOT IN ('each', 'bell', 'never') THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('%L is not each, bell or never', how);
+    END IF;
+    EXECUTE format('ALTER TABLE tokens %s TRIGGER token_inserted',
+        CASE how WHEN 'each' THEN 'ENABLE' ELSE 'DISABLE' END);
+    EXECUTE format('ALTER TABLE tokens %s TRIGGER token_rings',
+        CASE how WHEN 'bell' THEN 'ENABLE' ELSE 'DISABLE' END);
+    PERFORM pg_notify('token_insert', 'announce ' || how);
+END
+$$;
+
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOREACH f IN ARRAY ARRAY['mailroom_bell()', 'token_rings()', 'mailroom_announce(text)']::regprocedure[]
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp',
+            f, current_schema());
+    END LOOP;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION mailroom_announce(text), mailroom_bell() FROM public;
+GRANT EXECUTE ON FUNCTION mailroom_bell() TO mailroom_collector;
+
+COMMIT;
