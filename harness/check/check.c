@@ -290,10 +290,5 @@ int verdict_exit_code(enum verdict verdict)
 
 bool check_shares(const struct scenario *s)
 {
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        const struct setting *v = &s->collector.env.items[i];
-        if (strcmp(v->name, "MAILROOM_DEQUEUE") == 0)
-            return strcmp(v->value, "cursor") != 0;
-    }
-    return false;
+    return s->collector.dequeue != DEQUEUE_CURSOR;
 }

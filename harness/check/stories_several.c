@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 static struct setting lease[] = {{"MAILROOM_LEASE", "1000"}};
-static struct setting shared[] = {{"MAILROOM_DEQUEUE", "shared"}};
 
 static struct fault_record *hit_first(
     struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms)
@@ -136,7 +135,7 @@ static void tell_late_line_of_short_pause(struct story *s)
 static void tell_sharing(struct story *s, bool both)
 {
     story_second(s);
-    s->scenario.collector.env = (struct settings){shared, 1};
+    s->scenario.collector.dequeue = DEQUEUE_SHARED;
     s->scenario.collector.capacity = 30;
     uint32_t first = story_txn(s, 50, 120);
     for (uint32_t i = 0; i < 40; i++) {

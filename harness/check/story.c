@@ -218,9 +218,7 @@ void story_good_token(struct story *s)
 
 void story_share(struct story *s)
 {
-    static struct setting shared[] = {{"MAILROOM_DEQUEUE", "shared"}};
-
-    s->scenario.collector.env = (struct settings){shared, 1};
+    s->scenario.collector.dequeue = DEQUEUE_SHARED;
     story_good_token(s);
 }
 

@@ -41,7 +41,7 @@ const struct draw_row draw_rows[] = {
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, "a property of what is tested"},
-    {"collector.env.MAILROOM_DEQUEUE", "shared", 0.4, NULL},
+    {"collector.dequeue", "shared", 0.4, NULL},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},

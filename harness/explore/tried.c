@@ -3,24 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_shared(const struct scenario *s, const char *word)
-{
-    const struct settings *env = &s->collector.env;
-
-    for (size_t i = 0; i < env->count; i++) {
-        if (strcmp(env->items[i].name, "MAILROOM_DEQUEUE") == 0)
-            return strcmp(env->items[i].value, word) == 0;
-    }
-    return false;
-}
-
 enum mode mode_of(const struct scenario *s)
 {
-    enum mode one = is_shared(s, "leased")                                  ? MODE_LEASED
-                    : is_shared(s, "shared") || is_shared(s, "skip-locked") ? MODE_SHARED
-                                                                            : MODE_CURSOR;
+    static const enum mode ones[] = {[DEQUEUE_CURSOR] = MODE_CURSOR,
+        [DEQUEUE_SHARED] = MODE_SHARED,
+        [DEQUEUE_LEASED] = MODE_LEASED};
 
-    return (enum mode)(one + (s->collector.instances > 1));
+    return (enum mode)(ones[s->collector.dequeue] + (s->collector.instances > 1));
 }
 
 const char *mode_name(enum mode mode)

@@ -37,7 +37,6 @@ static void fill(const struct memory_file *f, const uint8_t *data, size_t len)
 
 static struct scenario *scenario_of(struct story *s, unsigned choice)
 {
-    static struct setting skip_locked = {"MAILROOM_DEQUEUE", "skip-locked"};
     static const char *const names[] = {"kill-collector", "partition", "restart-server"};
     struct scenario *scenario = &s->scenario;
 
@@ -49,7 +48,7 @@ static struct scenario *scenario_of(struct story *s, unsigned choice)
         scenario->slack_ns = SLACK_AUTO;
     if (choice & 8) {
         scenario->collector.instances = 2;
-        scenario->collector.env = (struct settings){&skip_locked, 1};
+        scenario->collector.dequeue = DEQUEUE_SHARED;
     }
     if (choice & 16)
         scenario->collector.layout = LAYOUT_FOREIGN;

@@ -16,6 +16,29 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
+// The variable says the same, in scenarios from before the key, under its older name too.
+static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
+{
+    static const struct {
+        const char *value;
+        enum dequeue dequeue;
+    } values[] = {{"cursor", DEQUEUE_CURSOR}, {"shared", DEQUEUE_SHARED},
+        {"skip-locked", DEQUEUE_SHARED}, {"leased", DEQUEUE_LEASED}};
+    const struct node *env = collector ? node_child(collector, "env") : NULL;
+    const struct node *n = env ? node_child(env, "MAILROOM_DEQUEUE") : NULL;
+    const struct node *key = collector ? node_child(collector, "dequeue") : NULL;
+
+    for (size_t i = 0; n && i < sizeof values / sizeof *values; i++) {
+        if (strcmp(n->text, values[i].value) != 0)
+            continue;
+        if (key && values[i].dequeue != s->collector.dequeue)
+            return node_err(
+                n, e, "'%s' is not what collector.dequeue says: '%s'", n->text, key->text);
+        s->collector.dequeue = values[i].dequeue;
+    }
+    return true;
+}
+
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
@@ -156,6 +179,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     for (size_t i = 0; i < s->collector.env.count; i++)
         if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))
             return false;
+    if (!check_dequeue(s, collector, e))
+        return false;
     if (!s->collector.command[0]) {
         free(s->collector.command);
         s->collector.command = NULL;

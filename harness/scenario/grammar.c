@@ -85,6 +85,13 @@ const struct word promise_words[] = {
     {0},
 };
 
+static const struct word dequeues[] = {
+    {"cursor", DEQUEUE_CURSOR, NULL},
+    {"shared", DEQUEUE_SHARED, NULL},
+    {"leased", DEQUEUE_LEASED, NULL},
+    {0},
+};
+
 static const struct word arrivals[] = {
     {"constant", ARRIVALS_CONSTANT, NULL},
     {"poisson", ARRIVALS_POISSON, NULL},
@@ -170,6 +177,9 @@ static const struct field collector_fields[] = {
         .help = "mailroom: a collector of mail lines; else a queue of subjects/, see --subject"},
     {"layout", FIELD_WORD, AT(collector.layout), .fallback = "reference", .words = layouts,
         .help = "reference, or foreign: its tables are not looked into"},
+    {"dequeue", FIELD_WORD, AT(collector.dequeue), .fallback = "cursor", .words = dequeues,
+        .help = "how tokens are dequeued: cursor, one collector in commit order; shared, by any "
+                "number; or leased, with answers"},
     {"instances", FIELD_INT, AT(collector.instances), .fallback = "1", .min = 1, .max = 64,
         .help = "how many collectors run at once"},
     {"batch_limit", FIELD_INT, AT(collector.batch_limit), .fallback = "10", .min = 1,

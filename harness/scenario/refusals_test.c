@@ -291,6 +291,12 @@ static void refuses_what_does_not_fit_together(void **state)
         {HEAD LOAD "collector: {env: {MAILROOM_BATCH_LIMIT: 5}}\n",
             "x.yaml:6:19: collector.env: 'MAILROOM_BATCH_LIMIT' cannot be set here; it is made "
             "from collector.batch_limit"},
+        {HEAD LOAD "collector: {dequeue: leased, env: {MAILROOM_DEQUEUE: shared}}\n",
+            "x.yaml:6:54: collector.env.MAILROOM_DEQUEUE: 'shared' is not what collector.dequeue "
+            "says: 'leased'"},
+        {HEAD LOAD "collector: {deqeue: shared}\n",
+            "x.yaml:6:13: collector: 'deqeue' is not a key that is known here; did you mean "
+            "'dequeue'?"},
         {HEAD LOAD "collector: {env: {\"A B\": 5}}\n",
             "x.yaml:6:19: collector.env: 'A B' is no name of an environment variable"},
         {HEAD LOAD "postgres: {settings: {\"a b\": 5}}\n",

@@ -29,6 +29,9 @@ enum disk_manner {
 
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
+// How a queue is shared: one collector in commit order; any number, each token for one
+// of them; the same, with answers from whoever reads the lines.
+enum dequeue { DEQUEUE_CURSOR, DEQUEUE_SHARED, DEQUEUE_LEASED };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
 // One name = value pair: a server setting or an environment variable.
@@ -62,6 +65,7 @@ struct scenario_collector {
     char **command; // NULL-terminated argv; NULL: the reference collector
     char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
     enum layout layout;
+    enum dequeue dequeue; // also from MAILROOM_DEQUEUE in env, as older scenarios say it
     int instances;
     int batch_limit;
     int64_t batch_timeout_ns;

@@ -256,6 +256,35 @@ static void an_option_may_choose_any_provider(void **state)
     scenario_fini(&s);
 }
 
+// The key, or the variable of scenarios from before it, by its older name, too.
+static void dequeue_is_said_in_two_ways(void **state)
+{
+    static const struct {
+        const char *collector;
+        enum dequeue want;
+    } cases[] = {
+        {"{}", DEQUEUE_CURSOR},
+        {"{dequeue: shared}", DEQUEUE_SHARED},
+        {"{dequeue: leased}", DEQUEUE_LEASED},
+        {"{env: {MAILROOM_DEQUEUE: skip-locked}}", DEQUEUE_SHARED},
+        {"{dequeue: shared, env: {MAILROOM_DEQUEUE: skip-locked}}", DEQUEUE_SHARED},
+        {"{env: {MAILROOM_DEQUEUE: cursor}}", DEQUEUE_CURSOR},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario s;
+        char text[300];
+        int len = snprintf(text, sizeof text,
+            "name: x\nsummary: x\nload: [{for: 1s, rate: 1/s}]\ncollector: %s\n",
+            cases[i].collector);
+        write_file(FILE_NAME, text, (size_t)len);
+        load_good(&s, FILE_NAME, (struct overrides){0});
+        assert_int_equal(s.collector.dequeue, cases[i].want);
+        scenario_fini(&s);
+    }
+}
+
 static void a_missing_file_is_named(void **state)
 {
     struct scenario s;
@@ -290,6 +319,7 @@ int main(void)
         cmocka_unit_test(reads_a_full_one),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(an_option_may_choose_any_provider),
+        cmocka_unit_test(dequeue_is_said_in_two_ways),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(tables_are_in_order),
     };

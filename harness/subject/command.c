@@ -87,6 +87,21 @@ static bool copy_environment(struct command *c, size_t *count)
     return true;
 }
 
+// Under the name that collectors of every age know; what the scenario's environment
+// says itself stays.
+static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
+{
+    static const char *const values[] = {
+        [DEQUEUE_SHARED] = "skip-locked", [DEQUEUE_LEASED] = "leased"};
+
+    for (size_t i = 0; i < s->collector.env.count; i++) {
+        if (strcmp(s->collector.env.items[i].name, "MAILROOM_DEQUEUE") == 0)
+            return true;
+    }
+    return s->collector.dequeue == DEQUEUE_CURSOR ||
+           append(&c->env, count, "MAILROOM_DEQUEUE=%s", values[s->collector.dequeue]);
+}
+
 static bool make_env(struct command *c, const struct scenario *s, const char *conninfo)
 {
     char hex[2 * COMMAND_KEY_LEN + 1];
@@ -100,6 +115,7 @@ static bool make_env(struct command *c, const struct scenario *s, const char *co
               append(&c->env, &count, "MAILROOM_BATCH_LIMIT=%d", s->collector.batch_limit) &&
               append(&c->env, &count, "MAILROOM_BATCH_TIMEOUT=%lld",
                   (long long)(s->collector.batch_timeout_ns / NS_PER_MS));
+    ok = ok && add_dequeue(c, s, &count);
     for (size_t i = 0; ok && i < s->collector.env.count; i++)
         ok = append(&c->env, &count, "%s=%s", s->collector.env.items[i].name,
             s->collector.env.items[i].value);
