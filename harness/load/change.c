@@ -33,12 +33,13 @@ bool change_index(struct load *l)
     if (p->change_count == 0)
         return true;
     l->txn_of = calloc(p->change_count, sizeof *l->txn_of);
+    l->backs = calloc(p->change_count, sizeof *l->backs);
     for (size_t i = 0; l->txn_of && i < p->change_count; i++) {
         const struct plan_txn *txn =
             bsearch(&p->changes[i].token, p->txns, p->txn_count, sizeof *p->txns, by_token);
         l->txn_of[i] = (uint32_t)(txn - p->txns);
     }
-    return l->txn_of;
+    return l->txn_of && l->backs;
 }
 
 static void give_up(struct load *l, size_t change)
@@ -59,10 +60,33 @@ static int64_t at_ns(const struct load *l, size_t change)
     return l->config->start_ns + l->config->plan->changes[change].at_ns;
 }
 
+static int64_t back_at_ns(const struct load *l, size_t back)
+{
+    size_t change = l->backs[back];
+
+    return l->result->changes[change].ended_ns + l->config->plan->changes[change].back_ns;
+}
+
+// A second half that is due; SIZE_MAX: none.
+static size_t take_back(struct load *l, int64_t now)
+{
+    for (size_t i = 0; i < l->back_count; i++) {
+        size_t change = l->backs[i];
+        if (back_at_ns(l, i) > now)
+            continue;
+        l->backs[i] = l->backs[--l->back_count];
+        return change;
+    }
+    return SIZE_MAX;
+}
+
 size_t change_due(struct load *l, int64_t now)
 {
     const size_t count = l->config->plan->change_count;
+    size_t back = take_back(l, now);
 
+    if (back != SIZE_MAX)
+        return back;
     while (l->next_change < count && !is_open(l, l->next_change))
         l->next_change++;
     for (size_t i = l->next_change; i < count && at_ns(l, i) <= now; i++) {
@@ -79,11 +103,13 @@ size_t change_due(struct load *l, int64_t now)
 
 int64_t change_due_ns(const struct load *l)
 {
-    if (l->next_change >= l->config->plan->change_count)
-        return CLOCK_NEVER;
-    int64_t due_ns = at_ns(l, l->next_change), soon_ns = clock_now_ns() + look_again_ns;
+    int64_t soon_ns = clock_now_ns() + look_again_ns, due_ns = CLOCK_NEVER;
 
-    return due_ns > soon_ns ? due_ns : soon_ns;
+    if (l->next_change < l->config->plan->change_count)
+        due_ns = at_ns(l, l->next_change) > soon_ns ? at_ns(l, l->next_change) : soon_ns;
+    for (size_t i = 0; i < l->back_count; i++)
+        due_ns = clock_min(due_ns, back_at_ns(l, i));
+    return due_ns;
 }
 
 bool change_prepare_all(PGconn *conn)

@@ -117,8 +117,8 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
     if (first && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
         r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
         r->ended_ns = now;
-        c->state = CONN_HOLDING;
-        c->until_ns = now + change_of(l, c)->back_ns;
+        c->state = CONN_IDLE;
+        l->backs[l->back_count++] = c->txn;
     } else {
         finish_change(l, c, true, now);
     }
@@ -313,32 +313,23 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
         conn_close(l, c, clock_now_ns());
 }
 
-static void send_change(struct load *l, struct conn *c, bool back)
-{
-    const struct plan *plan = l->config->plan;
-    const struct plan_txn *txn = &plan->txns[l->txn_of[c->txn]];
-
-    c->state = CONN_RUNNING;
-    c->failed = c->warned = false;
-    if (!change_send(c->pg, plan, txn, change_of(l, c), back))
-        conn_close(l, c, clock_now_ns());
-}
-
 void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now)
 {
+    struct change_record *r = &l->result->changes[change];
+    const struct plan *plan = l->config->plan;
+    bool back = r->sent_ns != 0;
+
     c->job = JOB_CHANGE;
     c->txn = change;
-    l->result->changes[change].sent_ns = now;
-    send_change(l, c, false);
+    c->state = CONN_RUNNING;
+    c->failed = c->warned = false;
+    *(back ? &r->back_sent_ns : &r->sent_ns) = now;
+    if (!change_send(c->pg, plan, &plan->txns[l->txn_of[change]], change_of(l, c), back))
+        conn_close(l, c, clock_now_ns());
 }
 
 void conn_end_hold(struct load *l, struct conn *c, int64_t now)
 {
-    if (c->job == JOB_CHANGE) {
-        l->result->changes[c->txn].back_sent_ns = now;
-        send_change(l, c, true);
-        return;
-    }
     c->end_sent = true;
     c->state = CONN_RUNNING;
     l->result->records[c->txn].commit_ns = now;

@@ -42,6 +42,8 @@ struct load {
     uint32_t *txn_of;      // of each planned change; NULL without any
     size_t next_change;    // the first that was not begun, nor given up
     size_t changes_ended;
+    size_t *backs; // changes whose first half is answered, and whose second is to be sent
+    size_t back_count;
     struct buf scratch;
 };
 
@@ -51,10 +53,10 @@ void conn_open(struct load *l, struct conn *c, int64_t now);
 // IDLE: sends a transaction.
 void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now);
 
-// IDLE: sends a change.
+// IDLE: sends a change, or its second half.
 void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now);
 
-// HOLDING: sends its end, or the second half of a change.
+// HOLDING: sends its end.
 void conn_end_hold(struct load *l, struct conn *c, int64_t now);
 
 // Takes what poll(2) reported; now is when it did.

@@ -32,6 +32,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     free(l.conns);
     free(l.phase_end_ns);
     free(l.txn_of);
+    free(l.backs);
     buf_fini(&l.scratch);
     return ok;
 }
