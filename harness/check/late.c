@@ -57,12 +57,10 @@ static int64_t starved_ns(
 // for writers, at the end of every transaction that began before and was open.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
-    const struct subject_log *log = t->c->l->log;
     int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
-    // What was there before had to wait for the collector.
-    int64_t born_ns = log->process_count ? log->processes[0].started_ns : 0;
-
-    return free_ns > born_ns ? free_ns : born_ns;
+    // A collector's start is not timed: what was there before is due from the load's
+    // start on, like everything else.
+    return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
 // What may explain a late token beside the collector, by no more than it explains:
