@@ -107,7 +107,7 @@ static struct version *list_versions(const struct cache *c, size_t *count)
     *count = 0;
     for (size_t i = c->first; all && i < c->count; i++) {
         const struct cached_write *w = &c->items[i];
-        for (uint32_t at = 0; at < w->length; at += CACHE_SECTOR)
+        for (uint64_t at = 0; at < w->length; at += CACHE_SECTOR)
             all[(*count)++] = (struct version){(w->offset + at) / CACHE_SECTOR, i};
     }
     if (all)

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-#define CACHE_SECTOR 512u // what a disk writes whole or not at all
+#define CACHE_SECTOR UINT64_C(512) // what a disk writes whole or not at all
 
 struct cached_write {
     uint64_t offset; // bytes, whole sectors

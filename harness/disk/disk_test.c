@@ -89,7 +89,8 @@ static void cut(struct device *d, uint64_t seed)
     char data[CACHE_SECTOR];
 
     memset(data, 'c', sizeof data);
-    memcpy(data + sizeof data - DEVICE_CANARY_BYTES, canary, DEVICE_CANARY_BYTES);
+    for (size_t i = 0; i < DEVICE_CANARY_BYTES; i++)
+        data[sizeof data - DEVICE_CANARY_BYTES + i] = canary[i];
     device_arm(d, canary, seed);
     assert_int_equal(device_write(d, (SECTORS - 1) * CACHE_SECTOR, data, sizeof data), DEVICE_DONE);
     assert_int_equal(d->power, POWER_DARK);
@@ -294,7 +295,7 @@ static void a_replay_goes_through_all_states(void **state)
     flush(&b->d);
     tell(&b->d, "replay", "ok 3");
     for (unsigned n = 1; n <= 3; n++) {
-        char line[40], before = n == 1 ? 'o' : n == 2 ? 'a' : 'b', after = "-abc"[n];
+        char line[40], before = "-oab"[n], after = "-abc"[n];
         snprintf(line, sizeof line, "state %u 2", n);
         control_run(&b->d, line, answer, sizeof answer);
         assert_memory_equal(answer, "ok 1 ", 5);

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
-#define CANARY_BYTES (64 * 1024)
+#define CANARY_BYTES (INT64_C(64) * 1024)
 #define CANARY_MARK 32 // characters at the end of the unflushed file
 
 struct canary {
