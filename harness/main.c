@@ -29,6 +29,8 @@ static const struct command commands[] = {
         "what of a server or a pooler would break a collector or a run"},
     {"proxy", "proxy --listen ADDR --to CONNINFO [FAULT]...", SCOPE_PROXY, cli_proxy,
         "stand between any client and its server, and break what is between"},
+    {"field", "field [SUBJECT]...", SCOPE_FIELD, cli_field,
+        "run the same plans and faults against several queues, print one table"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
 };
 

@@ -1,5 +1,6 @@
 #include "runner.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -8,12 +9,21 @@
 #include "os/paths.h"
 #include "postgres/migrate.h"
 #include "report/report.h"
-#include "run/run.h"
+#include "run/queue.h"
 
 static bool settle_and_judge(struct run *r, struct err *e);
 static bool write_reports(struct run *r, struct err *e);
 static bool keep_server(struct run *r, struct err *e);
 static void close_down(struct run *r);
+
+static double count_again(const struct ledger *l)
+{
+    double again = 0;
+
+    for (uint32_t t = 0; t < l->plan->token_count; t++)
+        again += l->tokens[t].deliveries > 1 ? l->tokens[t].deliveries - 1 : 0;
+    return again;
+}
 
 bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
@@ -43,6 +53,8 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
         outcome->duplicated = r->result.values[METRIC_DUPLICATED];
         outcome->p50_ms = r->result.values[METRIC_LATENCY_P50];
         outcome->p99_ms = r->result.values[METRIC_LATENCY_P99];
+        outcome->again = count_again(&r->ledger);
+        outcome->left = r->left;
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
     close_down(r);
@@ -78,6 +90,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
     provider_fetch_log(&r->server);
+    r->left = reachable ? queue_left(r) : NAN;
     find_sessions(r);
     return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&
            check_ledger(&r->result, &r->ledger, &r->input, e);

@@ -33,6 +33,8 @@ struct run_outcome {
     char folder[PATH_MAX];                   // the result folder
     uint64_t trips;                          // since the load began, when they were to be counted
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
+    double again;                            // deliveries again, explained or not
+    double left; // jobs that a subject's end state shows; NAN: it shows none
 };
 
 // True when there is a verdict, whatever it is. False: ERR_SKIP (what the

@@ -16,7 +16,7 @@ enum {
     SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
-                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES,
+                  SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
 };
 
 // What becomes of an option's value: kept as it is, a flag set, or read by take().
@@ -48,11 +48,11 @@ static const struct {
     size_t at; // where in struct options; a read_id for STORE_READ
     const char *help;
 } table[] = {
-    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE, TEXT(collector),
-        "the collector to test; 'reference' is ours (default: the scenario's)"},
+    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
+        TEXT(collector), "the collector to test; 'reference' is ours (default: the scenario's)"},
     {"subject", "NAME", SCOPE_RUN, TEXT(subject),
         "a queue of another kind to test, from its manifest; see list"},
-    {"postgres", "CONNINFO", SCOPE_SERVER, READ(POSTGRES),
+    {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
         "local (default), container, or a server that is there"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
@@ -64,7 +64,8 @@ static const struct {
         "only these fault verbs, or only the draws of these numbers: reset,cut-at or 17"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO | SCOPE_EXPLORE, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
-    {"out", "DIR", SCOPE_SERVER, TEXT(out), "where result folders go (default: results)"},
+    {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
+        "where result folders go (default: results)"},
     {"junit", "FILE", SCOPE_RUN, TEXT(junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
@@ -111,7 +112,10 @@ static const struct {
         "what lies within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
         "compare A with itself first, to see whether the machine is steady"},
-    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(markdown), "write the table as Markdown"},
+    {"html", "FILE", SCOPE_FIELD, TEXT(html), "write the table as one HTML file"},
+    {"quick", NULL, SCOPE_FIELD, FLAG(quick), "do not look for the highest rate"},
+    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
+        "write the table as Markdown"},
     {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(json_file),
         "write the figures as JSON (compare: customSmallerIsBetter)"},
     {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(csv), "write the figures as CSV"},

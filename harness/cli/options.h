@@ -21,7 +21,9 @@ struct options {
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
-    int retries; // run: of an inconclusive one
+    int retries;      // run: of an inconclusive one
+    const char *html; // field
+    bool quick;       // field
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given
     int seeds;                    // compare: how many take turns
@@ -55,6 +57,7 @@ enum option_scope {
     SCOPE_EXPLORE = 1 << 9,
     SCOPE_SLOPES = 1 << 10,
     SCOPE_PROXY = 1 << 12,
+    SCOPE_FIELD = 1 << 13,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

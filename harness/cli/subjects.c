@@ -90,7 +90,7 @@ static void drop_expectations(struct scenario *s)
 
 void subjects_suit(struct scenario *s)
 {
-    if (strcmp(s->collector.subject, SUBJECT_MAILROOM) == 0)
+    if (!scenario_is_queue(s))
         return;
     drop_expectations(s);
     for (size_t i = 0; i < s->load_count; i++) {

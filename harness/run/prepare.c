@@ -57,7 +57,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.provider = provider_find(s->postgres.provider);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
-    int last = queue_wanted(s) ? SCHEMA_NONE : s->postgres.schema;
+    int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;
     if (!queue_load(r, e) || !fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
         !migrate_database(&r->server, last, s->collector.layout, e))
         return false;
@@ -138,10 +138,10 @@ bool run_start_collector(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
-              (queue_wanted(r->scenario) ? command_make_consumer(&r->command, r->scenario,
-                                               &r->manifest, buf_str(&conninfo), e)
-                                         : command_make(&r->command, r->scenario,
-                                               r->options->collector, conninfo.data, e));
+              (scenario_is_queue(r->scenario) ? command_make_consumer(&r->command, r->scenario,
+                                                    &r->manifest, buf_str(&conninfo), e)
+                                              : command_make(&r->command, r->scenario,
+                                                    r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
     if (!ok)
         return false;
@@ -153,7 +153,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
         .net = r->hands.net,
-        .jobs = queue_wanted(r->scenario),
+        .jobs = scenario_is_queue(r->scenario),
         .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,
         .log_dir = r->folder.logs,
     };

@@ -1,7 +1,9 @@
 #include "run/queue.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/paths.h"
@@ -11,11 +13,6 @@
 
 #define OUTPUT_MAX 600
 #define SQL_FILE_MAX (1u << 20)
-
-bool queue_wanted(const struct scenario *s)
-{
-    return strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
-}
 
 // Verbs that act on the tables of the mail schema.
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
@@ -32,7 +29,7 @@ static bool needs_mail_tables(const struct scenario *s, struct err *e)
 
 bool queue_load(struct run *r, struct err *e)
 {
-    if (!queue_wanted(r->scenario))
+    if (!scenario_is_queue(r->scenario))
         return true;
     return !needs_mail_tables(r->scenario, e) &&
            manifest_load(&r->manifest, r->scenario->collector.subject, e) &&
@@ -90,11 +87,22 @@ bool queue_prepare(struct run *r, struct err *e)
 {
     char grant[200];
 
-    if (!queue_wanted(r->scenario))
+    if (!scenario_is_queue(r->scenario))
         return true;
     snprintf(grant, sizeof grant, "GRANT CREATE ON DATABASE %s TO " MIGRATE_COLLECTOR,
         r->server.database);
     return sql_exec(r->hands.admin, run_sql_facade, e) && sql_exec(r->hands.admin, grant, e) &&
            run_superuser_file(r, e) && sql_exec(r->hands.admin, run_sql_grant_queue, e) &&
            run_schema_command(r, e) && sql_exec(r->hands.admin, run_sql_grant_queue, e);
+}
+
+double queue_left(struct run *r)
+{
+    struct err ignored;
+    char count[32];
+
+    if (!scenario_is_queue(r->scenario) || strcmp(r->manifest.end_state, MANIFEST_NONE) == 0 ||
+        !sql_value(r->hands.admin, r->manifest.end_state, count, sizeof count, &ignored))
+        return NAN;
+    return strtod(count, NULL);
 }

@@ -3,8 +3,8 @@
 
 #include "run/run.h"
 
-// True when the scenario names a subject other than a collector of mail lines.
-bool queue_wanted(const struct scenario *s);
+// How many jobs the manifest's end state shows; NAN: it shows none.
+double queue_left(struct run *r);
 
 // Reads the manifest into r->manifest. ERR_SKIP where it is not installed, or the
 // scenario breaks what a queue has not got, such as the table jobs.

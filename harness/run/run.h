@@ -50,6 +50,7 @@ struct run {
     struct progress progress;
     struct err gave_up;
     char cpu_users[200];
+    double left;    // jobs that a subject's end state shows; NAN: it shows none
     uint64_t trips; // of the collector to the server and back, when they are counted
     struct result result;
 };

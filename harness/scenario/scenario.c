@@ -164,3 +164,8 @@ int64_t scenario_load_ns(const struct scenario *s)
         ns += s->load[i].for_ns;
     return ns;
 }
+
+bool scenario_is_queue(const struct scenario *s)
+{
+    return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
+}

@@ -190,5 +190,8 @@ MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 // Without a tag (NULL) every scenario will do.
 bool scenario_has_tag(const struct scenario *s, const char *tag);
 
+// A subject other than a collector of mail lines is judged.
+bool scenario_is_queue(const struct scenario *s);
+
 // The length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);

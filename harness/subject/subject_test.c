@@ -353,6 +353,23 @@ static void the_collector_that_is_meant(void **state)
     assert_started("reference", "mailroom-collector", 0);
 }
 
+// A consumer's lines: a completion is no delivery, and what is neither is torn.
+static void test_reads_jobs(void **state)
+{
+    struct fixture *f = *state;
+    const struct subject_log *log = &f->reader.log;
+
+    f->reader.jobs = true;
+    feed(f, "got 3 1\ndone 3\ngot 4 2\ngot 5\ngot 6 1 x\n1,a,b,c,\n", 5);
+    assert_int_equal(log->line_count, 5);
+    assert_int_equal(log->delivery_count, 2);
+    assert_int_equal(log->deliveries[0].token, 3);
+    assert_int_equal(log->deliveries[1].token, 4);
+    assert_int_equal(log->lines[1].state, LINE_WHOLE);
+    for (size_t i = 2; i < 5; i++)
+        assert_int_equal(log->lines[i].state, LINE_TORN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +382,7 @@ int main(void)
         cmocka_unit_test(malformed_tokens_are_refused),
         cmocka_unit_test(shapes),
         cmocka_unit_test(fingerprints_keep_fields_apart),
+        cmocka_unit_test_setup_teardown(test_reads_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_come_in_pieces, setup, teardown),
         cmocka_unit_test_setup_teardown(a_torn_line_delivers_nothing_but_names, setup, teardown),
         cmocka_unit_test_setup_teardown(a_trailing_comma_tears, setup, teardown),

@@ -1,0 +1,53 @@
+// The table that `mailproof field` prints: a row for each subject, a cell for each
+// question, and with each cell the command that answers it again. Pure.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum cell_mark {
+    CELL_EMPTY, // nothing was measured; the text says why
+    CELL_FIGURE,
+    CELL_GOOD,
+    CELL_BAD,
+    CELL_DOUBTFUL, // the run was inconclusive
+};
+
+struct cell {
+    enum cell_mark mark;
+    char text[80];
+    char command[600]; // "" when nothing was run
+};
+
+struct grid_row {
+    char name[64], version[64], mode[300];
+    char absent[300]; // why it is not here; "" when it is
+    struct cell *cells;
+};
+
+struct grid {
+    const char *const *titles; // of the columns, borrowed
+    size_t columns;
+    struct grid_row *rows; // owned, like their cells
+    size_t row_count;
+    char when[32], machine[200], server[64];
+};
+
+MUST_USE bool grid_init(
+    struct grid *g, const char *const *titles, size_t columns, size_t rows, struct err *e);
+void grid_fini(struct grid *g);
+
+// Each appends the whole table with its commands.
+void grid_text(const struct grid *g, struct buf *out);
+void grid_markdown(const struct grid *g, struct buf *out);
+void grid_html(const struct grid *g, struct buf *out);
+
+// What a run under faults came to, in few words: "ok, back in 0.2 s", "3 lost, 2 again".
+struct fault_outcome {
+    double lost, again, left, exits; // NAN: not known
+    double recovery_ms;              // the longest; NAN: nothing to recover from
+    bool judged;                     // else inconclusive
+};
+void grid_fault_cell(struct cell *c, const struct fault_outcome *o);

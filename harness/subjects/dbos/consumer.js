@@ -1,0 +1,31 @@
+// A workflow and its queue as DBOS's documentation begins with; "schema" makes its tables and ends.
+"use strict";
+const { writeSync } = require("fs");
+const { DBOS } = require("@dbos-inc/dbos-sdk");
+
+// A URL cannot leave the host to libpq's variables.
+const env = process.env;
+const who = `${env.PGUSER}${env.PGPASSWORD ? ":" + encodeURIComponent(env.PGPASSWORD) : ""}`;
+const url = `postgresql://${who}@localhost:${env.PGPORT || 5432}/${env.PGDATABASE}?host=${encodeURIComponent(env.PGHOST)}`;
+const attempts = new Map(); // by this process
+
+DBOS.setConfig({ name: "judged", systemDatabaseUrl: url, applicationVersion: "1", executorID: "one", runAdminServer: false, logLevel: "error" });
+DBOS.registerWorkflow(
+    async (id) => {
+        attempts.set(id, (attempts.get(id) || 0) + 1);
+        writeSync(1, `got ${id} ${attempts.get(id)}\n`);
+    },
+    { name: "t" },
+);
+
+async function main() {
+    await DBOS.launch();
+    await DBOS.registerQueue("q");
+    if (process.argv[2] === "schema") return DBOS.shutdown();
+    process.on("SIGTERM", () => DBOS.shutdown().finally(() => process.exit(0)));
+}
+
+main().catch((error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+});

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Queues other than the collector are judged by their manifests: a good one passes
+# while its sessions and its process die, one that loses is convicted, one that is
+# not installed is skipped; the table has a cell with its command for each.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+main() {
+    /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || { echo "skipped: python3-psycopg2 is not installed" && exit 77; }
+    is_skipped_where_it_is_not_installed
+    refuses_an_unknown_subject
+    survives textbook &
+    local first=$!
+    survives claim-by-notification
+    wait "$first" || fail "textbook"
+    convicts_one_that_loses
+    expect_nothing_left
+}
+
+short=(--set 'load=[{name: short, for: 2s, rate: 50/s, rollback: 0.1, hold_open: {share: 0.1, for: 100ms}}]'
+    --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}, {at: 1s, do: kill-collector}]')
+
+is_skipped_where_it_is_not_installed() {
+    expect_exit 77 "$mailproof" run --quiet --out "$place/results" steady --subject oban
+    grep -q 'oban: it comes from Hex' "$place/out" || fail "no reason: $(cat "$place/out")"
+}
+
+refuses_an_unknown_subject() {
+    expect_exit 64 "$mailproof" run steady --subject no-such-queue
+    grep -q "there is no subject 'no-such-queue'" "$place/err" || fail "$(cat "$place/err")"
+}
+
+# Two at once, each with a log of its own.
+survives() { # subject
+    local got=0
+    run backend-kill-storm --subject "$1" "${short[@]}" >"$place/$1.out" 2>&1 || got=$?
+    # Inconclusive on a machine that is too busy for the plan.
+    [ "$got" = 0 ] || [ "$got" = 2 ] || { cat "$place/$1.out" && fail "$1: exit code $got"; }
+    grep -q 'lost 0 ' "$place/$1.out" || { cat "$place/$1.out" && fail "$1 loses"; }
+}
+
+# The textbook with one word changed: the mark is committed before the work.
+convicts_one_that_loses() {
+    cp -r "$SOURCE_DIR/harness/subjects/textbook" "$place/loses"
+    sed -i 's/^name: .*/name: loses/' "$place/loses/subject.yaml"
+    sed -i 's/^            work(row\[0\])$/            pass/
+            s/^    *os.write(1, f"done.*/            sys.exit(1) if row[0] % 40 == 39 else work(row[0])/' \
+        "$place/loses/consumer.py"
+    expect_exit 1 run steady --subject "$place/loses" --set load.0.for=2s --set load.0.rate=50/s --set drain=3s
+    grep -q 'lost [1-9][0-9]* BROKEN' "$place/out" || { cat "$place/out" && fail "no loss is seen"; }
+}
+
+main "$@"
