@@ -1,0 +1,27 @@
+// A worker of the version that argv names, with a pool and nothing else of ours; "schema" makes its tables and ends.
+"use strict";
+const { writeSync } = require("fs");
+// Its own log goes to the console, whose lines are the jobs' here.
+console.log = console.info = console.warn = console.debug = () => {};
+const { Pool } = require("pg");
+const { run, runMigrations } = require(`worker-${process.argv[2]}`);
+
+async function main() {
+    const pgPool = new Pool({ max: 10 });
+    if (process.argv[3] === "schema") {
+        await runMigrations({ pgPool });
+        return pgPool.end();
+    }
+    const runner = await run({
+        pgPool,
+        concurrency: 4,
+        taskList: { t: async (payload, helpers) => void writeSync(1, `got ${payload.id} ${helpers.job.attempts}\n`) },
+    });
+    runner.events.on("job:success", ({ job }) => writeSync(1, `done ${job.payload.id}\n`));
+    await runner.promise;
+}
+
+main().catch((error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+});
