@@ -18,7 +18,7 @@
 
 #define SETS_MAX 6
 #define TABLE_MAX (4u << 20)
-#define RATE_LEAST 50
+#define RATE_LEAST 100
 #define RATE_MOST 6400
 
 // What every run is told beside the scenario: no objective of its own, and time for a
@@ -237,14 +237,14 @@ static bool sustains(
     return true;
 }
 
-// Doubles until it is too much, then halves the gap twice.
+// Fourfold until it is too much, then halves the gap twice.
 static bool fill_rate(struct field *f, struct grid_row *row, struct err *e)
 {
-    int good = 0, bad = RATE_MOST * 2;
+    int good = 0, bad = RATE_MOST * 4;
     bool sustained = true;
 
     snprintf(row->cells[RATE].text, sizeof row->cells[RATE].text, "below %d/s", RATE_LEAST);
-    for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 2) {
+    for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
         if (!sustains(f, row, rate, &sustained, e))
             return note_failure(&row->cells[RATE], e);
         *(sustained ? &good : &bad) = rate;
