@@ -37,13 +37,13 @@ static const struct question paced = {
     "paced", "steady", {COMMON, "load.0.rate=100/s", "load.0.for=6s"}};
 
 static const struct question faults[] = {
-    {"backend ended 9 times", "backend-kill-storm",
+    {"backend ended 3 times", "backend-kill-storm",
         {COMMON, "load=[{name: paced, for: 6s, rate: 100/s}]",
-            "faults=[{at: 500ms, every: 500ms, until: 4500ms, do: terminate-backend, target: "
+            "faults=[{at: 1s, every: 2s, until: 5500ms, do: terminate-backend, target: "
             "collector}]"}},
     {"consumer killed 3 times", "collector-killed",
         {COMMON, "load=[{name: paced, for: 6s, rate: 100/s}]",
-            "faults=[{at: 1s, every: 1500ms, until: 4s, do: kill-collector}]"}},
+            "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}},
     {"server killed for 0.5 s", "server-crash",
         {COMMON, "load=[{name: paced, for: 6s, rate: 100/s}]",
             "faults=[{at: 2s, do: kill-server, for: 500ms}]"}},
@@ -51,8 +51,8 @@ static const struct question faults[] = {
         {COMMON, "load=[{name: paced, for: 6s, rate: 100/s}]",
             "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}},
     {"commits out of order", "late-commits",
-        {COMMON, "load=[{name: paced, for: 6s, rate: 100/s, connections: 16, hold_open: {share: "
-                 "0.2, for: 500ms}, rollback: 0.05}]"}},
+        {COMMON, "load=[{name: paced, for: 6s, rate: 100/s, connections: 24, hold_open: {share: "
+                 "0.1, for: 500ms}, rollback: 0.05}]"}},
 };
 
 #define FAULTS (sizeof faults / sizeof *faults)

@@ -43,7 +43,7 @@ static void append_count(char *text, size_t size, double count, const char *what
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
 {
     c->text[0] = '\0';
-    append_count(c->text, sizeof c->text, o->lost, "lost");
+    append_count(c->text, sizeof c->text, o->lost, "missing");
     append_count(c->text, sizeof c->text, o->left, "left");
     append_count(c->text, sizeof c->text, o->again, "again");
     append_count(c->text, sizeof c->text, o->exits, "exits");

@@ -20,7 +20,7 @@ static void test_cells(void **state)
         {{0, 0, 0, 0, NAN, true}, "ok", CELL_GOOD},
         {{0, 0, NAN, 0, 230, true}, "ok, back in 0.2 s", CELL_GOOD},
         {{0, 4, 0, 0, NAN, true}, "4 again", CELL_GOOD},
-        {{3, 2, 1, 1, 5000, true}, "3 lost, 1 left, 2 again, 1 exits, back in 5.0 s", CELL_BAD},
+        {{3, 2, 1, 1, 5000, true}, "3 missing, 1 left, 2 again, 1 exits, back in 5.0 s", CELL_BAD},
         {{0, 0, 0, 0, NAN, false}, "ok (inconclusive)", CELL_DOUBTFUL},
     };
     (void)state;
