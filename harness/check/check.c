@@ -229,9 +229,10 @@ bool check_findings(
 {
     struct check c = {.r = r, .l = l, .in = in};
 
-    r->slack_ns = check_slack_ns(l);
-    bool ok = outages_make(&c.outages, l, e) &&
-              stall_list_make(&c.stalls, l, in->reader_stalls, &c.outages, r->slack_ns / 2, e) &&
+    if (!outages_make(&c.outages, l, e))
+        return false;
+    r->slack_ns = check_slack_ns(l, &c.outages);
+    bool ok = stall_list_make(&c.stalls, l, in->reader_stalls, &c.outages, r->slack_ns / 2, e) &&
               check_chains(&c, e) && judge_all(&c, e);
     free(c.busy_since);
     outages_fini(&c.outages);

@@ -18,8 +18,8 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// 50 ms + 5 × the p99 of the probe query outside of fault windows, at most 500 ms.
-static int64_t measured_slack_ns(const struct ledger *l)
+// 50 ms + 5 × the p99 of the probe query outside of outages, at most 500 ms.
+static int64_t measured_slack_ns(const struct ledger *l, const struct outages *o)
 {
     int64_t *took = calloc(l->probe_count + 1, sizeof *took);
     int64_t slack_ns = slack_most_ns;
@@ -27,7 +27,8 @@ static int64_t measured_slack_ns(const struct ledger *l)
 
     for (size_t i = 0; took && i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
-        if (p->took_ns != CLOCK_NEVER && check_undisturbed(l, p->due_ns, p->due_ns + p->took_ns))
+        if (p->took_ns != CLOCK_NEVER &&
+            outages_free(o, -1, p->due_ns, p->due_ns + p->took_ns).faults == 0)
             took[count++] = p->took_ns;
     }
     if (count > 0) {
@@ -38,9 +39,9 @@ static int64_t measured_slack_ns(const struct ledger *l)
     return slack_ns;
 }
 
-int64_t check_slack_ns(const struct ledger *l)
+int64_t check_slack_ns(const struct ledger *l, const struct outages *o)
 {
-    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l) : l->scenario->slack_ns;
+    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l, o) : l->scenario->slack_ns;
 }
 
 // --- stalls -----------------------------------------------------------------------

@@ -24,4 +24,4 @@ int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
 // The scenario's slack, or what the probe measured.
-int64_t check_slack_ns(const struct ledger *l);
+int64_t check_slack_ns(const struct ledger *l, const struct outages *o);
