@@ -49,12 +49,31 @@ static const struct setting settings[] = {
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
         "how tokens are dequeued: cursor, one collector in commit order; or shared, any number "
-        "(its older name skip-locked is accepted)"},
+        "(its older name skip-locked is accepted); or leased, any number, with a sender that "
+        "answers"},
     {PREFIX "GRACE", MILLISECONDS, AT(grace_ms), 0, DAY_MS, "500",
         "how long a collector whose session ended may come back before another takes over"},
     {PREFIX "LEASE", MILLISECONDS, AT(lease_ms), 1000, DAY_MS, "30000",
         "how long a collector may do nothing, while tokens wait and its session seems alive, "
         "before another takes over; at most the health-check interval and 5 s"},
+    {PREFIX "IN_FLIGHT", COUNT, AT(in_flight), 1, 1000, "4",
+        "leased: how many lines may be without an answer"},
+    {PREFIX "ANSWER_TIMEOUT", MILLISECONDS, AT(answer_timeout_ms), 10, DAY_MS, "60000",
+        "leased: how long an answer is waited for before the token is tried again"},
+    {PREFIX "ATTEMPTS", COUNT, AT(attempts), 1, 1000, "8",
+        "leased: after how many attempts that failed a token is dead"},
+    {PREFIX "RETRY_BASE", MILLISECONDS, AT(retry_base_ms), 1, DAY_MS, "1000",
+        "leased: a token is tried again within this time, doubled with each attempt"},
+    {PREFIX "RETRY_MAX", MILLISECONDS, AT(retry_max_ms), 1, DAY_MS, "900000",
+        "leased: and within this time at most"},
+    {PREFIX "BUDGET", TEXT, AT(budget), 1, 32, NULL,
+        "how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
+    {PREFIX "BURST", COUNT, AT(burst), 1, 1000000, "50",
+        "how many of these may be taken at once after a pause"},
+    {PREFIX "DAILY", COUNT, AT(daily), 0, 1000000000, "0",
+        "how many may be taken on one day (UTC); 0: as many as the budget allows"},
+    {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
+        "after this time a waiting token of a lower lane gets every fourth batch for its lane"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
@@ -216,6 +235,23 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
+// A rate is a number and `/s`.
+static bool check_budget(struct config *c, struct err *e)
+{
+    char *end;
+
+    if (!c->budget)
+        return true;
+    c->budget_per_s = strtod(c->budget, &end);
+    if (*c->budget < '0' || *c->budget > '9' || strcmp(end, "/s") != 0 ||
+        !(c->budget_per_s >= 1e-6 && c->budget_per_s <= 1e6))
+        return err_set(e, ERR_USAGE,
+            PREFIX "BUDGET is '%s'; allowed is a rate from 0.000001/s to 1000000/s, such as "
+                   "0.3858/s",
+            c->budget);
+    return true;
+}
+
 bool config_load(struct config *c, char *const environ[], struct err *e)
 {
     *c = (struct config){0};
@@ -227,7 +263,8 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && load_key(c, e) && check_previous_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_budget(c, e) && load_key(c, e) &&
+           check_previous_key(c, e);
 }
 
 void config_wipe_keys(char *const environ[])
@@ -240,6 +277,11 @@ void config_wipe_keys(char *const environ[])
             if (strncmp(environ[i], names[k], len) == 0)
                 OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
         }
+}
+
+bool config_leased(const struct config *c)
+{
+    return strcmp(c->mode->name, "leased") == 0;
 }
 
 void config_fini(struct config *c)

@@ -24,6 +24,16 @@ struct config {
     int64_t batch_limit;
     int64_t grace_ms;
     int64_t lease_ms;
+    int64_t in_flight; // the rest is for leased mode, but for the budget
+    int64_t answer_timeout_ms;
+    int64_t attempts;
+    int64_t retry_base_ms;
+    int64_t retry_max_ms;
+    char *budget;
+    double budget_per_s; // of `budget`; 0: there is none
+    int64_t burst;
+    int64_t daily; // 0: as many as the budget allows
+    int64_t ageing_ms;
     char *secret_key;          // as given; wiped by config_load
     char *secret_key_previous; // checked, and wiped by config_load
     char *secret_key_file;     // where else to find it
@@ -37,6 +47,8 @@ bool config_load(struct config *c, char *const environ[], struct err *e) MUST_US
 // Wipes the keys where the environment holds them: they would stay in memory,
 // and in /proc/PID/environ, for as long as the process lives.
 void config_wipe_keys(char *const environ[]);
+
+bool config_leased(const struct config *c);
 
 // Wipes the key and frees the strings; accepts a zeroed struct.
 void config_fini(struct config *c);

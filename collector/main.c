@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "collector.h"
 #include "config.h"
+#include "lease/leased.h"
 #include "switch.h"
 
 static int signal_pipe[2];
@@ -75,7 +76,9 @@ static int help(void)
         "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
         "Without arguments it collects until TERM or INT. With --switch-mode it carries the\n"
         "queue over to the mode that MAILROOM_DEQUEUE names, while no collector runs, and ends;\n"
-        "75 says that it could not yet. These environment variables are its settings:\n\n");
+        "75 says that it could not yet. With `-- COMMAND ARGUMENT…`, in leased mode, it runs the\n"
+        "sender itself and starts it again when it ends. These environment variables are its "
+        "settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  70 internal error\n"
@@ -103,7 +106,18 @@ static enum collector_exit exit_of_switch(enum err_kind kind)
     return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
 }
 
-static int run(bool switching)
+// Only in leased mode does anybody answer.
+static bool check_command(const struct config *c, char *const command[], struct err *e)
+{
+    if (!command || config_leased(c))
+        return true;
+    return err_set(e, ERR_USAGE,
+        "a sender behind '--' answers, and MAILROOM_DEQUEUE is '%s'; set it to leased, or use a "
+        "pipe",
+        c->dequeue);
+}
+
+static int run(bool switching, char *const command[])
 {
     struct config config = {0};
     struct err e;
@@ -115,11 +129,14 @@ static int run(bool switching)
     warn_of_unknown();
     bool ok = hold_standard_files(&e) && config_load(&config, environ, &e);
     config_wipe_keys(environ);
+    ok = ok && check_command(&config, command, &e);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
         code = (int)exit_of_switch(e.kind);
     } else if (ok && (ok = catch_signals(&e))) {
-        code = (int)collector_run(&config, signal_pipe[0], STDOUT_FILENO);
+        code =
+            (int)(config_leased(&config) ? leased_run(&config, signal_pipe[0], command)
+                                         : collector_run(&config, signal_pipe[0], STDOUT_FILENO));
     } else {
         code = (int)collector_exit_of(e.kind);
     }
@@ -132,9 +149,11 @@ static int run(bool switching)
 int main(int argc, char **argv)
 {
     if (argc == 1)
-        return run(false);
+        return run(false, NULL);
+    if (argc > 2 && strcmp(argv[1], "--") == 0)
+        return run(false, argv + 2);
     if (argc == 2 && strcmp(argv[1], "--switch-mode") == 0)
-        return run(true);
+        return run(true, NULL);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help();
     if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
@@ -142,6 +161,7 @@ int main(int argc, char **argv)
         return 0;
     }
     fprintf(stderr,
-        "mailroom-collector: it takes no arguments but --help, --settings or --switch-mode\n");
+        "mailroom-collector: it takes no arguments but --help, --settings, --switch-mode, or\n"
+        "-- COMMAND ARGUMENT…\n");
     return 64;
 }

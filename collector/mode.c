@@ -5,6 +5,7 @@
 static const struct mode modes[] = {
     {.name = "cursor", .alone = true},
     {.name = "shared", .older = "skip-locked", .takes = true},
+    {.name = "leased", .takes = true},
 };
 
 #define MODES (sizeof modes / sizeof modes[0])

@@ -1,0 +1,27 @@
+// What a sender answers, one line each (pure):
+//
+//   12 sent                               every token of line 12 without an answer
+//   12.3 sent                             its third token
+//   12.3 error transient 452 mailbox full
+//   12.3 error permanent 550 no such user
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum answer_kind { ANSWER_SENT, ANSWER_TRANSIENT, ANSWER_PERMANENT };
+
+#define ANSWER_TEXT_MAX 200
+
+struct answer {
+    int64_t line;
+    int place; // from 1; 0: all of the line that have no answer
+    enum answer_kind kind;
+    char text[ANSWER_TEXT_MAX + 1]; // printable ASCII; what is not has become '?'
+};
+
+// A line without its end. False, with why, when it is none of the above; nothing
+// is guessed.
+bool answer_parse(struct answer *a, const char *line, size_t len, const char **why) MUST_USE;

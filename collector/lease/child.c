@@ -1,0 +1,137 @@
+#include "lease/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+void child_init(struct child *c)
+{
+    *c = (struct child){.in = -1, .out = -1};
+}
+
+static void close_pair(int pair[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+}
+
+// In the child, between fork and exec: only what is safe there.
+static void become(char *const argv[], int in, int out, int report)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    setpgid(0, 0);
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    sigaction(SIGPIPE, &usual, NULL);
+    sigaction(SIGXFSZ, &usual, NULL);
+    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+        execvp(argv[0], argv);
+    int why = errno;
+    ssize_t ignored = write(report, &why, sizeof why);
+    (void)ignored;
+    _exit(127);
+}
+
+// A pipe that stays empty says that the program was executed.
+static bool executed(int report, const char *name, struct err *e)
+{
+    int why;
+
+    if (read(report, &why, sizeof why) != sizeof why)
+        return true;
+    errno = why;
+    return err_sys(e, ERR_USAGE, "the sender '%s' cannot be executed", name);
+}
+
+static bool make_pipes(int in[2], int out[2], int report[2], struct err *e)
+{
+    int *const all[] = {in, out, report};
+
+    for (int i = 0; i < 3; i++) {
+        if (pipe(all[i]) != 0)
+            return err_sys(e, ERR_SYSTEM, "no pipe for the sender");
+        for (int k = 0; k < 2; k++)
+            if (fcntl(all[i][k], F_SETFD, FD_CLOEXEC) != 0)
+                return err_sys(e, ERR_SYSTEM, "no pipe for the sender");
+    }
+    return true;
+}
+
+bool child_start(struct child *c, char *const argv[], struct err *e)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, report[2] = {-1, -1};
+    bool ok = make_pipes(in, out, report, e);
+
+    if (ok) {
+        c->pid = fork();
+        if (c->pid == 0)
+            become(argv, in[0], out[1], report[1]);
+        ok = c->pid > 0 || err_sys(e, ERR_SYSTEM, "the sender cannot be started");
+    }
+    if (ok) {
+        close(report[1]);
+        report[1] = -1;
+        ok = executed(report[0], argv[0], e);
+        if (!ok)
+            waitpid(c->pid, NULL, 0);
+    }
+    if (!ok) {
+        close_pair(in);
+        close_pair(out);
+        close_pair(report);
+        child_init(c);
+        return false;
+    }
+    close(report[0]);
+    close(in[0]);
+    close(out[1]);
+    c->in = in[1];
+    c->out = out[0];
+    return true;
+}
+
+void child_ask(const struct child *c)
+{
+    if (c->pid > 0)
+        kill(c->pid, SIGTERM);
+}
+
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+void child_end(struct child *c, char how[CHILD_HOW_LEN])
+{
+    int status = 0;
+
+    if (c->pid <= 0)
+        return;
+    // Its own end comes first if it is ending: a moment, then there is no choice.
+    // Until it is waited for, nobody else can have its number or its group's.
+    for (int i = 0; i < 50 && !has_ended(c->pid); i++)
+        usleep(1000);
+    kill(-c->pid, SIGKILL);
+    waitpid(c->pid, &status, 0);
+    if (WIFSIGNALED(status))
+        snprintf(how, CHILD_HOW_LEN, "by signal %d", WTERMSIG(status));
+    else
+        snprintf(how, CHILD_HOW_LEN, "with exit code %d", WEXITSTATUS(status));
+    if (c->in >= 0)
+        close(c->in);
+    if (c->out >= 0)
+        close(c->out);
+    child_init(c);
+}

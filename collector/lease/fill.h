@@ -1,0 +1,50 @@
+// When is the queue looked at, and how full must a line be then? (pure)
+//
+// Tokens are announced one by one. A full line is leased at once; a line that is
+// not full, when its first token has waited for the timeout. The database counts
+// again at every look, so an announcement too many costs a look and no more. The
+// k tokens that wait are taken to be the k that were announced last.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct fill {
+    int limit;
+    int64_t timeout_ns;
+    int known;           // tokens that are believed to wait
+    int64_t first_ns;    // since when the first of them waits
+    int64_t look_at_ns;  // look then, whatever is known; CLOCK_NEVER
+    int after_look;      // announced since the last look was asked for
+    int64_t looking_ns;  // when that was
+    int64_t complete_ns; // when the last look was asked for that left nothing
+    int64_t *announced;  // owned; when the last `limit` of them were, in a ring
+    uint64_t count;      // of all that were announced
+};
+
+bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
+void fill_fini(struct fill *f); // accepts a zeroed struct
+
+// What waits is not known: look at once, and send what is there.
+void fill_restart(struct fill *f, int64_t now_ns);
+
+void fill_announced(struct fill *f, int64_t now_ns);
+
+// Look at that time: something is to be tried again then.
+void fill_due(struct fill *f, int64_t at_ns);
+
+// When to look; CLOCK_NEVER.
+int64_t fill_look_ns(const struct fill *f);
+
+// How many tokens there must be for a line now: the limit, or 1.
+int fill_fewest(const struct fill *f, int64_t now_ns);
+
+void fill_looking(struct fill *f, int64_t now_ns);
+
+// The answer to that look. Some were taken; more: others are likely to wait. Or
+// there were too few for a line, and so many were left.
+void fill_took(struct fill *f, bool more);
+void fill_left(struct fill *f, int waiting);

@@ -1,0 +1,75 @@
+// The lines that are leased to this collector, from the database to the last
+// answer (pure).
+//
+// A line that is over, because all of it was answered or nobody answered in
+// time, stays known for a while, so that a late answer can be told from a wrong
+// one. Lines are named by their number since their sender began; an earlier
+// sender's have none.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct flight_token {
+    int64_t id;
+    int number; // of this attempt
+    int errors; // attempts before it that count
+    bool answered;
+};
+
+enum flight_state {
+    FLIGHT_FREE,
+    FLIGHT_READY, // leased; no byte of it is written
+    FLIGHT_OUT,   // begun or written; answers are awaited
+    FLIGHT_OVER,
+};
+
+struct flight_line {
+    enum flight_state state;
+    int64_t row;                 // in deliveries
+    int64_t number;              // for the sender; 0: of an earlier one, or not out yet
+    int64_t order;               // in which it was leased
+    int64_t out_ns;              // when it was begun
+    bool alone;                  // its one token had a sender that died
+    bool timed_out;              // what was left without an answer was given up
+    struct buf text;             // the whole line
+    struct flight_token *tokens; // owned, `cap` of them
+    int cap, count;
+    int left; // without an answer
+};
+
+struct flight {
+    struct flight_line *lines; // owned
+    int count;
+    int64_t orders; // given so far
+};
+
+// Room for so many unanswered lines of so many tokens.
+bool flight_init(struct flight *f, int in_flight, int limit, struct err *e) MUST_USE;
+void flight_fini(struct flight *f); // accepts a zeroed struct
+
+// A line that was leased: empty, FLIGHT_READY.
+struct flight_line *flight_new(struct flight *f, int64_t row);
+
+bool flight_add(struct flight_line *line, struct flight_token token, struct err *e) MUST_USE;
+
+int flight_in(const struct flight *f, enum flight_state state);    // how many are
+struct flight_line *flight_next(struct flight *f);                 // the first READY one; NULL
+struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL
+bool flight_alone(const struct flight *f);                // a line with such a token is out
+bool flight_holds(const struct flight *f, int64_t token); // READY or OUT
+
+// Marks a token as answered, and the line as over when it was the last of it.
+void flight_answer(struct flight_line *line, struct flight_token *token);
+
+// The first line that is out and was begun before that; NULL.
+struct flight_line *flight_older(struct flight *f, int64_t than_ns);
+
+// When the first of the lines that are out was begun; CLOCK_NEVER.
+int64_t flight_oldest_ns(const struct flight *f);
+
+// The sender has ended: its numbers name nothing any more.
+void flight_forget_numbers(struct flight *f);

@@ -1,0 +1,276 @@
+#!/bin/sh
+# Every token ends as sent, dead or expired, whatever the sender does, and
+# whoever dies.
+set -eu
+
+# shellcheck source=ci/private-server.sh
+. "$SOURCE_DIR/ci/private-server.sh"
+# shellcheck source=collector/test_lib.sh
+. "$SOURCE_DIR/collector/test_lib.sh"
+
+export MAILROOM_DEQUEUE=leased MAILROOM_RETRY_BASE=1 MAILROOM_RETRY_MAX=20 MAILROOM_ATTEMPTS=3
+export MAILROOM_ANSWER_TIMEOUT=60000 MAILROOM_GRACE=200
+
+main()
+{
+    start_server
+    migrate
+    every_answer_has_its_outcome
+    odd_answers_are_a_line_of_the_log
+    a_line_without_an_answer_is_tried_again
+    a_sender_that_dies_is_started_again
+    a_collector_that_dies_leaves_its_lines
+    a_collector_that_hangs_loses_its_lines
+    what_comes_too_late_changes_nothing
+    term_gives_back_what_is_unanswered
+    somebody_must_answer
+    what_is_not_eligible_any_more_is_not_tried_again
+    a_dead_letter_can_be_tried_and_buried
+    the_budget_holds
+    old_history_is_dropped
+    echo "every token had an outcome"
+}
+
+run_with_sender() # name
+{
+    run "$1" -- "$SOURCE_DIR/collector/lease/test_sender.sh" "$server_dir/got"
+    has_logged "$1" leasing
+}
+
+add() # login…
+{
+    for add_login in "$@"; do
+        echo "('$add_login@x', '$add_login')"
+    done | paste -sd, | {
+        read -r add_rows
+        sql "INSERT INTO accounts (email, login) VALUES $add_rows"
+    }
+}
+
+# outcomes of a login's attempts, oldest first
+life() # login
+{
+    sql "SELECT string_agg(outcome, ' ' ORDER BY number, ended)
+         FROM attempts JOIN tokens ON tokens.id = token JOIN accounts AS a ON a.id = account
+         WHERE login = '$1'"
+}
+
+nothing_is_left()
+{
+    until_true "SELECT count(*) = 0 FROM deliveries"
+}
+
+every_answer_has_its_outcome()
+{
+    run_with_sender a
+    add ok1 soft1 hard1 once1 ok2
+    nothing_is_left
+    same "ok1" "sent" "$(life ok1)"
+    same "soft1" "transient transient dead" "$(life soft1)"
+    same "hard1" "dead" "$(life hard1)"
+    same "once1" "transient sent" "$(life once1)"
+    same "dead letters" '452 "full", 5\6 ??|550 no such user' \
+        "$(sql 'SELECT reason FROM dead_letters ORDER BY token' | paste -sd'|')"
+    # What the wire cannot carry: in place of an answer, the reason.
+    sql 'ALTER TABLE accounts DISABLE TRIGGER account_check_sendable'
+    add 'a,b' ok3
+    nothing_is_left
+    same "what the wire cannot carry" "comma in email" \
+        "$(sql 'SELECT reason FROM dead_letters ORDER BY id DESC LIMIT 1')"
+    same "its neighbour" "sent" "$(life ok3)"
+}
+
+odd_answers_are_a_line_of_the_log()
+{
+    add junk1 twice1
+    nothing_is_left
+    has_logged a "'what a day' is no answer"
+    has_logged a "was answered before"
+    same "junk1" "sent" "$(life junk1)"
+    same "twice1" "sent" "$(life twice1)"
+    ends a TERM 0
+}
+
+a_line_without_an_answer_is_tried_again()
+{
+    MAILROOM_ANSWER_TIMEOUT=200 run_with_sender b
+    add mute1 ok4
+    nothing_is_left
+    same "mute1" "transient transient dead" "$(life mute1)"
+    same "ok4" "sent" "$(life ok4)"
+    has_logged b "no answer for 200 ms to 1 of 2 tokens"
+    ends b TERM 0
+}
+
+# One that kills its sender comes again alone, and takes no other with it.
+a_sender_that_dies_is_started_again()
+{
+    run_with_sender c
+    add ok5 die1 ok6
+    nothing_is_left
+    same "ok5" "sent" "$(life ok5)"
+    same "die1" "returned returned transient transient dead" "$(life die1)"
+    same "ok6's end" "sent" "$(life ok6 | awk '{print $NF}')"
+    grep -c '^ok6$' "$server_dir/got" >"$server_dir/count"
+    same "how often ok6 was seen" 1 "$(cat "$server_dir/count")"
+    ends c TERM 0
+}
+
+# d has a line in flight when it is killed; e frees it after the grace.
+a_collector_that_dies_leaves_its_lines()
+{
+    run_with_sender d
+    add mute2 mute3
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+    sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
+    run_with_sender e
+    ends d KILL 137
+    nothing_is_left
+    has_logged e "freed 2 tokens of collector"
+    same "lost, then sent" "2|2" "$(sql "SELECT count(*) FILTER (WHERE outcome = 'lost'),
+        count(DISTINCT token) FILTER (WHERE number = 2 AND outcome = 'sent')
+        FROM attempts WHERE token IN (SELECT token FROM attempts WHERE outcome = 'lost')")"
+    same "how its run ended" "its session has ended" \
+        "$(sql "SELECT how FROM runs WHERE event = 'ended' ORDER BY at DESC LIMIT 1")"
+    ends e TERM 0
+}
+
+# f hangs with its session alive: others wait for the lease, not for the grace.
+a_collector_that_hangs_loses_its_lines()
+{
+    MAILROOM_LEASE=1500 run_with_sender f
+    add mute4
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+    MAILROOM_LEASE=1500 run_with_sender g
+    sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
+    kill -STOP "$(pid_of f)"
+    has_logged g "it does not renew its lease"
+    nothing_is_left
+    kill -CONT "$(pid_of f)"
+    has_logged f "another collector took us for dead"
+    ends f TERM 75
+    ends g TERM 0
+}
+
+# h answers by hand. Its lease is taken from it, then it answers.
+what_comes_too_late_changes_nothing()
+{
+    mkfifo "$server_dir/answers"
+    : >"$server_dir/h.log"
+    "$BUILD_DIR/bin/mailroom-collector" <"$server_dir/answers" >"$server_dir/h.out" \
+        2>"$server_dir/h.log" &
+    pid_h=$!
+    at_exit "kill -KILL $pid_h 2>/dev/null"
+    exec 8>"$server_dir/answers"
+    has_logged h leasing
+    add late1
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+    sql "SELECT mailroom_free('mailroom', owner, 'for a test') FROM owners WHERE owner <> 0" >/dev/null
+    echo "1 sent" >&8
+    has_logged h "answers were late"
+    same "late1" "late lost" "$(life late1 | awk '{print $1, $2}' | tr ' ' '\n' | sort | paste -sd' ')"
+    echo "7 sent" >&8
+    has_logged h "which there is not"
+    ends h TERM 75
+    exec 8>&-
+    run_with_sender i
+    nothing_is_left
+    same "late1's end" "dead" "$(life late1 | awk '{print "dead"}')"
+    ends i TERM 0
+}
+
+term_gives_back_what_is_unanswered()
+{
+    run_with_sender j
+    add mute5
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+    ends j TERM 75
+    same "owner" 0 "$(sql 'SELECT owner FROM deliveries')"
+    same "owners" "" "$(sql 'SELECT owner FROM owners WHERE owner <> 0')"
+    sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
+    run_with_sender k
+    nothing_is_left
+    ends k TERM 0
+}
+
+somebody_must_answer()
+{
+    run l </dev/null
+    ends l none 78
+    has_logged l "before any answer"
+    lib_code=0
+    MAILROOM_DEQUEUE=cursor "$BUILD_DIR/bin/mailroom-collector" -- true 2>"$server_dir/m.log" ||
+        lib_code=$?
+    same "a sender in another mode" 78 "$lib_code"
+    lib_code=0
+    "$BUILD_DIR/bin/mailroom-collector" -- /no/such/sender 2>"$server_dir/m.log" || lib_code=$?
+    same "a sender that does not exist" 78 "$lib_code"
+}
+
+what_is_not_eligible_any_more_is_not_tried_again()
+{
+    MAILROOM_RETRY_BASE=60000 MAILROOM_RETRY_MAX=60000 run_with_sender n
+    add soft2
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner = 0"
+    sql "UPDATE tokens SET expires_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
+    sql "UPDATE deliveries SET due = clock_timestamp()"
+    add ok7 # wakes it
+    nothing_is_left
+    same "soft2" "transient expired" "$(life soft2)"
+    ends n TERM 0
+}
+
+a_dead_letter_can_be_tried_and_buried()
+{
+    token=$(sql "SELECT t.id FROM tokens AS t JOIN accounts AS a ON a.id = account WHERE login = 'hard1'")
+    sql "UPDATE accounts SET login = 'fine1' WHERE login = 'hard1'"
+    same "a dead letter" "dead" "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
+    same "tried again" t "$(sql "SELECT mailroom_retry($token)")"
+    same "its state" retry "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
+    same "not twice" f "$(sql "SELECT mailroom_retry($token)")"
+    same "buried" t "$(sql "SELECT mailroom_bury($token, 'a test')")"
+    same "not twice" f "$(sql "SELECT mailroom_bury($token, 'a test')")"
+    same "its state" dead "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
+    same "tried again" t "$(sql "SELECT mailroom_retry($token)")"
+    run_with_sender o
+    nothing_is_left
+    same "its end" sent "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
+    same "dead letters of it" 0 "$(sql "SELECT count(*) FROM dead_letters WHERE token = $token")"
+    ends o TERM 0
+}
+
+# 5 at once, then 10 a second, across two collectors and a restart of both.
+the_budget_holds()
+{
+    export MAILROOM_BUDGET=10/s MAILROOM_BURST=5
+    before=$(sql "SELECT max(id) FROM tokens")
+    run_with_sender p
+    run_with_sender q
+    add ok10 ok11 ok12 ok13 ok14 ok15 ok16 ok17 ok18 ok19 ok20 ok21 ok22 ok23 ok24
+    until_true "SELECT count(*) >= 8 FROM attempts WHERE token > $before"
+    ends p TERM 0
+    ends q TERM 0
+    run_with_sender r
+    until_true "SELECT count(*) = 15 FROM attempts WHERE token > $before AND outcome = 'sent'"
+    ends r TERM 0
+    unset MAILROOM_BUDGET MAILROOM_BURST
+    same "windows that saw too many" 0 "$(sql "
+        SELECT count(*) FROM attempts AS a, attempts AS b
+        WHERE a.token > $before AND b.token > $before AND b.leased >= a.leased
+          AND (SELECT count(*) FROM attempts AS c WHERE c.token > $before
+               AND c.leased BETWEEN a.leased AND b.leased)
+              > 5 + 10 * extract(epoch FROM b.leased - a.leased) + 0.5")"
+}
+
+old_history_is_dropped()
+{
+    sql "CREATE TABLE attempts_20200101 PARTITION OF attempts
+         FOR VALUES FROM ('2020-01-01 00:00+00') TO ('2020-01-02 00:00+00')"
+    sql "INSERT INTO attempts (token, number, run, ended, outcome)
+         VALUES (1, 1, 1, '2020-01-01 12:00+00', 'sent')"
+    kept=$(sql "SELECT count(*) FROM attempts WHERE ended > '2021-01-01'")
+    same "days dropped" 1 "$(sql "SELECT mailroom_forget('30 days')")"
+    same "attempts kept" "$kept" "$(sql 'SELECT count(*) FROM attempts')"
+}
+
+main

@@ -1,0 +1,180 @@
+#include "lease/leased.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <openssl/rand.h>
+
+#include "base/log.h"
+#include "lease/state.h"
+
+#define STOP_NS (800 * NS_PER_MS)  // for answers
+#define LEAVE_NS (150 * NS_PER_MS) // then, for the database to record what was given back
+
+static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exit)
+{
+    if (l->stop >= stop)
+        return;
+    if (l->stop == STOP_NOT)
+        l->stop_ns = l->now_ns + STOP_NS;
+    l->stop = stop;
+    if (exit != COLLECTOR_OK)
+        l->exit = exit;
+}
+
+// An error ends the session or the collector.
+static void handle(struct leased *l, const struct err *e)
+{
+    if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
+        database_lose(l, e);
+        return;
+    }
+    log_line("MAIN", "%s", e->text);
+    begin_stop(l, STOP_RETURNING, collector_exit_of(e->kind));
+}
+
+static void serve_signals(struct leased *l)
+{
+    char byte;
+    struct pollfd p = {.fd = l->signal_fd, .events = POLLIN};
+
+    if (l->stop != STOP_NOT || poll(&p, 1, 0) <= 0 || read(l->signal_fd, &byte, 1) != 1)
+        return;
+    log_line("MAIN", "stopping; %d lines are without an answer", flight_in(&l->flight, FLIGHT_OUT));
+    begin_stop(l, STOP_WAITING, COLLECTOR_OK);
+    child_ask(&l->child);
+}
+
+// What is unanswered when nobody is waited for any more. Our child is ended
+// first: what it might still send is not given to another meanwhile.
+static bool return_all(struct leased *l, struct err *e)
+{
+    if (l->child.pid > 0 && !sender_lost(l, e))
+        return false;
+    if (!sender_return_all(l, "the collector stopped", e))
+        return false;
+    l->in = -1;
+    l->writing = NULL;
+    l->sender = SENDER_ENDED;
+    l->stop = STOP_LEAVING;
+    l->stop_ns = l->now_ns + LEAVE_NS;
+    return true;
+}
+
+static bool step_stop(struct leased *l, struct err *e)
+{
+    int out = flight_in(&l->flight, FLIGHT_OUT);
+
+    if (l->stop == STOP_WAITING) {
+        if (!sender_return_ready(l, "the collector stopped", e))
+            return false;
+        leased_wake_at(l, l->stop_ns);
+        if (out == 0 || l->now_ns >= l->stop_ns || l->sender == SENDER_ENDED)
+            l->stop = STOP_RETURNING;
+    }
+    if (l->stop == STOP_RETURNING && !return_all(l, e))
+        return false;
+    if (l->stop != STOP_LEAVING)
+        return true;
+    leased_wake_at(l, l->stop_ns);
+    if (l->now_ns >= l->stop_ns) {
+        l->stop = STOP_DONE;
+        return true;
+    }
+    return l->link != LINK_UP || outbox_left(&l->outbox) > 0 || database_leave(l, e);
+}
+
+static void wait_for_something(struct leased *l)
+{
+    struct pollfd fds[] = {
+        {.fd = l->stop == STOP_NOT ? l->signal_fd : -1, .events = POLLIN},
+        {.fd = session_fd(&l->session), .events = session_events(&l->session)},
+        {.fd = session_fd(&l->pooler.probe), .events = session_events(&l->pooler.probe)},
+        {.fd = l->in, .events = POLLIN},
+        {.fd = l->writing ? l->output.fd : -1, .events = POLLOUT},
+    };
+
+    leased_wake_at(l, session_deadline_ns(&l->session));
+    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), l->wake_ns));
+}
+
+static bool serve(struct leased *l, struct err *e)
+{
+    l->now_ns = clock_now_ns();
+    l->wake_ns = CLOCK_NEVER;
+    serve_signals(l);
+    return database_serve(l, e) && sender_serve(l, e) && sender_time_out(l, e) && step_stop(l, e) &&
+           sender_step(l, e) && database_step(l, e);
+}
+
+static bool init(
+    struct leased *l, const struct config *c, int signal_fd, char *const command[], struct err *e)
+{
+    uint64_t seeds[3] = {0};
+    int limit = (int)c->batch_limit;
+
+    RAND_bytes((unsigned char *)seeds, sizeof seeds);
+    *l = (struct leased){.config = c,
+        .command = command,
+        .signal_fd = signal_fd,
+        .link = LINK_BACK_OFF,
+        .in = command ? -1 : STDIN_FILENO,
+        .sender = command ? SENDER_AWAY : SENDER_HERE,
+        .others_at_ns = CLOCK_NEVER};
+    l->retry = (struct retry){.base_ms = c->retry_base_ms,
+        .max_ms = c->retry_max_ms,
+        .attempts = (int)c->attempts,
+        .random = seeds[0]};
+    backoff_init(&l->backoff, seeds[0]);
+    backoff_init(&l->sender_backoff, seeds[1]);
+    // Random, and never 0, which is nobody.
+    snprintf(l->owner, sizeof l->owner, "%" PRId64, (int64_t)(seeds[2] >> 1 | 1));
+    child_init(&l->child);
+    outbox_init(&l->outbox);
+    buf_init(&l->input, 2 * 1024 * 1024);
+    return flight_init(&l->flight, (int)c->in_flight, limit, e) &&
+           fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e) &&
+           sign_init(&l->sign, c->key, e) && (command || output_init(&l->output, STDOUT_FILENO, e));
+}
+
+static void fini(struct leased *l)
+{
+    char how[CHILD_HOW_LEN];
+
+    child_end(&l->child, how);
+    session_close(&l->session);
+    pooler_close(&l->pooler);
+    flight_fini(&l->flight);
+    fill_fini(&l->fill);
+    outbox_fini(&l->outbox);
+    sign_fini(&l->sign);
+    buf_fini(&l->input);
+}
+
+enum collector_exit leased_run(const struct config *config, int signal_fd, char *const command[])
+{
+    struct leased l;
+    struct err e;
+
+    err_clear(&e);
+    if (!init(&l, config, signal_fd, command, &e)) {
+        log_line("MAIN", "%s", e.text);
+        l.exit = collector_exit_of(e.kind);
+        l.stop = STOP_DONE;
+    }
+    while (l.stop != STOP_DONE) {
+        bool served = serve(&l, &e);
+        if (!served)
+            handle(&l, &e);
+        if (served && l.stop != STOP_DONE)
+            wait_for_something(&l);
+    }
+    if (l.exit == COLLECTOR_OK && (l.returned || outbox_left(&l.outbox) > 0))
+        l.exit = COLLECTOR_UNCONFIRMED;
+    log_line("MAIN", "stopped");
+    fini(&l);
+    return l.exit;
+}

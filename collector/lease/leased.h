@@ -1,0 +1,12 @@
+// The collector in leased mode: one loop over poll(2), as collector.h's.
+//
+// Lines go to a sender, its answers come back, and the database records what
+// became of each token. With a command the sender is our child; without one, our
+// standard output and input are its two ways.
+#pragma once
+
+#include "collector.h"
+#include "config.h"
+
+// `command` is the sender's argv, or NULL. Returns the exit code.
+enum collector_exit leased_run(const struct config *config, int signal_fd, char *const command[]);

@@ -1,0 +1,125 @@
+#include "lease/outbox.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATEMENT_MAX 2000                    // results
+#define COLUMN_MAX ((size_t)64 * 1024 * 1024) // bytes
+
+enum { ROW, TOKEN, NUMBER, OUTCOME, TEXT, ERRORS, DELAY, ALONE, DONE };
+
+static const char *const kinds[] = {
+    [RESULT_SENT] = "sent",
+    [RESULT_TRANSIENT] = "transient",
+    [RESULT_DEAD] = "dead",
+    [RESULT_RETURNED] = "returned",
+};
+
+void outbox_init(struct outbox *o)
+{
+    *o = (struct outbox){0};
+    for (int i = 0; i < OUTBOX_COLUMNS; i++)
+        buf_init(&o->columns[i], COLUMN_MAX);
+}
+
+void outbox_fini(struct outbox *o)
+{
+    for (int i = 0; i < OUTBOX_COLUMNS; i++)
+        buf_fini(&o->columns[i]);
+    free(o->results);
+    *o = (struct outbox){0};
+}
+
+size_t outbox_left(const struct outbox *o)
+{
+    return o->count - o->first;
+}
+
+bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e)
+{
+    if (o->first > 0 && o->count == o->cap) {
+        o->count -= o->first;
+        memmove(o->results, o->results + o->first, o->count * sizeof *o->results);
+        o->first = 0;
+    }
+    if (o->count == o->cap) {
+        size_t cap = o->cap ? 2 * o->cap : 64;
+        struct outbox_result *more = realloc(o->results, cap * sizeof *more);
+        if (!more)
+            return err_set(e, ERR_SYSTEM, "no memory for %zu answers", cap);
+        o->results = more;
+        o->cap = cap;
+    }
+    o->results[o->count++] = *r;
+    return true;
+}
+
+// A text in an array needs quotes; it is printable ASCII.
+static void add_text(struct buf *b, const char *text)
+{
+    buf_append_char(b, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_append_char(b, '\\');
+        buf_append_char(b, *text);
+    }
+    buf_append_char(b, '"');
+}
+
+static void add_result(struct buf c[OUTBOX_COLUMNS], const struct outbox_result *r)
+{
+    for (int i = 0; i < DONE; i++)
+        if (c[i].len > 1)
+            buf_append_char(&c[i], ',');
+    buf_printf(&c[ROW], "%" PRId64, r->row);
+    buf_printf(&c[TOKEN], "%" PRId64, r->token);
+    buf_printf(&c[NUMBER], "%d", r->number);
+    buf_append_str(&c[OUTCOME], kinds[r->kind]);
+    add_text(&c[TEXT], r->text);
+    buf_printf(&c[ERRORS], "%d", r->errors);
+    buf_printf(&c[DELAY], "%" PRId64, r->delay_ms);
+    buf_append_char(&c[ALONE], r->alone ? 't' : 'f');
+    if (r->last)
+        buf_printf(&c[DONE], "%s%" PRId64, c[DONE].len > 1 ? "," : "", r->row);
+}
+
+bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *again, struct err *e)
+{
+    size_t n = outbox_left(o) < STATEMENT_MAX ? outbox_left(o) : STATEMENT_MAX;
+
+    assert(o->sent == 0 && n > 0);
+    *again = o->again > 0;
+    if (*again)
+        n = o->again;
+    for (int i = 0; i < OUTBOX_COLUMNS; i++) {
+        buf_clear(&o->columns[i]);
+        buf_append_char(&o->columns[i], '{');
+    }
+    for (size_t i = 0; i < n; i++)
+        add_result(o->columns, &o->results[o->first + i]);
+    for (int i = 0; i < OUTBOX_COLUMNS; i++) {
+        buf_append_char(&o->columns[i], '}');
+        columns[i] = buf_str(&o->columns[i]);
+        if (!columns[i] || o->columns[i].failed)
+            return err_set(e, ERR_SYSTEM, "no memory for %zu answers", n);
+    }
+    o->sent = n;
+    return true;
+}
+
+void outbox_confirmed(struct outbox *o)
+{
+    o->first += o->sent;
+    o->sent = o->again = 0;
+    if (o->first == o->count)
+        o->first = o->count = 0;
+}
+
+void outbox_lost(struct outbox *o)
+{
+    if (o->sent > 0)
+        o->again = o->sent;
+    o->sent = 0;
+}

@@ -1,0 +1,50 @@
+// What became of tokens, until the database has recorded it.
+//
+// Results go out in their order, many in one statement, and are kept until that
+// statement's commit is confirmed; after a lost session the same ones go out
+// again, marked, so that none is recorded twice.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "lease/answer.h"
+
+enum result_kind { RESULT_SENT, RESULT_TRANSIENT, RESULT_DEAD, RESULT_RETURNED };
+
+struct outbox_result {
+    int64_t row; // of deliveries
+    int64_t token;
+    int64_t delay_ms;
+    int number;
+    int errors;
+    enum result_kind kind;
+    bool last;  // of its line
+    bool alone; // to come again by itself
+    char text[ANSWER_TEXT_MAX + 1];
+};
+
+enum { OUTBOX_COLUMNS = 9 };
+
+struct outbox {
+    struct outbox_result *results; // owned, in their order
+    size_t first, count, cap;
+    size_t sent;  // of these, in the statement that is on its way
+    size_t again; // of these, in a statement whose end is not known
+    struct buf columns[OUTBOX_COLUMNS];
+};
+
+void outbox_init(struct outbox *o);
+void outbox_fini(struct outbox *o);
+
+bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
+size_t outbox_left(const struct outbox *o); // results that are not confirmed
+
+// The next statement's arrays, as text: lines, tokens, numbers, outcomes, texts,
+// errors, delays, alones, done. They stay until the next call.
+bool outbox_send(
+    struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *again, struct err *e) MUST_USE;
+void outbox_confirmed(struct outbox *o);
+void outbox_lost(struct outbox *o); // the session, before it was confirmed

@@ -1,0 +1,325 @@
+#include "lease/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define ANSWERS_MAX (1024 * 1024)
+#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before it is started again
+
+// Puts what became of a token into the outbox. Errors that may pass are tried
+// again, until there were too many.
+bool sender_result(struct leased *l, struct flight_line *line, struct flight_token *t,
+    enum result_kind kind, const char *text, struct err *e)
+{
+    struct outbox_result r = {
+        .row = line->row, .token = t->id, .number = t->number, .errors = t->errors, .kind = kind};
+
+    snprintf(r.text, sizeof r.text, "%s", text);
+    if (kind == RESULT_TRANSIENT) {
+        r.errors++;
+        r.kind = retry_is_last(&l->retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
+        r.delay_ms = retry_delay_ms(&l->retry, r.errors);
+    }
+    flight_answer(line, t);
+    r.last = line->left == 0;
+    return outbox_add(&l->outbox, &r, e);
+}
+
+// A token that has no answer and will get none. One that was in flight when two
+// senders died comes again by itself, so that it takes no other with it; and
+// when it was by itself, its sender's death counts.
+static bool give_back(
+    struct leased *l, struct flight_line *line, bool died, const char *why, struct err *e)
+{
+    bool out = line->state == FLIGHT_OUT;
+
+    for (int i = 0; i < line->count; i++) {
+        struct flight_token *t = &line->tokens[i];
+        if (t->answered)
+            continue;
+        l->returned = l->returned || l->stop != STOP_NOT;
+        bool guilty = died && out && line->count == 1 && line->alone;
+        if (!sender_result(l, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
+            return false;
+        struct outbox_result *r = &l->outbox.results[l->outbox.count - 1];
+        r->alone = died && out && (guilty || t->number >= 2);
+    }
+    return true;
+}
+
+static bool give_back_all(
+    struct leased *l, enum flight_state state, bool died, const char *why, struct err *e)
+{
+    for (int i = 0; i < l->flight.count; i++) {
+        struct flight_line *line = &l->flight.lines[i];
+        if (line->state == state && line->left > 0 && !give_back(l, line, died, why, e))
+            return false;
+    }
+    return true;
+}
+
+bool sender_return_ready(struct leased *l, const char *why, struct err *e)
+{
+    return give_back_all(l, FLIGHT_READY, false, why, e);
+}
+
+bool sender_return_all(struct leased *l, const char *why, struct err *e)
+{
+    return give_back_all(l, FLIGHT_READY, false, why, e) &&
+           give_back_all(l, FLIGHT_OUT, false, why, e);
+}
+
+static bool answer_one(struct leased *l, struct flight_line *line, struct flight_token *t,
+    const struct answer *a, struct err *e)
+{
+    static const enum result_kind kinds[] = {
+        [ANSWER_SENT] = RESULT_SENT,
+        [ANSWER_TRANSIENT] = RESULT_TRANSIENT,
+        [ANSWER_PERMANENT] = RESULT_DEAD,
+    };
+
+    l->answered++;
+    return sender_result(l, line, t, kinds[a->kind], a->text, e);
+}
+
+// For a line that nobody waits for any more: recorded, and without effect.
+static bool answer_late(
+    struct leased *l, const struct flight_line *line, const struct answer *a, struct err *e)
+{
+    log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+    for (int i = 0; i < line->count; i++) {
+        if (a->place != 0 && a->place != i + 1)
+            continue;
+        const struct flight_token *t = &line->tokens[i];
+        struct outbox_result r = {.row = line->row, .token = t->id, .number = t->number};
+        snprintf(r.text, sizeof r.text, "%s", a->text);
+        if (!outbox_add(&l->outbox, &r, e))
+            return false;
+    }
+    return true;
+}
+
+static bool answer(struct leased *l, const struct answer *a, struct err *e)
+{
+    struct flight_line *line = a->line <= l->numbers ? flight_find(&l->flight, a->line) : NULL;
+
+    if (a->line > l->numbers || (line && a->place > line->count)) {
+        log_line("SENDER", "an answer for line %" PRId64 ", place %d, which there is not", a->line,
+            a->place);
+        return true;
+    }
+    if (!line) {
+        log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+        return true;
+    }
+    if (a->place > 0 && line->tokens[a->place - 1].answered) {
+        if (line->timed_out)
+            return answer_late(l, line, a, e);
+        log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
+        return true;
+    }
+    if (a->place > 0)
+        return answer_one(l, line, &line->tokens[a->place - 1], a, e);
+    if (line->left == 0) {
+        if (line->timed_out)
+            return answer_late(l, line, a, e);
+        log_line("SENDER", "line %" PRId64 " was answered before", a->line);
+        return true;
+    }
+    for (int i = 0; i < line->count; i++)
+        if (!line->tokens[i].answered && !answer_one(l, line, &line->tokens[i], a, e))
+            return false;
+    return true;
+}
+
+static bool take_lines(struct leased *l, struct err *e)
+{
+    const char *end;
+    size_t from = 0;
+
+    while (from < l->input.len &&
+           (end = memchr(l->input.data + from, '\n', l->input.len - from)) != NULL) {
+        const char *line = l->input.data + from, *why;
+        size_t len = (size_t)(end - line);
+        struct answer a;
+        from += len + 1;
+        if (!answer_parse(&a, line, len, &why))
+            log_line("SENDER", "'%.*s' is no answer: %s", (int)(len < 80 ? len : 80), line, why);
+        else if (!answer(l, &a, e))
+            return false;
+        else
+            l->heard = true;
+    }
+    buf_consume(&l->input, from);
+    if (l->input.len == ANSWERS_MAX) {
+        log_line("SENDER", "%d bytes without a line end are no answer", ANSWERS_MAX);
+        buf_clear(&l->input);
+    }
+    return true;
+}
+
+// Reads what is there; *ended at the end of the file.
+static bool read_answers(struct leased *l, bool *ended, struct err *e)
+{
+    struct pollfd p = {.fd = l->in, .events = POLLIN};
+
+    *ended = false;
+    while (poll(&p, 1, 0) > 0) {
+        size_t want = ANSWERS_MAX - l->input.len < 65536 ? ANSWERS_MAX - l->input.len : 65536;
+        char *room = buf_reserve(&l->input, want);
+        if (!room)
+            return err_set(e, ERR_SYSTEM, "no memory for answers");
+        ssize_t n = read(l->in, room, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            *ended = true;
+            return true;
+        }
+        l->input.len += (size_t)n;
+        if (!take_lines(l, e))
+            return false;
+    }
+    return true;
+}
+
+bool sender_lost(struct leased *l, struct err *e)
+{
+    char how[CHILD_HOW_LEN];
+    bool ended;
+    int unanswered = 0;
+
+    // What it had answered before it ended counts.
+    if (l->child.out >= 0 && !read_answers(l, &ended, e))
+        return false;
+    for (int i = 0; i < l->flight.count; i++)
+        unanswered += l->flight.lines[i].state == FLIGHT_OUT ? l->flight.lines[i].left : 0;
+    child_end(&l->child, how);
+    if (!give_back_all(l, FLIGHT_OUT, true, "the sender ended", e))
+        return false;
+    l->writing = NULL;
+    flight_forget_numbers(&l->flight);
+    buf_clear(&l->input);
+    l->in = -1;
+    l->numbers = 0;
+    l->sender = l->stop == STOP_NOT ? SENDER_AWAY : SENDER_ENDED;
+    l->sender_at_ns = l->now_ns + backoff_next_ns(&l->sender_backoff, SENDER_CAP_NS);
+    log_line("SENDER", "it ended %s, %d tokens were without an answer", how, unanswered);
+    return true;
+}
+
+// Nobody answers any more, and nobody can be started who does.
+static bool reader_lost(struct leased *l, struct err *e)
+{
+    l->sender = SENDER_ENDED;
+    l->in = -1;
+    if (l->stop != STOP_NOT)
+        return true;
+    return err_set(e, l->heard ? ERR_OUTPUT : ERR_USAGE, "%s",
+        l->heard ? "standard input has ended: nobody answers any more"
+                 : "standard input has ended before any answer: MAILROOM_DEQUEUE=leased needs a "
+                   "sender that answers there, or one behind '--'");
+}
+
+bool sender_serve(struct leased *l, struct err *e)
+{
+    bool ended;
+
+    if (l->in < 0)
+        return true;
+    int64_t before = l->answered;
+    if (!read_answers(l, &ended, e))
+        return false;
+    if (l->answered > before)
+        backoff_reset(&l->sender_backoff);
+    if (!ended)
+        return true;
+    return l->command ? sender_lost(l, e) : reader_lost(l, e);
+}
+
+static bool start(struct leased *l, struct err *e)
+{
+    if (!child_start(&l->child, l->command, e) || !output_init(&l->output, l->child.in, e))
+        return false;
+    log_line("SENDER", "started as %d", (int)l->child.pid);
+    l->in = l->child.out;
+    l->sender = SENDER_HERE;
+    return true;
+}
+
+static bool begin_line(struct leased *l, struct err *e)
+{
+    struct flight_line *line = flight_next(&l->flight);
+
+    // Whether this one kills its sender shows only when it is the only one there.
+    if (line && line->alone && flight_in(&l->flight, FLIGHT_OUT) > 0)
+        return true;
+    if (!line || l->stop != STOP_NOT || !output_ready(&l->output) || !database_fresh(l, e))
+        return true;
+    line->state = FLIGHT_OUT;
+    line->out_ns = l->now_ns;
+    line->number = ++l->numbers;
+    l->writing = line;
+    output_begin(&l->output, line->text.data, line->text.len);
+    return true;
+}
+
+bool sender_step(struct leased *l, struct err *e)
+{
+    struct err broken;
+
+    if (l->sender == SENDER_AWAY && l->stop == STOP_NOT) {
+        if (l->now_ns < l->sender_at_ns) {
+            leased_wake_at(l, l->sender_at_ns);
+            return true;
+        }
+        if (!start(l, e))
+            return false;
+    }
+    err_clear(&broken);
+    while (l->sender == SENDER_HERE) {
+        if (!l->writing && !begin_line(l, e))
+            return false;
+        if (!l->writing)
+            return true;
+        if (!output_pump(&l->output, &broken)) {
+            if (l->command)
+                return sender_lost(l, e);
+            *e = broken;
+            return false;
+        }
+        if (!output_idle(&l->output))
+            return true;
+        l->writing = NULL;
+    }
+    return true;
+}
+
+// A line that nobody answered. The sender may hang, or only be slow; its lines
+// are tried again in any case.
+bool sender_time_out(struct leased *l, struct err *e)
+{
+    int64_t most_ns = l->config->answer_timeout_ms * NS_PER_MS;
+    struct flight_line *line;
+
+    while ((line = flight_older(&l->flight, l->now_ns - most_ns)) != NULL) {
+        log_line("SENDER",
+            "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d tokens; "
+            "does the sender hang?",
+            line->number, l->config->answer_timeout_ms, line->left, line->count);
+        line->timed_out = true;
+        for (int i = 0; i < line->count; i++)
+            if (!line->tokens[i].answered &&
+                !sender_result(l, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
+                return false;
+    }
+    if (flight_oldest_ns(&l->flight) != CLOCK_NEVER)
+        leased_wake_at(l, flight_oldest_ns(&l->flight) + most_ns);
+    return true;
+}

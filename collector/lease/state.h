@@ -1,0 +1,118 @@
+// What the parts of leased mode share. Internal: leased.c (the loop), database.c
+// (requests and their answers) and sender.c (lines out, answers in).
+#pragma once
+
+#include "backoff.h"
+#include "base/clock.h"
+#include "lease/child.h"
+#include "lease/fill.h"
+#include "lease/flight.h"
+#include "lease/leased.h"
+#include "lease/outbox.h"
+#include "lease/retry.h"
+#include "lease/watch.h"
+#include "output.h"
+#include "pooler.h"
+#include "session.h"
+
+// What an answer of the database is to.
+enum request {
+    REQUEST_SELF,
+    REQUEST_SETTINGS,
+    REQUEST_SCHEMA,
+    REQUEST_JOIN,
+    REQUEST_LEASE,
+    REQUEST_ANSWER,
+    REQUEST_RENEW,
+    REQUEST_OTHERS,
+    REQUEST_FREE,
+    REQUEST_LEAVE,
+    REQUESTS
+};
+
+// From no session to one that has joined the queue.
+enum link { LINK_BACK_OFF, LINK_CONNECT, LINK_GREET, LINK_JOIN, LINK_UP };
+
+// The sender: a child of ours, or whoever reads our output.
+enum sender_state {
+    SENDER_AWAY, // our child, to be started at sender_at_ns
+    SENDER_HERE,
+    SENDER_ENDED, // for good
+};
+
+// The end: TERM came, what is unanswered has until stop_ns.
+enum stop { STOP_NOT, STOP_WAITING, STOP_RETURNING, STOP_LEAVING, STOP_DONE };
+
+struct leased {
+    const struct config *config;
+    char *const *command; // NULL: standard output and input
+    int signal_fd;
+    int64_t now_ns;  // of this round
+    int64_t wake_ns; // the next round comes at this time, if nothing happens
+
+    struct session session;
+    struct pooler pooler;
+    struct backoff backoff;
+    enum link link;
+    bool greeted; // the set-up is sent
+    int64_t retry_ns;
+    char owner[24];             // our number, in the database's words
+    char pid[16];               // our backend's
+    bool started;               // the row in `runs` is written
+    unsigned awaited[REQUESTS]; // answers
+
+    struct fill fill;
+    struct flight flight;
+    struct outbox outbox;
+    struct watch watch;
+    struct retry retry;
+    struct sign sign;
+
+    int64_t asked_ns; // when the request was sent that was answered last
+    int64_t sent_ns[REQUESTS];
+    int64_t renew_at_ns;
+    int64_t others_at_ns; // CLOCK_NEVER: there are none
+    int64_t complete_ns;  // what was due before is taken; CLOCK_NEVER: not known
+    int64_t budget_ns;    // nothing is leased before
+    int64_t check_at_ns;  // the session is to show that it lives
+    int slow;             // answers in a row that were too old to begin a line by
+
+    struct child child;
+    enum sender_state sender;
+    int64_t sender_at_ns;
+    struct backoff sender_backoff;
+    struct output output;
+    struct flight_line *writing; // the line of which the output holds a part; NULL
+    int in;                      // where answers are read; -1
+    struct buf input;
+    int64_t numbers;  // lines that this sender was given
+    int64_t answered; // tokens, ever
+    bool heard;       // an answer came from whoever reads our output
+
+    enum stop stop;
+    int64_t stop_ns;
+    bool returned; // something was given back at the end
+    enum collector_exit exit;
+};
+
+static inline void leased_wake_at(struct leased *l, int64_t at_ns)
+{
+    l->wake_ns = clock_min(l->wake_ns, at_ns);
+}
+
+// database.c
+bool database_step(struct leased *l, struct err *e) MUST_USE;
+bool database_serve(struct leased *l, struct err *e) MUST_USE; // what has arrived
+void database_lose(struct leased *l, const struct err *e);
+bool database_fresh(struct leased *l, struct err *e); // a line may be begun now
+bool database_leave(struct leased *l, struct err *e) MUST_USE;
+
+// sender.c
+bool sender_step(struct leased *l, struct err *e) MUST_USE;  // starts it, writes to it
+bool sender_serve(struct leased *l, struct err *e) MUST_USE; // its answers
+bool sender_time_out(struct leased *l, struct err *e) MUST_USE;
+bool sender_return_ready(struct leased *l, const char *why, struct err *e) MUST_USE;
+bool sender_return_all(struct leased *l, const char *why, struct err *e) MUST_USE;
+bool sender_lost(struct leased *l, struct err *e) MUST_USE; // it has ended
+bool sender_result(struct leased *l, struct flight_line *line, struct flight_token *t,
+    enum result_kind kind, const char *text, struct err *e) MUST_USE;

@@ -1,0 +1,34 @@
+#!/bin/sh
+# A sender for tests: what it answers for a token stands in the login, before its
+# number.
+#
+#   ok soft hard mute twice junk die once
+#
+# once: error transient at the first sight of a token, then sent. Every login that
+# it sees goes to the file that is its argument.
+got=$1
+n=0
+seen=' '
+while IFS= read -r line; do
+    n=$((n + 1))
+    place=0
+    # The fields of a test hold no blanks and nothing that a shell would expand.
+    # shellcheck disable=SC2046
+    set -- $(echo "$line," | tr ',' '\n' | awk 'NR % 5 == 3')
+    for login in "$@"; do
+        place=$((place + 1))
+        echo "$login" >>"$got"
+        kind=${login%%[0-9]*}
+        [ "$kind" != once ] || case $seen in *" $login "*) kind=ok ;; *) kind=soft ;; esac
+        seen="$seen$login "
+        case $kind in
+        die) exit 1 ;;
+        soft) printf '%s error transient 452 "full", 5\\6 \303\244\n' "$n.$place" ;;
+        hard) echo "$n.$place error permanent 550 no such user" ;;
+        junk) printf 'what a day\n%s sent\n' "$n.$place" ;;
+        twice) printf '%s sent\n%s sent\n' "$n.$place" "$n.$place" ;;
+        mute) ;;
+        *) echo "$n.$place sent" ;;
+        esac
+    done
+done

@@ -1,0 +1,87 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "lease/watch.h"
+
+#define S NS_PER_S
+
+static struct watch w;
+static const char *why;
+
+static void look(int64_t renewed, bool connected, int64_t now_ns)
+{
+    watch_begin(&w);
+    watch_seen(&w, 7, renewed, connected, now_ns);
+    watch_end(&w);
+}
+
+static int64_t expired(int64_t now_ns)
+{
+    return watch_expired(&w, 1 * S, 30 * S, now_ns, &why);
+}
+
+static void who_lost_its_session_gets_the_grace(void **state)
+{
+    (void)state;
+    watch_restart(&w);
+    look(1, true, 0);
+    look(1, false, 5 * S);
+    assert_int_equal(expired(5 * S), 0);
+    assert_int_equal(expired(6 * S), 7);
+    // It came back: the grace begins anew when it goes again.
+    look(1, true, 6 * S);
+    assert_int_equal(expired(9 * S), 0);
+    look(1, false, 9 * S);
+    assert_int_equal(expired(9 * S), 0);
+}
+
+static void who_hangs_gets_the_lease(void **state)
+{
+    (void)state;
+    watch_restart(&w);
+    look(1, true, 0);
+    look(2, true, 20 * S);
+    look(2, true, 49 * S);
+    assert_int_equal(expired(49 * S), 0);
+    assert_int_equal(expired(50 * S), 7);
+    watch_forget(&w, 7);
+    assert_int_equal(expired(50 * S), 0);
+}
+
+// Long outages and old counters: what counts is what was seen in this session.
+static void nothing_seen_before_counts(void **state)
+{
+    (void)state;
+    watch_restart(&w);
+    look(1, false, 0);
+    watch_restart(&w);
+    look(1, false, 1000 * S);
+    assert_int_equal(expired(1000 * S), 0);
+    assert_int_equal(expired(1001 * S), 7);
+}
+
+static void who_has_left_is_forgotten(void **state)
+{
+    (void)state;
+    watch_restart(&w);
+    look(1, false, 0);
+    watch_begin(&w);
+    watch_end(&w);
+    assert_int_equal(expired(1000 * S), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_lost_its_session_gets_the_grace),
+        cmocka_unit_test(who_hangs_gets_the_lease),
+        cmocka_unit_test(nothing_seen_before_counts),
+        cmocka_unit_test(who_has_left_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
