@@ -73,10 +73,16 @@ static bool needs_collector(enum metric_id id)
     return id == METRIC_LOST || id == METRIC_UNRECOVERED || id == METRIC_END_STATE;
 }
 
+// Those of leased mode, and of a budget.
+static bool is_of_leases(enum metric_id id)
+{
+    return id >= METRIC_DOUBLE_LEASED && id <= METRIC_MISRECORDED;
+}
+
 // Some invariants only show in runs that have what they are about.
 static bool is_looked_for(const struct result *r, const struct scenario *s, enum metric_id id)
 {
-    bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE;
+    bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || is_of_leases(id);
 
     return check_promised(s, id) && (!rare || r->judged[id].of > 0);
 }
@@ -186,6 +192,11 @@ static void find_reasons(
     if (in->load->refused > 0)
         result_reason(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
+    if (r->values[METRIC_PENDING] > 0)
+        result_reason(r,
+            "%.0f tokens had no end when the drain was over, and their next attempt "
+            "was still to come",
+            r->values[METRIC_PENDING]);
     if (ended_by_plan(l, in))
         result_reason(r, "the plan ended the last collector, so that lost, unrecovered and "
                          "end_state cannot be judged");
@@ -221,7 +232,7 @@ static bool judge_all(const struct check *c, struct err *e)
     check_vitals(c);
     check_end_state(c->r, c->l);
     return check_repeats(c, e) && check_early(c, e) && check_late(c, e) && check_behind(c, e) &&
-           check_idle_instances(c, e) && check_sequence(c->r, c->l, e);
+           check_idle_instances(c, e) && check_sequence(c->r, c->l, e) && check_outcomes(c, e);
 }
 
 bool check_findings(

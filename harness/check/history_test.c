@@ -153,8 +153,8 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 4 had no changes, 3 nothing between the samples and the end; version 2 did not know
-// how long a collector waited for a processor.
+// Version 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
+// not know how long a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
@@ -172,9 +172,16 @@ static void the_versions_before_are_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    unsigned char *more = bytes + size - 4 - sizeof nothing_more;
+    // What version 6 has of each delivery, and of each token: nothing was answered.
+    size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
+    unsigned char *end = bytes + size - 4 - outcomes;
+    unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end, outcomes);
+    *version = 5;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, more + sizeof nothing_more - 1, 1);
     *version = 4;
     spill(bytes, size);

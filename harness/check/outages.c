@@ -68,9 +68,12 @@ static enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
     case VERB_KILL_COLLECTOR:
     case VERB_STOP_COLLECTOR:
     case VERB_CLOSE_READER:
+    case VERB_KILL_SENDER:
         return HARM_PROCESS;
     case VERB_PAUSE_READER:
     case VERB_SLOW_READER:
+    case VERB_PAUSE_SENDER:
+    case VERB_HANG_SENDER:
         return HARM_OUTPUT;
     case VERB_RESET:
     case VERB_CUT_AT:

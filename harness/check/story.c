@@ -191,6 +191,8 @@ void story_settle(struct story *s)
     for (uint32_t t = 0; t < s->plan.token_count; t++) {
         struct ledger_token *token = &l->tokens[t];
         token->flags = (uint8_t)s->token_flags[t];
+        token->outcome = s->outcomes[t];
+        token->attempts = s->outcomes[t] ? STORY_MAX : 0;
         token->fingerprint = 1000 + t;
         token->expires_at_s = 900;
         if (ledger_committed(l, t))

@@ -33,6 +33,7 @@ struct story {
     struct load_result load;
     struct ledger ledger;
     struct check_input input;
+    uint8_t outcomes[STORY_MAX];     // of enum token_outcome, per token
     uint32_t token_flags[STORY_MAX]; // more of enum token_flags, per token
     struct result result;
 };

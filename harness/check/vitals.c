@@ -269,7 +269,8 @@ static const char *contradiction(
     bool shares = check_shares(l->scenario);
     bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
 
-    if ((t->flags & TOKEN_DEAD_LETTER) && !token_kind_unsendable(l->plan->kinds[token]))
+    if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&
+        !token_kind_unsendable(l->plan->kinds[token]))
         return "in dead_letters, though the wire can carry it";
     if (t->flags & TOKEN_BURIED_AGAIN)
         return "more than once in dead_letters";

@@ -42,6 +42,13 @@ const struct draw_row draw_rows[] = {
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, "a property of what is tested"},
     {"collector.dequeue", "shared", 0.4, NULL},
+    {"collector.sender", NULL, 0, "its keys have rows of their own"},
+    {"collector.sender.error", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender.permanent", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender.hang", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender.twice", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender.wrong", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender.delay", NULL, 0, "answers belong to leased mode, which is not drawn"},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},

@@ -137,4 +137,8 @@ bool fault_end_strain(struct fault_context *c, struct fault_record *r, struct er
 bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_kill_sender(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_pause_sender(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_hang_sender(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_resume_sender(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct err *e);

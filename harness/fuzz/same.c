@@ -93,6 +93,8 @@ static size_t width(const struct field *f)
         return sizeof(int);
     case FIELD_RANGE:
         return 2 * sizeof(int);
+    case FIELD_SPAN:
+        return 2 * sizeof(int64_t);
     case FIELD_RATE:
         return 2 * sizeof(double) + sizeof(bool);
     default:

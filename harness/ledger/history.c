@@ -377,6 +377,24 @@ static void pack_changes(struct pack *p, struct history *h)
         pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
 }
 
+// What version 6 added: the sender's answers, and what the collector recorded.
+static void pack_outcomes(struct pack *p, struct history *h)
+{
+    if (h->version < 6)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++) {
+        struct delivery *d = &h->log.deliveries[i];
+        PACK_FIELD(p, d->reply, REPLIES - 1);
+        if (d->reply != REPLY_NONE)
+            pack_moment(p, &d->replied_ns);
+    }
+    for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++) {
+        struct ledger_token *t = &h->ledger.tokens[i];
+        PACK_FIELD(p, t->outcome, OUTCOME_EXPIRED);
+        PACK_FIELD(p, t->attempts, UINT16_MAX);
+    }
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -412,6 +430,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_samples(p, h);
     pack_more(p, h);
     pack_changes(p, h);
+    pack_outcomes(p, h);
     pack_end(p);
     return true;
 }

@@ -29,6 +29,9 @@ enum token_flags {
     TOKEN_BURIED_AGAIN = 1 << 6, // more than once in dead_letters
 };
 
+// How a token ended in leased mode, as the collector has recorded it.
+enum token_outcome { OUTCOME_NONE, OUTCOME_SENT, OUTCOME_DEAD, OUTCOME_EXPIRED };
+
 struct ledger_token {
     uint64_t fingerprint; // decode_fingerprint of what the database holds, when present
     uint32_t deliveries;  // valid ones
@@ -36,6 +39,8 @@ struct ledger_token {
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
     uint16_t marks;       // decode_marks of the same
     uint8_t flags;        // of enum token_flags
+    uint8_t outcome;      // of enum token_outcome
+    uint16_t attempts;    // recorded ones
 };
 
 struct ledger {

@@ -154,6 +154,17 @@ static void unmarked_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_UNMARKED;
 }
 
+static void outcome_row(struct ledger *l, const PGresult *row)
+{
+    uint32_t token;
+    int32_t attempts = int4_at(row, 2);
+
+    if (!token_of(l, row, &token))
+        return;
+    l->tokens[token].outcome = (uint8_t)int4_at(row, 1);
+    l->tokens[token].attempts = (uint16_t)(attempts < UINT16_MAX ? attempts : UINT16_MAX);
+}
+
 // A name that is printed though the wire cannot carry it forges, however well a
 // reader takes the line.
 static bool find_forgery(struct ledger *l, struct delivery *d)
@@ -234,9 +245,11 @@ static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
 // The collector's own tables, of which there may be fewer in an old schema.
 static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
-    bool dead_letters;
+    bool dead_letters, outcomes;
 
     return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) &&
+           has(conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
+           (!outcomes || each_row(l, conn, ledger_sql_outcomes, NULL, outcome_row, e)) &&
            (!dead_letters ||
                each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) &&
            read_queue(l, conn, e);

@@ -434,6 +434,9 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
     case VERB_PAUSE_READER:
     case VERB_SLOW_READER:
         return is_one_of(b, VERB_PAUSE_READER, VERB_SLOW_READER) && meet_at_instance(a, b);
+    case VERB_PAUSE_SENDER:
+    case VERB_HANG_SENDER:
+        return is_one_of(b, VERB_PAUSE_SENDER, VERB_HANG_SENDER) && meet_at_instance(a, b);
     default:
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "scenario/leased.h"
 
 static const int64_t load_gone_ns = 10 * NS_PER_S;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
@@ -75,6 +76,21 @@ static bool are_buried(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
+// In leased mode a token is finished when it has an outcome: nothing is leased or
+// waits to be tried again.
+static bool are_finished(struct run *r)
+{
+    bool none = false;
+    struct leased m;
+    struct err unanswered;
+
+    leased_read(&m, r->scenario);
+    if (!m.on || r->scenario->collector.layout != LAYOUT_REFERENCE)
+        return true;
+    return subject_answered(r->subject) &&
+           run_count_is(r, "SELECT count(*) FROM deliveries", "0", &none, &unanswered) && none;
+}
+
 // Waits until every token that must be delivered was read and every one that must
 // be buried was, or `drain` is over.
 static bool wait_for_deliveries(struct run *r, struct err *e)
@@ -96,7 +112,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
         }
         bool complete = token == r->plan.token_count && now - last_change_ns >= linger_ns;
         if (now >= deadline || subject_gave_up(r->subject, &r->gave_up) ||
-            (complete && are_buried(r, undeliverable)))
+            (complete && are_buried(r, undeliverable) && are_finished(r)))
             break;
         if (subject_failed(r->subject, e))
             return false;

@@ -9,6 +9,7 @@
 #include "postgres/migrate.h"
 #include "run/queue.h"
 #include "run/shared.h"
+#include "scenario/leased.h"
 
 static const int64_t lead_ns = 300 * NS_PER_MS;        // for the load's connections to open
 static const int64_t backlog_limit_ns = 60 * NS_PER_S; // and a millisecond per transaction
@@ -145,6 +146,8 @@ bool run_start_collector(struct run *r, struct err *e)
     buf_fini(&conninfo);
     if (!ok)
         return false;
+    struct leased leased;
+    leased_read(&leased, r->scenario);
     struct subject_config config = {
         .command = r->command.argv,
         .env = (const char *const *)r->command.env,
@@ -152,6 +155,8 @@ bool run_start_collector(struct run *r, struct err *e)
         .instances = r->scenario->collector.instances,
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
+        .sender = leased.on ? &r->scenario->collector.sender : NULL,
+        .seed = r->scenario->seed,
         .net = r->hands.net,
         .jobs = scenario_is_queue(r->scenario),
         .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,

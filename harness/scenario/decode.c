@@ -293,6 +293,27 @@ static bool decode_flags(const struct field *f, const struct node *n, void *slot
     return true;
 }
 
+// One duration, or two with `..` between them.
+static bool decode_span(const struct field *f, const struct node *n, void *slot, struct err *e)
+{
+    int64_t *span = slot;
+    char first[64];
+
+    if (!decode_want_scalar(n, e))
+        return false;
+    const char *dots = strstr(n->text, "..");
+    size_t len = dots ? (size_t)(dots - n->text) : strlen(n->text);
+    if (len >= sizeof first)
+        return node_err(n, e, "'%s' is too long for two durations", n->text);
+    snprintf(first, sizeof first, "%.*s", (int)len, n->text);
+    if (!units_duration(first, &span[0], e) ||
+        !units_duration(dots ? dots + 2 : first, &span[1], e))
+        return node_err_here(n, e);
+    return (span[0] <= span[1] && span[0] >= f->min && span[1] <= f->max) ||
+           node_err(
+               n, e, "'%s' should be two durations such as 20ms..80ms, the smaller first", n->text);
+}
+
 static bool decode_duration(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     const struct word *word;
@@ -399,6 +420,7 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_PER_S] = decode_per_s,
         [FIELD_FLAGS] = decode_flags,
         [FIELD_DURATION] = decode_duration,
+        [FIELD_SPAN] = decode_span,
         [FIELD_VERB] = decode_verb,
         [FIELD_SETTINGS] = decode_settings,
         [FIELD_ALLOW] = objectives_decode_allow,

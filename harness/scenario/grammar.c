@@ -24,6 +24,7 @@
     static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(a_type), #b)
 NEIGHBOURS(struct load_phase, rate_from, rate_to, double);
 NEIGHBOURS(struct load_phase, rate_to, closed, double);
+NEIGHBOURS(struct scenario_sender, delay_from_ns, delay_to_ns, int64_t);
 NEIGHBOURS(struct load_phase, rows_from, rows_to, int);
 NEIGHBOURS(struct scenario, load, load_count, void *);
 NEIGHBOURS(struct scenario, faults, fault_count, void *);
@@ -170,6 +171,23 @@ static const struct field postgres_fields[] = {
 
 static const struct table postgres_table = TABLE(postgres_fields, struct scenario);
 
+static const struct field sender_fields[] = {
+    {"error", FIELD_SHARE, AT(collector.sender.error), .fallback = "0",
+        .help = "share of attempts answered with a transient error"},
+    {"permanent", FIELD_SHARE, AT(collector.sender.permanent), .fallback = "0",
+        .help = "share answered with a permanent error"},
+    {"hang", FIELD_SHARE, AT(collector.sender.hang), .fallback = "0",
+        .help = "share that is never answered"},
+    {"twice", FIELD_SHARE, AT(collector.sender.twice), .fallback = "0",
+        .help = "share of answers that are said twice"},
+    {"wrong", FIELD_SHARE, AT(collector.sender.wrong), .fallback = "0",
+        .help = "share of answers with a line before them that is no answer"},
+    {"delay", FIELD_SPAN, AT(collector.sender.delay_from_ns), .fallback = "0s", .min = 0,
+        .max = HOUR, .help = "how long an answer takes: 20ms, or anything between 20ms..80ms"},
+};
+
+static const struct table sender_table = TABLE(sender_fields, struct scenario);
+
 static const struct field collector_fields[] = {
     {"command", FIELD_STRINGS, AT(collector.command), .fallback = "[]",
         .help = "program and arguments; empty for the reference collector"},
@@ -190,6 +208,8 @@ static const struct field collector_fields[] = {
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",
         .help = "start it again 100 ms after it exits; off: the end of the last one ends the run"},
+    {"sender", FIELD_MAP, .fallback = "{}", .table = &sender_table,
+        .help = "with MAILROOM_DEQUEUE=leased: how the harness answers for what it reads"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .fallback = PROMISES_DEFAULT,
         .words = promise_words, .help = "what it promises; what it does not is not judged"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,

@@ -20,6 +20,7 @@ enum field_type {
     FIELD_PER_S,     // double, per second
     FIELD_FLAGS,     // int: a list of `words`, or-ed
     FIELD_DURATION,  // int64_t ns, or one of `words`
+    FIELD_SPAN,      // two int64_t ns, from and to
     FIELD_VERB,      // const struct verb *
     FIELD_SETTINGS,  // struct settings
     FIELD_ALLOW,     // struct allowance * and its size_t count

@@ -23,6 +23,7 @@ static void print_limits(const struct field *f, struct buf *out)
     case FIELD_BYTE_RATE:
         buf_printf(out, "; %lldB/s to %lldB/s", (long long)f->min, (long long)f->max);
         break;
+    case FIELD_SPAN:
     case FIELD_DURATION:
         buf_append_str(out, "; ");
         units_print_duration(out, f->min);

@@ -61,6 +61,12 @@ struct scenario_postgres {
 #define SCHEMA_NONE (-1) // of a database that a subject fills
 #define SUBJECT_MAILROOM "mailroom"
 
+// The harness as the sender: how often it says what, seeded per token and attempt.
+struct scenario_sender {
+    double error, permanent, hang, twice, wrong; // shares of its answers
+    int64_t delay_from_ns, delay_to_ns;
+};
+
 struct scenario_collector {
     char **command; // NULL-terminated argv; NULL: the reference collector
     char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
@@ -71,7 +77,8 @@ struct scenario_collector {
     int64_t batch_timeout_ns;
     struct settings env;
     bool restart;
-    int promises;    // of enum promise
+    int promises; // of enum promise
+    struct scenario_sender sender;
     double capacity; // tokens per second that it can sustain; 0: not known
 };
 

@@ -50,6 +50,12 @@ const struct verb verbs[] = {
         "the collector's output is read at no more than rate, such as 20kB/s"},
     {"close-reader", VERB_CLOSE_READER, PARAM_INSTANCE, true, false, false,
         "stops the collector, reads its pipe empty, closes it, lets the collector continue"},
+    {"kill-sender", VERB_KILL_SENDER, PARAM_INSTANCE, true, false, false,
+        "leased mode: whoever answers is gone, the collector's standard input is closed"},
+    {"pause-sender", VERB_PAUSE_SENDER, PARAM_INSTANCE | LASTS, false, false, false,
+        "leased mode: nothing is answered while it lasts, all of it when it is over"},
+    {"hang-sender", VERB_HANG_SENDER, PARAM_INSTANCE | LASTS, false, false, false,
+        "leased mode: what is read while it lasts is never answered"},
     {"partition", VERB_PARTITION, PARAM_RESET | PARAM_THROUGH | LASTS, false, false, true,
         "silence both ways on the collector's connections; what was withheld arrives when it is "
         "over, or with reset is dropped with the connections"},

@@ -247,6 +247,14 @@ static void write_value(const struct field *f, const void *slot, struct buf *out
     case FIELD_RANGE:
         write_range(slot, out);
         break;
+    case FIELD_SPAN:
+        buf_append_char(out, ' ');
+        units_print_duration(out, ((const int64_t *)slot)[0]);
+        if (((const int64_t *)slot)[1] != ((const int64_t *)slot)[0]) {
+            buf_append_str(out, "..");
+            units_print_duration(out, ((const int64_t *)slot)[1]);
+        }
+        break;
     case FIELD_BYTE_RATE:
         buf_append_char(out, ' ');
         units_print_number(out, *(const double *)slot);

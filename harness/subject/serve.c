@@ -19,6 +19,7 @@ static const int64_t nap_most_ns = 20 * NS_PER_MS; // so that a late poll is see
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 static const int exit_output_failed = 74;
+static const int exit_nobody_answers = 78;
 static const int64_t group_grace_ns = 2 * NS_PER_S;  // to end after a wrapper that was told to
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
@@ -58,13 +59,21 @@ static bool launch(struct subject *s, int index, struct err *e)
 {
     struct instance *in = &s->instances[index];
     struct process_spec spec = PROCESS_SPEC_INIT;
-    int out[2];
+    int out[2], input[2] = {-1, -1};
 
     in->restart_at_ns = CLOCK_NEVER;
     if (pipe2(out, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     // Our end only: the flag belongs to this description, not to the writer's.
     fcntl(out[0], F_SETFL, O_NONBLOCK);
+    if (s->config.sender && pipe2(input, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    }
+    if (s->config.sender)
+        fcntl(input[1], F_SETFL, O_NONBLOCK);
+    spec.in = input[0];
     spec.argv = (const char *const *)s->config.command;
     spec.env = s->config.env;
     spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
@@ -76,8 +85,12 @@ static bool launch(struct subject *s, int index, struct err *e)
     spec.dir = s->config.dir;
     record.pid = process_start(&spec, e);
     close(out[1]);
+    if (input[0] >= 0)
+        close(input[0]);
+    sender_begin(&in->sender, input[1]);
     if (record.pid < 0) {
         close(out[0]);
+        sender_begin(&in->sender, -1);
         return false;
     }
     in->ended = false;
@@ -90,7 +103,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     if (known) {
         in->out = out[0];
         in->pid = record.pid;
-        in->closed = in->close_asked = false;
+        in->closed = in->close_asked = in->sender_killed = false;
         // Who told everybody to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
@@ -99,6 +112,47 @@ static bool launch(struct subject *s, int index, struct err *e)
     }
     pthread_mutex_unlock(&s->lock);
     return known || undo_launch(in, record.pid, out[0], e);
+}
+
+static enum sender_mood mood_of(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    enum sender_mood mood = in->mood;
+    if (in->sender_killed)
+        sender_begin(&in->sender, -1);
+    pthread_mutex_unlock(&s->lock);
+    return mood;
+}
+
+// Records the whole lines that have arrived, and thinks of their answers.
+static bool take_lines(struct subject *s, struct instance *in, int64_t now)
+{
+    uint32_t line = (uint32_t)s->reader.log.line_count;
+    bool ok = reader_lines(&s->reader, &in->pending, in->process, now);
+
+    if (!s->config.sender)
+        return ok;
+    enum sender_mood mood = mood_of(s, in);
+    for (; ok && line < s->reader.log.line_count; line++)
+        ok = sender_line(&in->sender, &s->reader.log, line, mood);
+    return ok;
+}
+
+// Says what is due; returns when more is.
+static int64_t answer_due(struct subject *s, int64_t now)
+{
+    int64_t next = CLOCK_NEVER;
+    size_t unsaid = 0;
+
+    for (int i = 0; s->config.sender && i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        enum sender_mood mood = mood_of(s, in);
+        sender_say(&in->sender, &s->reader.log, mood, now);
+        unsaid += in->sender.fd >= 0 ? in->sender.count + in->sender.out.len : 0;
+        next = clock_min(next, sender_next_ns(&in->sender, mood));
+    }
+    atomic_store(&s->unsaid, unsaid);
+    return next;
 }
 
 // Reads until the pipe is empty, but no more than `most` bytes; every line gets
@@ -124,7 +178,7 @@ static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
         in->pending.len += (size_t)got;
         *most -= (size_t)got;
         atomic_fetch_add(&s->bytes, (uint64_t)got);
-        if (!reader_lines(&s->reader, &in->pending, in->process, now)) {
+        if (!take_lines(s, in, now)) {
             err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
             fail(s, &e);
             return false;
@@ -277,6 +331,10 @@ static void reap(struct subject *s, struct instance *in)
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     in->pid = 0;
     in->gone_ns = 0;
+    if (in->sender_killed && WIFEXITED(status) &&
+        (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
+        p->asked = true;
+    sender_begin(&in->sender, -1);
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
     if (!p->asked && s->config.log_dir)
@@ -422,6 +480,7 @@ void *serve_run(void *arg)
         int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
         sample_at_ns = sample_due(s, now, sample_at_ns);
         next = clock_min(next, sample_at_ns);
+        next = clock_min(next, answer_due(s, now));
         for (int i = 0; i < s->config.instances; i++) {
             struct instance *in = &s->instances[i];
             // An output that its process has closed would be ready for ever, as

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "subject/reader.h"
+#include "subject/sender.h"
 #include "subject/subject.h"
 
 // How long a process may take to stand still before its output is closed.
@@ -30,19 +31,24 @@ struct instance {
     struct buf pending;
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
-    bool ended;       // it has closed its output; the thread's
-    int64_t gone_ns;  // it ended, and waits for its group and for its burial; 0; the thread's
-    struct pace pace; // rate under the lock, the rest the thread's
-    bool close_asked; // under the lock
-    bool closed;      // the reader of this process went away; under the lock
-    unsigned holds;   // how many keep it from being started again for a while; under the lock
-    bool for_good;    // it is never started again; under the lock
+    bool ended;            // it has closed its output; the thread's
+    int64_t gone_ns;       // it ended, and waits for its group and for its burial; 0; the thread's
+    struct pace pace;      // rate under the lock, the rest the thread's
+    bool close_asked;      // under the lock
+    bool closed;           // the reader of this process went away; under the lock
+    unsigned holds;        // how many keep it from being started again for a while; under the lock
+    bool for_good;         // it is never started again; under the lock
+    struct sender sender;  // the thread's
+    enum sender_mood mood; // under the lock
+    bool sender_killed;    // its input is to be closed, or was; under the lock
 };
 
 struct subject {
     struct subject_config config;
     struct instance *instances;
     struct reader reader; // the thread's until it is joined; processes under the lock
+    uint8_t *tries;       // of the senders, per planned token; the thread's
+    atomic_size_t unsaid; // answers that are due some time
     pthread_t thread;
     bool started;
     int wake[2];

@@ -143,6 +143,39 @@ uint64_t subject_read_bytes(struct subject *s)
     return atomic_load(&s->bytes);
 }
 
+void subject_sender(struct subject *s, int instance, int mood)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        if (instance < 0 || instance == i)
+            s->instances[i].mood = (enum sender_mood)mood;
+    }
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+}
+
+size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids)
+{
+    size_t count = 0;
+
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        if ((instance >= 0 && instance != i) || in->pid == 0 || in->sender_killed)
+            continue;
+        in->sender_killed = true;
+        pids[count++] = in->pid;
+    }
+    pthread_mutex_unlock(&s->lock);
+    wake_up(s);
+    return count;
+}
+
+bool subject_answered(struct subject *s)
+{
+    return atomic_load(&s->unsaid) == 0;
+}
+
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
 {
     size_t count = 0, closed = 0;
@@ -209,7 +242,8 @@ struct subject_log *subject_log(struct subject *s)
 static bool make_instances(struct subject *s, struct err *e)
 {
     s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
-    if (!s->instances)
+    s->tries = calloc(s->config.token_count + 1, sizeof *s->tries);
+    if (!s->instances || !s->tries)
         return err_set(e, ERR_INTERNAL, "out of memory");
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
@@ -217,6 +251,7 @@ static bool make_instances(struct subject *s, struct err *e)
         in->pidfd = in->out = in->log = -1;
         in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
+        sender_init(&in->sender, s->config.sender, s->config.seed, s->tries, s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;
@@ -288,10 +323,12 @@ void subject_free(struct subject *s)
     subject_stop(s, 0);
     for (int i = 0; s->instances && i < s->config.instances; i++) {
         buf_fini(&s->instances[i].pending);
+        sender_fini(&s->instances[i].sender);
         if (s->instances[i].log >= 0)
             close(s->instances[i].log);
     }
     free(s->instances);
+    free(s->tries);
     reader_fini(&s->reader);
     stalls_fini(&s->cost.stalls);
     if (s->wake[0] >= 0) {

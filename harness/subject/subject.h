@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "os/netns.h"
 #include "os/stalls.h"
+#include "scenario/scenario.h"
 
 // One life of one collector.
 struct process_record {
@@ -44,6 +45,16 @@ struct line_record {
     enum line_state state;
 };
 
+// What the harness, as the sender, had to say of a delivery.
+enum reply {
+    REPLY_NONE, // it answers nothing: no leased mode
+    REPLY_SENT,
+    REPLY_TRANSIENT,
+    REPLY_PERMANENT,
+    REPLY_NEVER, // it hangs, or was gone
+    REPLIES,
+};
+
 enum delivery_flags {
     DELIVERY_FORGED = 1 << 0, // the signature does not hold
     DELIVERY_NAMED = 1 << 1,  // only named in a torn line: not a delivery
@@ -56,7 +67,9 @@ struct delivery {
     uint32_t token;       // plan number, from the login; TOKEN_UNKNOWN
     uint32_t line;
     uint32_t flags;
-    uint16_t marks; // decode_marks of its fields
+    uint16_t marks;     // decode_marks of its fields
+    uint8_t reply;      // of enum reply
+    int64_t replied_ns; // when it was said; 0: it was not
 };
 
 // What is wrong with a line, or with one token of it, for people.
@@ -102,6 +115,8 @@ struct subject_config {
     int instances;
     bool restart;
     size_t token_count;      // planned tokens, for subject_seen
+    const struct scenario_sender *sender; // NULL: nobody answers
+    uint64_t seed;           // of the sender
     const struct netns *net; // they run at its collector's end; NULL: where we are
     bool jobs;               // a subject's consumer, see reader.h
     const char *dir;         // where they run; NULL: where we are
@@ -141,6 +156,16 @@ void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 // How much was written by these instances and is not read yet; and read so far.
 size_t subject_unread(struct subject *s, int instance);
 uint64_t subject_read_bytes(struct subject *s);
+
+// What the harness does as the sender of an instance, or with -1 of all.
+void subject_sender(struct subject *s, int instance, int mood); // of enum sender_mood
+
+// The sender of these instances is gone: their standard input is closed. An end
+// that follows, with exit code 74 or 78, counts as asked for. Returns how many.
+size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
+
+// Answers that are not said yet, hanging ones left out.
+bool subject_answered(struct subject *s);
 
 // Stops each process, reads its pipe empty, closes it, lets it continue. The
 // end with exit code 74 that follows counts as asked for. Returns how many were

@@ -1,0 +1,267 @@
+// Leased mode: every token ends as sent, dead or expired; an answer counts once,
+// and only for the attempt that it belongs to; errors are tried again, but not too
+// often and not too soon.
+//
+// The harness was the sender, so it knows every attempt, what was answered to it,
+// and when. The collector's history must agree.
+#include "check/inside.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "scenario/leased.h"
+
+// A token's attempts, in the order in which they were read.
+struct chain {
+    const struct check *c;
+    const struct leased *m;
+    uint32_t token;
+    const struct delivery *last; // NULL before the first
+    int errors;                  // attempts that failed for certain
+};
+
+struct waits {
+    double total_ns, most_ns; // of retries that came, and what full jitter allows
+    size_t count;
+};
+
+static const struct line_record *line_of(const struct ledger *l, const struct delivery *d)
+{
+    return &l->log->lines[d->line];
+}
+
+// The process that read the answer may have died, or its session ended, before the
+// answer was recorded: nothing else makes a token come again that was finished.
+static struct cause unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
+{
+    const struct ledger *l = c->l;
+    const struct process_record *p = &l->log->processes[line_of(l, d)->process];
+    int64_t margin_ns = NS_PER_S + c->r->slack_ns;
+
+    if (p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns)
+        return (struct cause){CAUSE_BATCH, d->line};
+    // A fault between the two: the commit that recorded it may have been lost.
+    return check_disturbed(l, d->replied_ns, clock_min(again_ns, d->replied_ns + margin_ns));
+}
+
+// Why another attempt may begin though this one had no answer: it was given up.
+static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
+{
+    const struct ledger *l = h->c->l;
+    int64_t read_ns = line_of(l, d)->read_ns;
+    const struct process_record *p = &l->log->processes[line_of(l, d)->process];
+
+    if (again_ns - read_ns >= h->m->answer_timeout_ns - h->c->r->slack_ns ||
+        p->ended_ns <= again_ns)
+        return (struct cause){CAUSE_BATCH, d->line};
+    return check_disturbed(l, read_ns, again_ns);
+}
+
+static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what)
+{
+    const struct ledger *l = h->c->l;
+
+    finding_add(h->c->r, id, "token %u, read again at %.3f s: %s at %.3f s", h->token,
+        ledger_seconds(l, line_of(l, d)->read_ns), what,
+        ledger_seconds(
+            l, h->last->replied_ns ? h->last->replied_ns : line_of(l, h->last)->read_ns));
+}
+
+static void judge_again(struct chain *h, const struct delivery *d, struct waits *w)
+{
+    struct result *r = h->c->r;
+    int64_t again_ns = line_of(h->c->l, d)->read_ns;
+    bool finished = h->last->reply == REPLY_SENT || h->last->reply == REPLY_PERMANENT;
+    bool answered = h->last->replied_ns != 0 && h->last->replied_ns <= again_ns;
+    struct cause cause = CAUSE_IS_NONE;
+
+    if (answered && finished) {
+        cause = unrecorded_by(h->c, h->last, again_ns);
+        if (cause.kind == CAUSE_NONE)
+            describe(h, METRIC_RESURRECTED, d,
+                h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good");
+    } else if (!answered) {
+        cause = given_up_by(h, h->last, again_ns);
+        if (cause.kind == CAUSE_NONE)
+            describe(h, METRIC_DOUBLE_LEASED, d, "its lease began, and nobody had answered,");
+    } else if (check_undisturbed(h->c->l, h->last->replied_ns, again_ns)) {
+        w->total_ns += (double)(again_ns - h->last->replied_ns);
+        w->most_ns += (double)leased_most_ns(h->m, h->errors);
+        w->count++;
+    }
+    judged_add(r, METRIC_RESURRECTED, 1, answered && finished ? cause : CAUSE_IS_NONE);
+    judged_add(r, METRIC_DOUBLE_LEASED, 1, answered ? CAUSE_IS_NONE : cause);
+    r->values[METRIC_REPEATED]++;
+}
+
+static void judge_first(struct result *r)
+{
+    judged_add(r, METRIC_RESURRECTED, 1, CAUSE_IS_NONE);
+    judged_add(r, METRIC_DOUBLE_LEASED, 1, CAUSE_IS_NONE);
+}
+
+static void take(struct chain *h, const struct delivery *d, struct waits *w)
+{
+    if (h->last)
+        judge_again(h, d, w);
+    else
+        judge_first(h->c->r);
+    h->last = d;
+    h->errors += d->reply == REPLY_TRANSIENT;
+    judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
+    if (h->errors == h->m->attempts + 1)
+        finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
+            "token %u: attempt %d that failed, at %.3f s; after %d it is dead", h->token, h->errors,
+            ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
+}
+
+// --- the end ----------------------------------------------------------------------
+
+// All that still had to happen to a token had its time before the drain ended.
+static bool had_its_time(const struct chain *h)
+{
+    const struct ledger *l = h->c->l;
+    int64_t from_ns = h->last->replied_ns ? h->last->replied_ns
+                                          : line_of(l, h->last)->read_ns + h->m->answer_timeout_ns;
+    int64_t needed_ns = leased_most_ns(h->m, h->errors ? h->errors : 1) +
+                        2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
+
+    return outages_free(&h->c->outages, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
+}
+
+static const char *const ends[] = {"no end", "sent", "dead", "expired"};
+
+static void contradict(const struct chain *h, const char *why)
+{
+    finding_add(h->c->r, METRIC_MISRECORDED, "token %u ended as %s: %s", h->token,
+        ends[h->c->l->tokens[h->token].outcome], why);
+}
+
+// The history that the collector kept, against what the sender knows.
+static void judge_record(const struct chain *h)
+{
+    const struct ledger_token *t = &h->c->l->tokens[h->token];
+    bool heard = h->last->replied_ns != 0;
+
+    judged_add(h->c->r, METRIC_MISRECORDED, 1, CAUSE_IS_NONE);
+    if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
+        contradict(h, "the last attempt was not answered with sent");
+    else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
+             unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
+        contradict(h, "the last attempt was sent");
+    else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
+             h->errors + h->m->attempts == 0)
+        contradict(h, "no attempt had failed");
+    else if (t->outcome != OUTCOME_NONE && t->attempts < t->deliveries &&
+             !h->c->l->log->processes[line_of(h->c->l, h->last)->process].asked)
+        contradict(h, "fewer attempts are recorded than were made");
+}
+
+static void judge_end(const struct chain *h)
+{
+    struct result *r = h->c->r;
+    const struct ledger_token *t = &h->c->l->tokens[h->token];
+    bool retry = h->last->reply == REPLY_TRANSIENT || h->last->reply == REPLY_NEVER;
+
+    if (!(t->flags & TOKEN_PRESENT))
+        return;
+    judge_record(h);
+    judged_add(r, METRIC_NEVER_RETRIED, 1, CAUSE_IS_NONE);
+    if (t->outcome != OUTCOME_NONE)
+        return;
+    if (!had_its_time(h))
+        r->values[METRIC_PENDING]++;
+    else if (retry)
+        finding_add(r, METRIC_NEVER_RETRIED, "token %u: failed at %.3f s, and never tried again",
+            h->token, ledger_seconds(h->c->l, line_of(h->c->l, h->last)->read_ns));
+    else
+        finding_add_token(r, METRIC_LOST, h->c->l, h->token);
+}
+
+// With full jitter any single retry may come at once, but many do not: their mean
+// is half of what is allowed. With 50, less than a quarter comes by chance once
+// in a thousand million runs.
+static void judge_waits(struct result *r, const struct waits *w)
+{
+    const size_t enough = 50;
+
+    judged_add(r, METRIC_EARLY_RETRY, (double)w->count,
+        w->count >= enough ? CAUSE_IS_NONE : (struct cause){CAUSE_BATCH, 0});
+    if (w->count >= enough && w->total_ns < w->most_ns / 4)
+        for (size_t i = 0; i < w->count; i++)
+            finding_add(r, METRIC_EARLY_RETRY,
+                "%zu retries came after %.0f ms on average; full jitter would be %.0f ms", w->count,
+                w->total_ns / (double)w->count / 1e6, w->most_ns / (double)w->count / 2e6);
+}
+
+// The budget's window that saw the most beyond what it allows, from each line on.
+static void judge_budget(const struct check *c, const struct leased *m)
+{
+    const struct subject_log *log = c->l->log;
+    double left = m->burst;
+    int64_t at_ns = INT64_MIN;
+
+    if (m->budget_per_s <= 0)
+        return;
+    // The fullest window ends at each line: a bucket of our own runs dry when any
+    // window from its last overflow on saw too many.
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        if (at_ns != INT64_MIN)
+            left += (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
+        left = left > m->burst ? m->burst : left;
+        at_ns = line->read_ns;
+        left -= line->tokens;
+        judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
+        // A line is read a little after its tokens were taken.
+        if (left < -1 - (double)c->r->slack_ns / 1e9 * m->budget_per_s)
+            finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
+                ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
+    }
+}
+
+// ----------------------------------------------------------------------------------
+
+// Brings the deliveries of each token together: first[token] is the first, and
+// next[i] the one after delivery i.
+static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
+{
+    for (size_t i = 0; i < l->plan->token_count; i++)
+        first[i] = UINT32_MAX;
+    for (size_t i = l->log->delivery_count; i-- > 0;) {
+        const struct delivery *d = &l->log->deliveries[i];
+        next[i] = UINT32_MAX;
+        if (d->flags || d->token >= l->plan->token_count)
+            continue;
+        next[i] = first[d->token];
+        first[d->token] = (uint32_t)i;
+    }
+}
+
+bool check_outcomes(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+    struct leased m;
+    struct waits waits = {0};
+
+    leased_read(&m, l->scenario);
+    judge_budget(c, &m);
+    if (!m.on)
+        return true;
+    size_t cells = l->plan->token_count + l->log->delivery_count + 1;
+    uint32_t *first = malloc(cells * sizeof *first), *next = first + l->plan->token_count;
+    if (!first)
+        return err_set(e, ERR_INTERNAL, "out of memory for the checks of outcomes");
+    link_up(l, first, next);
+    c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
+    for (uint32_t token = 0; token < l->plan->token_count; token++) {
+        struct chain h = {.c = c, .m = &m, .token = token};
+        for (uint32_t i = first[token]; i != UINT32_MAX; i = next[i])
+            take(&h, &l->log->deliveries[i], &waits);
+        if (h.last)
+            judge_end(&h);
+    }
+    judge_waits(c->r, &waits);
+    free(first);
+    return true;
+}

@@ -1,0 +1,61 @@
+// Faults of the one who answers for what the collector writes: the harness itself.
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "fault/fault.h"
+#include "os/interrupt.h"
+#include "subject/sender.h"
+
+#define INSTANCES_MAX 64
+
+static const int64_t poll_ns = 2 * NS_PER_MS;
+
+bool fault_pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = subject_tokens(c->subject);
+    subject_sender(c->subject, r->spec->instance, SENDER_PAUSES);
+    return true;
+}
+
+bool fault_hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    (void)e;
+    r->mark = subject_tokens(c->subject);
+    subject_sender(c->subject, r->spec->instance, SENDER_HANGS);
+    return true;
+}
+
+// Something was read, so somebody waited for an answer.
+bool fault_resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    uint64_t read = subject_tokens(c->subject) - r->mark;
+
+    subject_sender(c->subject, r->spec->instance, SENDER_WORKS);
+    if (read == 0)
+        return err_set(e, ERR_SKIP, "nothing was there to be answered while it lasted");
+    snprintf(
+        r->evidence, sizeof r->evidence, "%llu tokens read meanwhile", (unsigned long long)read);
+    return true;
+}
+
+bool fault_kill_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    pid_t pids[INSTANCES_MAX];
+    int64_t deadline = fault_patience_until_ns(c);
+    size_t count = subject_kill_sender(c->subject, r->spec->instance, pids);
+
+    while (count == 0 || !subject_ended(c->subject, pids, count)) {
+        if (clock_now_ns() > deadline)
+            return err_set(e, ERR_SKIP, "%s",
+                count ? "the collector did not end for want of answers"
+                      : "no collector was running in time");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (count == 0)
+            count = subject_kill_sender(c->subject, r->spec->instance, pids);
+    }
+    snprintf(r->evidence, sizeof r->evidence, "%zu process%s ended without a sender, pid %d", count,
+        count == 1 ? "" : "es", (int)pids[0]);
+    return true;
+}

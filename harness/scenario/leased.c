@@ -1,0 +1,51 @@
+#include "scenario/leased.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static const char *lookup(const struct scenario *s, const char *name)
+{
+    for (size_t i = 0; i < s->collector.env.count; i++)
+        if (strcmp(s->collector.env.items[i].name, name) == 0)
+            return s->collector.env.items[i].value;
+    return NULL;
+}
+
+static double number(const struct scenario *s, const char *name, double fallback)
+{
+    const char *text = lookup(s, name);
+
+    return text ? strtod(text, NULL) : fallback;
+}
+
+static int64_t ms(const struct scenario *s, const char *name, double fallback)
+{
+    return (int64_t)(number(s, name, fallback) * (double)NS_PER_MS);
+}
+
+void leased_read(struct leased *m, const struct scenario *s)
+{
+    const char *mode = lookup(s, "MAILROOM_DEQUEUE");
+
+    *m = (struct leased){
+        .on = mode && strcmp(mode, "leased") == 0,
+        .attempts = (int)number(s, "MAILROOM_ATTEMPTS", 8),
+        .in_flight = (int)number(s, "MAILROOM_IN_FLIGHT", 4),
+        .answer_timeout_ns = ms(s, "MAILROOM_ANSWER_TIMEOUT", 60000),
+        .retry_base_ns = ms(s, "MAILROOM_RETRY_BASE", 1000),
+        .retry_max_ns = ms(s, "MAILROOM_RETRY_MAX", 900000),
+        .budget_per_s = number(s, "MAILROOM_BUDGET", 0),
+        .burst = number(s, "MAILROOM_BURST", 50),
+    };
+}
+
+int64_t leased_most_ns(const struct leased *m, int errors)
+{
+    int64_t most = m->retry_base_ns;
+
+    for (int i = 0; i < errors && most < m->retry_max_ns; i++)
+        most *= 2;
+    return most < m->retry_max_ns ? most : m->retry_max_ns;
+}

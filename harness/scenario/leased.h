@@ -1,0 +1,22 @@
+// What a scenario's collector is told about leases, retries and the budget.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scenario/scenario.h"
+
+struct leased {
+    bool on; // MAILROOM_DEQUEUE is leased
+    int attempts, in_flight;
+    int64_t answer_timeout_ns, retry_base_ns, retry_max_ns;
+    double budget_per_s; // 0: none
+    double burst;
+};
+
+// From the collector's environment; what is not there is as the collector's own
+// default has it.
+void leased_read(struct leased *m, const struct scenario *s);
+
+// The longest that full jitter may put a token off after so many errors.
+int64_t leased_most_ns(const struct leased *m, int errors);

@@ -1,0 +1,175 @@
+#include "subject/sender.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "plan/rng.h"
+
+#define SENDER_STREAM UINT64_C(0x5e4de500000000)
+#define TRIES_MAX 255
+#define OUT_MAX ((size_t)64 << 20)
+
+struct sender_reply sender_draw(
+    const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt)
+{
+    struct sender_reply r = {.reply = REPLY_SENT};
+    struct rng rng;
+
+    rng_init(&rng, seed, SENDER_STREAM + (uint64_t)token * (TRIES_MAX + 1) + attempt);
+    double fate = rng_uniform(&rng);
+    double span = (double)(manner->delay_to_ns - manner->delay_from_ns);
+    r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
+    r.twice = rng_uniform(&rng) < manner->twice;
+    r.oddly = rng_uniform(&rng) < manner->wrong;
+    if (fate < manner->hang)
+        r.reply = REPLY_NEVER;
+    else if (fate < manner->hang + manner->permanent)
+        r.reply = REPLY_PERMANENT;
+    else if (fate < manner->hang + manner->permanent + manner->error)
+        r.reply = REPLY_TRANSIENT;
+    return r;
+}
+
+void sender_init(struct sender *s, const struct scenario_sender *manner, uint64_t seed,
+    uint8_t *tries, size_t tokens)
+{
+    *s =
+        (struct sender){.manner = manner, .seed = seed, .tries = tries, .tokens = tokens, .fd = -1};
+    buf_init(&s->out, OUT_MAX);
+}
+
+void sender_fini(struct sender *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->heap);
+    buf_fini(&s->out);
+    *s = (struct sender){.fd = -1};
+}
+
+void sender_begin(struct sender *s, int fd)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = fd;
+    s->numbers = 0;
+    s->count = 0;
+    buf_clear(&s->out);
+}
+
+// --- what is due, the first first -------------------------------------------------
+
+static bool push(struct sender *s, struct sender_due due)
+{
+    if (s->count == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 64;
+        struct sender_due *more = realloc(s->heap, cap * sizeof *more);
+        if (!more)
+            return false;
+        s->heap = more;
+        s->cap = cap;
+    }
+    size_t at = s->count++;
+    for (; at > 0 && s->heap[(at - 1) / 2].at_ns > due.at_ns; at = (at - 1) / 2)
+        s->heap[at] = s->heap[(at - 1) / 2];
+    s->heap[at] = due;
+    return true;
+}
+
+static struct sender_due pop(struct sender *s)
+{
+    struct sender_due first = s->heap[0], last = s->heap[--s->count];
+    size_t at = 0;
+
+    for (size_t child; (child = 2 * at + 1) < s->count; at = child) {
+        if (child + 1 < s->count && s->heap[child + 1].at_ns < s->heap[child].at_ns)
+            child++;
+        if (s->heap[child].at_ns >= last.at_ns)
+            break;
+        s->heap[at] = s->heap[child];
+    }
+    s->heap[at] = last;
+    return first;
+}
+
+// ----------------------------------------------------------------------------------
+
+bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
+{
+    const struct line_record *l = &log->lines[line];
+    int64_t number = ++s->numbers;
+
+    for (uint32_t i = 0; l->state == LINE_WHOLE && i < l->tokens; i++) {
+        struct delivery *d = &log->deliveries[l->first_delivery + i];
+        unsigned attempt = 0;
+        if (d->token < s->tokens) {
+            attempt = s->tries[d->token];
+            s->tries[d->token] = (uint8_t)(attempt < TRIES_MAX ? attempt + 1 : TRIES_MAX);
+        }
+        struct sender_reply r = sender_draw(s->manner, s->seed, d->token, attempt);
+        if (mood == SENDER_HANGS || s->fd < 0)
+            r.reply = REPLY_NEVER;
+        d->reply = (uint8_t)r.reply;
+        d->replied_ns = 0;
+        if (r.reply != REPLY_NEVER && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                                                   .number = number,
+                                                   .delivery = l->first_delivery + i,
+                                                   .place = i + 1,
+                                                   .reply = r.reply,
+                                                   .twice = r.twice,
+                                                   .oddly = r.oddly}))
+            return false;
+    }
+    return true;
+}
+
+static void put(struct sender *s, const struct sender_due *due)
+{
+    static const char *const words[REPLIES] = {
+        [REPLY_SENT] = "sent",
+        [REPLY_TRANSIENT] = "error transient 452 mailbox full",
+        [REPLY_PERMANENT] = "error permanent 550 no such user",
+    };
+
+    if (due->oddly)
+        buf_append_str(&s->out, "250 queued as 4F2A, \"soon\"\n");
+    for (int i = 0; i < 1 + due->twice; i++)
+        buf_printf(&s->out, "%lld.%u %s\n", (long long)due->number, due->place, words[due->reply]);
+}
+
+// A pipe without room is left for the next time; one without a reader is closed.
+static void flush(struct sender *s)
+{
+    while (s->fd >= 0 && s->out.len > 0) {
+        ssize_t n = write(s->fd, s->out.data, s->out.len);
+        if (n > 0)
+            buf_consume(&s->out, (size_t)n);
+        else if (n < 0 && errno == EINTR)
+            continue;
+        else if (n < 0 && errno == EAGAIN)
+            return;
+        else
+            sender_begin(s, -1);
+    }
+}
+
+void sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns)
+{
+    while (mood != SENDER_PAUSES && s->fd >= 0 && s->count > 0 && s->heap[0].at_ns <= now_ns) {
+        struct sender_due due = pop(s);
+        put(s, &due);
+        log->deliveries[due.delivery].replied_ns = now_ns;
+    }
+    flush(s);
+}
+
+int64_t sender_next_ns(const struct sender *s, enum sender_mood mood)
+{
+    const int64_t soon_ns = NS_PER_MS;
+
+    if (s->out.len > 0)
+        return clock_now_ns() + soon_ns;
+    return mood == SENDER_PAUSES || s->fd < 0 || s->count == 0 ? CLOCK_NEVER : s->heap[0].at_ns;
+}

@@ -1,0 +1,67 @@
+// The harness as the sender of a collector in leased mode: for each token of a
+// line it answers on the collector's standard input, after a delay, what the
+// scenario's seed says for that token and attempt.
+//
+// A sender belongs to one process of the collector and dies with it. The thread
+// that reads the process owns it.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "scenario/scenario.h"
+#include "subject/subject.h"
+
+// What the sender does just now.
+enum sender_mood {
+    SENDER_WORKS,
+    SENDER_HANGS,  // what it reads now is never answered
+    SENDER_PAUSES, // what it would say now it says later
+};
+
+struct sender_due {
+    int64_t at_ns;
+    int64_t number;    // of the line, since this process began
+    uint32_t delivery; // index in the log
+    uint32_t place;    // from 1
+    enum reply reply;
+    bool twice, oddly; // said twice; with a line before it that is none
+};
+
+struct sender {
+    const struct scenario_sender *manner; // borrowed
+    uint64_t seed;
+    uint8_t *tries; // borrowed; per planned token, of all senders together
+    size_t tokens;
+    int fd;                  // the collector's standard input; -1: closed
+    int64_t numbers;         // lines read so far
+    struct sender_due *heap; // owned; the first is due first
+    size_t count, cap;
+    struct buf out; // said, and not taken by the pipe yet
+};
+
+// What is said of the token at that attempt (0, 1, …), and after how long (pure).
+struct sender_reply {
+    enum reply reply;
+    bool twice, oddly;
+    int64_t delay_ns;
+};
+struct sender_reply sender_draw(
+    const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt);
+
+void sender_init(struct sender *s, const struct scenario_sender *manner, uint64_t seed,
+    uint8_t *tries, size_t tokens);
+void sender_fini(struct sender *s); // closes its descriptor
+
+// Takes over the descriptor of a new process.
+void sender_begin(struct sender *s, int fd);
+
+// A line was read: its answers are drawn. False without memory.
+bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
+
+// Says what is due; notes in the log when it did.
+void sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
+
+int64_t sender_next_ns(const struct sender *s, enum sender_mood mood); // CLOCK_NEVER: nothing
