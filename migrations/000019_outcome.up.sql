@@ -510,6 +510,9 @@ BEGIN
     IF job.mode <> 'leased' THEN
         RETURN job.mode;
     END IF;
+    IF mailroom_bell() IS NOT NULL THEN
+        RETURN 'bell';
+    END IF;
     -- First the locks, then the look at what is ours.
     IF NOT pg_try_advisory_lock_shared(mailroom_lock_key(queue, 'queue')) OR
        NOT pg_try_advisory_lock(mailroom_lock_key(queue, owner::text)) THEN

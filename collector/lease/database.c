@@ -196,6 +196,10 @@ static bool on_join(struct leased *l, const PGresult *r, struct err *e)
         return err_set(e, ERR_USAGE,
             "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
             c->queue_name);
+    if (strcmp(why, "bell") == 0)
+        return err_set(e, ERR_USAGE,
+            "producers ring a bell, which leased mode does not hear yet; have each token announced "
+            "with SELECT mailroom_announce('each')");
     if (strcmp(why, "locked") == 0)
         return err_set(e, ERR_CONNECTION, "our last session has not ended yet");
     return err_set(e, ERR_USAGE,

@@ -7,10 +7,10 @@
 // At most three attempts, 200 ms apart; a second for an answer.
 static void tell_leases(struct story *s)
 {
-    static struct setting leased[] = {{"MAILROOM_DEQUEUE", "leased"}, {"MAILROOM_ATTEMPTS", "3"},
-        {"MAILROOM_RETRY_BASE", "100"}, {"MAILROOM_RETRY_MAX", "200"},
-        {"MAILROOM_ANSWER_TIMEOUT", "1000"}};
+    static struct setting leased[] = {{"MAILROOM_ATTEMPTS", "3"}, {"MAILROOM_RETRY_BASE", "100"},
+        {"MAILROOM_RETRY_MAX", "200"}, {"MAILROOM_ANSWER_TIMEOUT", "1000"}};
 
+    s->scenario.collector.dequeue = DEQUEUE_LEASED;
     s->scenario.collector.env = (struct settings){leased, sizeof leased / sizeof *leased};
 }
 

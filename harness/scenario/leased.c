@@ -27,10 +27,8 @@ static int64_t ms(const struct scenario *s, const char *name, double fallback)
 
 void leased_read(struct leased *m, const struct scenario *s)
 {
-    const char *mode = lookup(s, "MAILROOM_DEQUEUE");
-
     *m = (struct leased){
-        .on = mode && strcmp(mode, "leased") == 0,
+        .on = s->collector.dequeue == DEQUEUE_LEASED,
         .attempts = (int)number(s, "MAILROOM_ATTEMPTS", 8),
         .in_flight = (int)number(s, "MAILROOM_IN_FLIGHT", 4),
         .answer_timeout_ns = ms(s, "MAILROOM_ANSWER_TIMEOUT", 60000),

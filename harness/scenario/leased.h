@@ -7,7 +7,7 @@
 #include "scenario/scenario.h"
 
 struct leased {
-    bool on; // MAILROOM_DEQUEUE is leased
+    bool on; // collector.dequeue is leased
     int attempts, in_flight;
     int64_t answer_timeout_ns, retry_base_ns, retry_max_ns;
     double budget_per_s; // 0: none
