@@ -61,6 +61,7 @@ static bool takes_away(const struct verb *verb)
 {
     switch (verb->id) {
     case VERB_HOLD_HORIZON:
+    case VERB_OLD_SNAPSHOT:
     case VERB_FILL_NOTIFY_QUEUE:
     case VERB_LONG_VACUUM:
     case VERB_ACTIVE_READERS:

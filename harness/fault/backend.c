@@ -25,9 +25,7 @@ static const char roles_all[] = "{" MIGRATE_COLLECTOR "," MIGRATE_LOAD "}";
 
 static const char *roles_of(enum fault_target target)
 {
-    return target == TARGET_COLLECTOR ? roles_collector
-           : target == TARGET_LOAD    ? roles_load
-                                      : roles_all;
+    return target == TARGET_LOAD ? roles_load : target == TARGET_ALL ? roles_all : roles_collector;
 }
 
 // Runs a statement with one parameter until it returns a positive count.
@@ -60,6 +58,13 @@ static const char terminate_sql[] =
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'";
 
+// A subject may have a session apart that LISTENs: the one whose last words were so.
+static const char terminate_listener_sql[] =
+    "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
+    " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
+    " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
+    " AND query ~* '^\\s*LISTEN\\M'";
+
 // A collector's query takes a millisecond: from here it would always be over.
 // So the server itself watches for one, and cancels what it sees.
 static const char cancel_function_sql[] =
@@ -89,8 +94,10 @@ bool fault_terminate_backend(struct fault_context *c, struct fault_record *r, st
     char victims[2048], ignored[8];
     int count = 0, gone;
 
-    if (!until_positive(c, terminate_sql, roles_of(r->spec->target),
-            waits ? fault_patience_until_ns(c) : 0, victims, sizeof victims, &count, e)) {
+    const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
+
+    if (!until_positive(c, sql, roles_of(r->spec->target), waits ? fault_patience_until_ns(c) : 0,
+            victims, sizeof victims, &count, e)) {
         if (waits || e->kind != ERR_CONNECTION)
             return false;
         r->left_out = LEFT_OUT_NOBODY;

@@ -38,6 +38,7 @@ static const struct fault_verb table[] = {
     {VERB_THROTTLE, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
     {VERB_CUT_AT, fault_cut_at, NULL, NEEDS_ADDRESS},
     {VERB_HOLD_HORIZON, fault_begin_hold_horizon, fault_end_hold_horizon, NEEDS_NOTHING},
+    {VERB_OLD_SNAPSHOT, fault_begin_old_snapshot, fault_end_old_snapshot, NEEDS_NOTHING},
     {VERB_LOCK_JOBS, fault_begin_lock_jobs, fault_end_lock_jobs, NEEDS_NOTHING},
     {VERB_FILL_NOTIFY_QUEUE, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
     {VERB_EXHAUST_CONNECTIONS, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},

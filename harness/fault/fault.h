@@ -128,6 +128,8 @@ bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e
 
 bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e);
+bool fault_end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e);
 bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e);
 

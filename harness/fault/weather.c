@@ -122,6 +122,49 @@ bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, str
     return ok;
 }
 
+// --- old-snapshot -----------------------------------------------------------------
+
+// What old-snapshot keeps until its end.
+struct snapshot {
+    PGconn *conn;
+    char xmin[32]; // the oldest transaction that it may still look at
+};
+
+bool fault_begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct snapshot *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    r->hold = s;
+    s->conn =
+        fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
+    return s->conn && sql_exec(s->conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", e) &&
+           sql_value(s->conn, "SELECT pg_snapshot_xmin(pg_current_snapshot())", s->xmin,
+               sizeof s->xmin, e);
+}
+
+// The transaction answers, and sees no more than it did at its start.
+bool fault_end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct snapshot *s = r->hold;
+    char xmin[32];
+    bool ok =
+        s && *s->xmin &&
+        sql_value(s->conn, "SELECT pg_snapshot_xmin(pg_current_snapshot())", xmin, sizeof xmin, e);
+
+    (void)c;
+    if (ok && strcmp(xmin, s->xmin) != 0)
+        ok = err_set(e, ERR_SYSTEM, "the snapshot of transaction %s was not kept", s->xmin);
+    if (ok)
+        snprintf(r->evidence, sizeof r->evidence,
+            "a snapshot of transaction %s was open until the end", s->xmin);
+    PQfinish(s ? s->conn : NULL);
+    free(s);
+    r->hold = NULL;
+    return ok;
+}
+
 // --- lock-jobs ---------------------------------------------------------------------
 
 // EXCLUSIVE lets others read, and takes no transaction id: it is a lock and
@@ -132,11 +175,12 @@ bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, stru
         fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
 
     r->hold = conn;
-    return conn &&
-           sql_exec(conn, "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
-                      " LOCK TABLE jobs IN EXCLUSIVE MODE;"
-                      " IF to_regclass('cursors') IS NOT NULL THEN"
-                      "  LOCK TABLE cursors IN EXCLUSIVE MODE; END IF; END $$", e);
+    return conn && sql_exec(conn,
+                       "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
+                       " LOCK TABLE jobs IN EXCLUSIVE MODE;"
+                       " IF to_regclass('cursors') IS NOT NULL THEN"
+                       "  LOCK TABLE cursors IN EXCLUSIVE MODE; END IF; END $$",
+                       e);
 }
 
 bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)

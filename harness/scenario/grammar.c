@@ -120,6 +120,7 @@ static const struct word targets[] = {
     {"collector", TARGET_COLLECTOR, NULL},
     {"load", TARGET_LOAD, NULL},
     {"all", TARGET_ALL, NULL},
+    {"listener", TARGET_LISTENER, NULL},
     {0},
 };
 
@@ -303,7 +304,9 @@ static const struct field fault_fields[] = {
         .help = "the last time it may start; without it, the end of the load"},
     {"do", FIELD_VERB, FAULT(verb), .help = "what happens: a fault verb"},
     {"target", FIELD_WORD, FAULT(target), .fallback = "collector", .words = targets,
-        .param = PARAM_TARGET, .help = "whose backends: collector, load or all"},
+        .param = PARAM_TARGET,
+        .help = "whose backends: collector, load or all; listener: the collector's that last sent "
+                "LISTEN"},
     {"for", FIELD_DURATION, FAULT(for_ns), .optional = true, .min = NS_PER_MS, .max = HOUR,
         .words = rests, .param = PARAM_FOR,
         .help = "how long it lasts; of kill-collector and stop-collector: until it is started "

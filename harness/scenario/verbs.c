@@ -72,6 +72,8 @@ const struct verb verbs[] = {
         "for (default 5s)"},
     {"hold-horizon", VERB_HOLD_HORIZON, PARAM_PREPARED | PARAM_DATABASE | LASTS, false, false,
         false, "another writing transaction stays open, here or in another database"},
+    {"old-snapshot", VERB_OLD_SNAPSHOT, LASTS, false, false, false,
+        "a repeatable-read transaction of others stays open, as a dump or a report keeps one"},
     {"fill-notify-queue", VERB_FILL_NOTIFY_QUEUE, PARAM_TO | LASTS, false, false, false,
         "a listener that never reads, and notifications until the queue is that full"},
     {"lock-jobs", VERB_LOCK_JOBS, LASTS, false, false, false,
@@ -119,6 +121,8 @@ const char *fault_target_name(enum fault_target target)
         return "load";
     case TARGET_ALL:
         return "all";
+    case TARGET_LISTENER:
+        return "listener";
     }
     return "unknown";
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL };
+enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER };
 
 // Whose bytes a half-open connection swallows: those that travel to …
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
@@ -48,6 +48,7 @@ enum verb_id {
     VERB_THROTTLE,
     VERB_CUT_AT,
     VERB_HOLD_HORIZON,
+    VERB_OLD_SNAPSHOT,
     VERB_FILL_NOTIFY_QUEUE,
     VERB_LOCK_JOBS,
     VERB_EXHAUST_CONNECTIONS,
