@@ -67,13 +67,11 @@ static const struct setting settings[] = {
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(retry_max_ms), 1, DAY_MS, "900000",
         "leased: and within this time at most"},
     {PREFIX "BUDGET", TEXT, AT(budget), 1, 32, NULL,
-        "how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
+        "leased: how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
     {PREFIX "BURST", COUNT, AT(burst), 1, 1000000, "50",
-        "how many of these may be taken at once after a pause"},
+        "leased: how many of these may be taken at once after a pause"},
     {PREFIX "DAILY", COUNT, AT(daily), 0, 1000000000, "0",
-        "how many may be taken on one day (UTC); 0: as many as the budget allows"},
-    {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
-        "after this time a waiting token of a lower lane gets every fourth batch for its lane"},
+        "leased: how many may be taken on one day (UTC); 0: as many as the budget allows"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
@@ -240,6 +238,12 @@ static bool check_budget(struct config *c, struct err *e)
 {
     char *end;
 
+    if (!c->budget && c->daily == 0)
+        return true;
+    if (!config_leased(c))
+        return err_set(e, ERR_USAGE,
+            PREFIX "BUDGET and " PREFIX "DAILY need " PREFIX "DEQUEUE=leased, and it is '%s'",
+            c->dequeue);
     if (!c->budget)
         return true;
     c->budget_per_s = strtod(c->budget, &end);

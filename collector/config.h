@@ -24,7 +24,7 @@ struct config {
     int64_t batch_limit;
     int64_t grace_ms;
     int64_t lease_ms;
-    int64_t in_flight; // the rest is for leased mode, but for the budget
+    int64_t in_flight; // the rest is for leased mode
     int64_t answer_timeout_ms;
     int64_t attempts;
     int64_t retry_base_ms;
@@ -33,7 +33,6 @@ struct config {
     double budget_per_s; // of `budget`; 0: there is none
     int64_t burst;
     int64_t daily; // 0: as many as the budget allows
-    int64_t ageing_ms;
     char *secret_key;          // as given; wiped by config_load
     char *secret_key_previous; // checked, and wiped by config_load
     char *secret_key_file;     // where else to find it

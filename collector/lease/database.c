@@ -337,7 +337,7 @@ static bool may_lease(struct leased *l)
 static bool send_lease(struct leased *l, struct err *e)
 {
     char wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN],
-        daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], burst[32];
+        daily[SESSION_NUMBER_LEN], per_s[32], burst[32];
     const struct config *c = l->config;
     bool all = l->complete_ns == CLOCK_NEVER || l->now_ns - l->complete_ns > DUE_ALL_NS;
 
@@ -345,14 +345,13 @@ static bool send_lease(struct leased *l, struct err *e)
     session_number(fewest, fill_fewest(&l->fill, l->now_ns));
     session_number(due, (l->now_ns - l->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
     session_number(daily, c->daily);
-    session_number(ageing, (c->ageing_ms + 999) / 1000);
     snprintf(per_s, sizeof per_s, "%.9g", c->budget_per_s);
     snprintf(burst, sizeof burst, "%" PRId64, c->burst);
     fill_looking(&l->fill, l->now_ns);
     expect(l, REQUEST_LEASE);
     return session_execute(&l->session, REQUEST_LEASE, "lease",
-        SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
-            daily, l->flight.orders % 4 == 3 ? "t" : "f", ageing),
+        SESSION_PARAMS(
+            c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst, daily),
         true, deadline_ns(l), e);
 }
 

@@ -268,11 +268,10 @@ bool check_ledger(
         result_fini(r);
         return err_set(e, ERR_INTERNAL, "out of memory for the result");
     }
-    if (!check_findings(r, l, in, e)) {
+    if (!check_findings(r, l, in, e) || !check_figures(r, l, in, e)) {
         result_fini(r);
         return false;
     }
-    check_figures(r, l, in);
     judge(r, l, in);
     return true;
 }

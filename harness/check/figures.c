@@ -63,6 +63,30 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
     r->values[(int)first + 5] = histogram_mean(h) / 1e6;
 }
 
+// Leased mode: until the answer that ended the token was given. A token that is
+// still to be retried has none.
+static bool put_outcome_latencies(struct result *r, const struct ledger *l, struct err *e)
+{
+    struct histogram h = {0};
+
+    if (!histogram_init(&h, 60 * NS_PER_S, e))
+        return false;
+    for (size_t i = 0; i < l->log->delivery_count; i++) {
+        const struct delivery *d = &l->log->deliveries[i];
+        bool final = d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT;
+        if (final && d->flags == 0 && d->replied_ns != 0 && d->token < l->plan->token_count &&
+            stages_measurable(l, d->token))
+            histogram_record(&h, d->replied_ns - ledger_intended_ns(l, d->token));
+    }
+    if (h.total > 0) {
+        r->values[METRIC_OUTCOME_LATENCY_P50] = (double)histogram_percentile(&h, 50) / 1e6;
+        r->values[METRIC_OUTCOME_LATENCY_P99] = (double)histogram_percentile(&h, 99) / 1e6;
+        r->values[METRIC_OUTCOME_LATENCY_MAX] = (double)h.max / 1e6;
+    }
+    histogram_fini(&h);
+    return true;
+}
+
 static double last_delivery_s(const struct ledger *l)
 {
     size_t lines = l->log->line_count;
@@ -109,7 +133,8 @@ static void put_rates(struct result *r, const struct ledger *l)
         per_second(r->values[METRIC_DELIVERED], planned_s, last_delivery_s(l));
 }
 
-void check_figures(struct result *r, const struct ledger *l, const struct check_input *in)
+bool check_figures(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
     record_lags(r, l);
     record_latencies(r, l);
@@ -123,4 +148,5 @@ void check_figures(struct result *r, const struct ledger *l, const struct check_
     r->values[METRIC_COLLECTOR_BATCHES] = 0;
     for (size_t i = 0; i < l->log->line_count; i++)
         r->values[METRIC_COLLECTOR_BATCHES] += l->log->lines[i].state == LINE_WHOLE;
+    return put_outcome_latencies(r, l, e);
 }

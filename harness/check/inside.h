@@ -52,7 +52,8 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);               
 MUST_USE bool check_idle_instances(const struct check *c, struct err *e);              // idle.c
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);                    // outcome.c
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
-void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
+MUST_USE bool check_figures(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
 // All invariants and the counts they rest on, without figures and verdict.
 MUST_USE bool check_findings(
