@@ -147,6 +147,24 @@ static int64_t next_fault_ns(const struct ledger *l, uint32_t fault)
     return next;
 }
 
+// A session may open and end again before it serves: that of a process that is about
+// to die of the fault, or one that the server drops while it starts. The one that
+// counts is the last that opened before a line came out, or the next fault began.
+static int64_t serving_session_ns(const struct ledger *l, uint32_t fault, int64_t back_ns)
+{
+    int64_t line_ns = next_fault_ns(l, fault);
+
+    if (back_ns == CLOCK_NEVER)
+        return back_ns;
+    for (size_t i = l->log->line_count; i-- > 0 && l->log->lines[i].read_ns >= back_ns;)
+        line_ns = clock_min(line_ns, l->log->lines[i].read_ns);
+    for (size_t i = l->session_count; i-- > 0 && l->sessions[i] > back_ns;) {
+        if (l->sessions[i] <= line_ns)
+            return l->sessions[i];
+    }
+    return back_ns;
+}
+
 // When the session that the fault ended, or may have ended, was replaced. Of one
 // that need not have ended it, the session that opened next is no sign of that once
 // another fault was at work.
@@ -160,7 +178,7 @@ static int64_t session_back_ns(const struct ledger *l, uint32_t fault)
         return f->ended_ns;
     if (!l->sessions)
         return limit_ns;
-    int64_t back_ns = next_session_ns(l, f->began_ns);
+    int64_t back_ns = serving_session_ns(l, fault, next_session_ns(l, f->began_ns));
     if (harm == HARM_FREEZES && (back_ns > limit_ns || back_ns > next_fault_ns(l, fault)))
         return f->ended_ns;
     return clock_min(back_ns, limit_ns);

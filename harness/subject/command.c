@@ -92,7 +92,7 @@ static bool copy_environment(struct command *c, size_t *count)
 static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
 {
     static const char *const values[] = {
-        [DEQUEUE_SHARED] = "skip-locked", [DEQUEUE_LEASED] = "leased"};
+        [DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
     for (size_t i = 0; i < s->collector.env.count; i++) {
         if (strcmp(s->collector.env.items[i].name, "MAILROOM_DEQUEUE") == 0)

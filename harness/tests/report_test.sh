@@ -61,7 +61,7 @@ done
 # The stages and the recovery.
 want=$(sed -n '/"wait_in_batch"/,/}/s/^ *"p99": \([0-9.]*\),$/\1/p' "$folder/result.json")
 same 'wait in batch, p99' "$(cell stage-table 'wait in batch' 4)" "$want"
-want=$(sed -n 's/^ *"recovery_ms": \([0-9.]*\)$/\1/p' "$folder/result.json")
+want=$(sed -n 's/^ *"recovery_ms": \([0-9.]*\),\{0,1\}$/\1/p' "$folder/result.json")
 same recovery "$(cell recovery-table 'terminate-backend, collector' 6)" "$want"
 same 'one flush' "$(cell environment-table 'one flush, µs' 2)" "$(number fsync_us "$folder/result.json")"
 grep -q '<p id="durability" class="pass">Durability proved: ' "$place/dom" || fail "no proof of durability"
