@@ -164,7 +164,7 @@ static void what_was_written_before_is_not_sendable(void **state)
 
     memset(secret, 5, sizeof secret);
     assert_true(doubt_add(&doubt, &t, &e));
-    doubt_close(&doubt);
+    doubt_close(&doubt, (struct doubt_move){0});
     batch_init(&b, 2);
     head(r, 7, "10:20:");
     token(r, 1, 12, 4, 1, "a@x");

@@ -170,13 +170,11 @@ bool connect_on_settle(struct collector *c, const PGresult *result, struct err *
 bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e)
 {
     struct queue *q = &c->queue;
-    int64_t epoch = q->epoch, n = q->n;
 
     if (!queue_decode_claim(q, result, e))
         return false;
-    // Nobody else had the queue since, and the last move of then was done.
-    if (q->mode->alone && q->epoch == epoch + 1 && q->n == n + 1 && c->doubt.batches == 1)
-        doubt_clear(&c->doubt);
+    if (q->mode->alone)
+        doubt_claimed(&c->doubt, q->epoch, q->n);
     c->owing = c->owing && c->doubt.n > 0;
     c->turn.step = TURN_OURS;
     c->turn.told = false;

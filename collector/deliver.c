@@ -224,6 +224,15 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
+// The n is that of a move that was done, whether or not it was even sent: the
+// session may have been lost first. The confirmation of a delivery moves nothing.
+static struct doubt_move move_of(const struct collector *c, const struct batch *b)
+{
+    bool moves = b->source == BATCH_CURSOR || b->source == BATCH_AHEAD;
+
+    return (struct doubt_move){.epoch = c->queue.epoch, .n = moves ? b->number + 1 : 0};
+}
+
 bool deliver_doubt(struct collector *c, struct err *e)
 {
     struct pass *p = &c->pass;
@@ -233,11 +242,8 @@ bool deliver_doubt(struct collector *c, struct err *e)
         for (int i = 0; ok && i < p->written.n; i++)
             if (!p->written.rows[i].unsendable && !p->written.rows[i].written)
                 ok = doubt_add(&c->doubt, &p->written.rows[i].token, e);
-        doubt_close(&c->doubt);
+        doubt_close(&c->doubt, move_of(c, &p->written));
         c->owing = true;
-        // Only of a move does the cursor's next n tell whether it was done.
-        if (p->written.source == BATCH_TAKEN || p->written.source == BATCH_DELIVERY)
-            c->queue.n = -1;
     }
     batch_clear(&p->written);
     p->step = PASS_NONE;

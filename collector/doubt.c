@@ -35,9 +35,10 @@ static int compare(const void *x, const void *y)
     return memcmp(a->secret, b->secret, SIGN_SECRET_LEN);
 }
 
-void doubt_close(struct doubt *d)
+void doubt_close(struct doubt *d, struct doubt_move move)
 {
     d->batches++;
+    d->move = move;
     if (d->n > 0)
         qsort(d->all, (size_t)d->n, sizeof *d->all, compare);
 }
@@ -50,6 +51,12 @@ bool doubt_has(const struct doubt *d, const struct token *t)
         return false;
     memcpy(key.secret, t->secret.data, SIGN_SECRET_LEN);
     return bsearch(&key, d->all, (size_t)d->n, sizeof *d->all, compare) != NULL;
+}
+
+void doubt_claimed(struct doubt *d, int64_t epoch, int64_t n)
+{
+    if (d->batches == 1 && d->move.n > 0 && epoch == d->move.epoch + 1 && n == d->move.n + 1)
+        doubt_clear(d);
 }
 
 void doubt_clear(struct doubt *d)
