@@ -36,7 +36,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     char text[80];
 
     suggest_init(&s, word);
-    for (size_t i = 0; !verb && i < verb_count; i++)
+    for (size_t i = 0; !verb && i < VERB_COUNT; i++)
         suggest_offer(&s, verbs[i].name);
     if (!verb)
         return err_set(e, ERR_USAGE,
@@ -207,7 +207,7 @@ static bool describe(struct exploring *x, struct err *e)
 
     for (size_t i = 0; ok && i < x->sets.count; i++)
         ok = append(text, size, x->sets.items[i], e);
-    for (size_t i = 0; ok && i < verb_count; i++)
+    for (size_t i = 0; ok && i < VERB_COUNT; i++)
         ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
         ok = append(text, size, o->args[i], e);

@@ -6,6 +6,7 @@
 
 #include "cli/locate.h"
 #include "os/paths.h"
+#include "scenario/grammar.h"
 #include "scenario/keys.h"
 #include "scenario/metrics.h"
 #include "scenario/verbs.h"
@@ -53,31 +54,22 @@ static void list_keys(void)
 
 static void print_params(const struct verb *v)
 {
-    static const struct {
-        unsigned flag;
-        const char *name;
-    } params[] = {{PARAM_TARGET, "target"}, {PARAM_INSTANCE, "instance"},
-        {PARAM_DIRECTION, "direction"}, {PARAM_BY, "by"}, {PARAM_JITTER, "jitter"},
-        {PARAM_RATE, "rate"}, {PARAM_THROUGH, "through"}, {PARAM_RESET, "reset"},
-        {PARAM_MESSAGE, "message"}, {PARAM_N, "n"}, {PARAM_SIDE, "side"},
-        {PARAM_PREPARED, "prepared"}, {PARAM_DATABASE, "database"}, {PARAM_TO, "to"},
-        {PARAM_FOR, "for"}};
     const char *separator = "; takes ";
 
-    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
-        if (!(v->params & params[i].flag))
+    for (size_t i = 0; i < fault_table.count; i++) {
+        const struct field *f = &fault_table.fields[i];
+        bool must = f->needed || (f->param == PARAM_FOR && (v->params & PARAM_NEEDS_FOR));
+        if (!(v->params & f->param))
             continue;
-        printf("%s%s", separator, params[i].name);
+        printf("%s%s%s", separator, f->key, must ? " (must be given)" : "");
         separator = ", ";
     }
-    if (v->params & PARAM_NEEDS_FOR)
-        fputs(" (must be given)", stdout);
 }
 
 static void list_verbs(void)
 {
     puts("\nFault verbs (all take at, every and until):");
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         printf("  %-20s %s", verbs[i].name, verbs[i].help);
         print_params(&verbs[i]);
         fputc('\n', stdout);

@@ -87,7 +87,7 @@ struct coverage_share coverage_states(const struct coverage *c, const struct dra
 {
     struct coverage_share share = {0};
 
-    for (size_t verb = 0; verb < verb_count; verb++) {
+    for (size_t verb = 0; verb < VERB_COUNT; verb++) {
         for (int state = EXCHANGE_NONE; wanted(limits, verb) && state < EXCHANGE_STATES; state++) {
             share.of++;
             share.seen += c->states[verb][state] > 0;
@@ -100,8 +100,8 @@ struct coverage_share coverage_pairs(const struct coverage *c, const struct draw
 {
     struct coverage_share share = {0};
 
-    for (size_t a = 0; a < verb_count; a++) {
-        for (size_t b = a + 1; b < verb_count; b++) {
+    for (size_t a = 0; a < VERB_COUNT; a++) {
+        for (size_t b = a + 1; b < VERB_COUNT; b++) {
             bool both = wanted(limits, a) && wanted(limits, b);
             share.of += both;
             share.seen += both && c->pairs[a][b] > 0;
@@ -115,7 +115,7 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
     struct coverage_share share = {0};
 
     for (int mode = 0; mode < MODES; mode++) {
-        for (size_t verb = 0; verb < verb_count; verb++) {
+        for (size_t verb = 0; verb < VERB_COUNT; verb++) {
             // Leased mode needs a sender that answers: it counts once it was drawn.
             bool both = wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += both;

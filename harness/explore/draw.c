@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scenario/grammar.h"
 #include "scenario/units.h"
 
 // Streams of one draw's chance: what one part draws does not shift the others.
@@ -184,10 +185,10 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < verb_count; i++)
+    for (size_t i = 0; i < VERB_COUNT; i++)
         sum += may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
     uint64_t at = sum > 0 ? rng_below(rng, sum) : 0;
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         unsigned weight = may_be_drawn(d, i) ? draw_weight(&verbs[i]) : 0;
         if (at < weight)
             return &verbs[i];
@@ -196,37 +197,22 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
     return NULL;
 }
 
-// Which keys belong to which parameter; `for` and `jitter` have rules of their own.
-static const struct {
-    unsigned param;
-    const char *key;
-} params[] = {
-    {PARAM_TARGET, "target"},
-    {PARAM_INSTANCE, "instance"},
-    {PARAM_DIRECTION, "direction"},
-    {PARAM_BY, "by"},
-    {PARAM_RATE, "rate"},
-    {PARAM_RESET, "reset"},
-    {PARAM_MESSAGE, "message"},
-    {PARAM_N, "n"},
-    {PARAM_SIDE, "side"},
-    {PARAM_PREPARED, "prepared"},
-    {PARAM_DATABASE, "database"},
-    {PARAM_TO, "to"},
-};
-
+// `for` and `jitter` have rules of their own.
 static void write_params(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char path[80], value[160];
 
-    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
-        snprintf(path, sizeof path, "faults.N.%s", params[i].key);
+    for (size_t i = 0; i < fault_table.count; i++) {
+        const struct field *f = &fault_table.fields[i];
+        if (!f->param || f->param == PARAM_FOR || f->any_verb)
+            continue;
+        snprintf(path, sizeof path, "faults.N.%s", f->key);
         bool has = value_of(rng, path, value, sizeof value);
         // Of one collector there is no other to name.
-        if (!(verb->params & params[i].param) || !has ||
-            (params[i].param == PARAM_INSTANCE && atoi(value) >= d->instances))
+        if (!(verb->params & f->param) || !has ||
+            (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
             continue;
-        buf_printf(d->out, ", %s: %s", params[i].key, value);
+        buf_printf(d->out, ", %s: %s", f->key, value);
     }
 }
 
@@ -313,7 +299,7 @@ static void write_postgres(struct drawing *d)
     char wanted[80];
     bool any = false;
 
-    for (size_t i = 0; text && i < verb_count; i++) {
+    for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
         snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
         if (!needs || !strstr(text, wanted))

@@ -36,7 +36,8 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // How a key gets its value.
 struct draw_row {
-    const char *path;    // as `mailproof list` shows it; an item of collector.env by its name
+    const char *path; // as `mailproof list` shows it; an item of collector.env by its name; ending
+                      // in a dot: all keys below it
     const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
     double chance;       // that the key is written at all
     const char *why;     // of a key that is not drawn, or drawn elsewhere: the reason

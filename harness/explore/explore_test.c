@@ -92,7 +92,7 @@ static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
     struct draw_limits limits = {.any_only = true};
     char wanted[80];
 
-    for (size_t v = 0; v < verb_count; v++) {
+    for (size_t v = 0; v < VERB_COUNT; v++) {
         bool seen = false;
         snprintf(wanted, sizeof wanted, "do: %s", verbs[v].name);
         for (uint64_t n = 0; n < 2000 && !seen; n++) {

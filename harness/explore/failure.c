@@ -39,7 +39,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
         if (broken[id])
             append(f->name, metrics[id].name);
     }
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         f->verbs[i] = has_verb(s, i);
         if (f->verbs[i])
             append(f->name, verbs[i].name);
@@ -58,7 +58,7 @@ bool failure_covers(
 {
     if (memcmp(f->broken, broken, sizeof f->broken) != 0 || !same_sharing(f->mode, mode_of(s)))
         return false;
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         if (f->verbs[i] && !has_verb(s, i))
             return false;
     }
@@ -73,7 +73,7 @@ json_t *failure_write(const struct failure *f)
         if (f->broken[id])
             json_array_append_new(broken, json_string(metrics[id].name));
     }
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         if (f->verbs[i])
             json_array_append_new(with, json_string(verbs[i].name));
     }

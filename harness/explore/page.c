@@ -107,7 +107,7 @@ static void print_states(const struct page *p, struct buf *out)
     for (int state = 0; state < EXCHANGE_STATES; state++)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
-    for (size_t v = 0; v < verb_count; v++) {
+    for (size_t v = 0; v < VERB_COUNT; v++) {
         if (!is_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
@@ -122,16 +122,16 @@ static void print_states(const struct page *p, struct buf *out)
 static void print_pairs(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table class=pairs><tr><th>");
-    for (size_t v = 0; v < verb_count; v++) {
+    for (size_t v = 0; v < VERB_COUNT; v++) {
         if (is_drawn(p, v))
             buf_printf(out, "<th class=up><span>%s</span>", verbs[v].name);
     }
     buf_append_str(out, "</tr>");
-    for (size_t a = 0; a < verb_count; a++) {
+    for (size_t a = 0; a < VERB_COUNT; a++) {
         if (!is_drawn(p, a))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[a].name);
-        for (size_t b = 0; b < verb_count; b++) {
+        for (size_t b = 0; b < VERB_COUNT; b++) {
             if (is_drawn(p, b) && a < b)
                 print_cell(out, p->journal->coverage.pairs[a][b]);
             else if (is_drawn(p, b))
@@ -153,7 +153,7 @@ static void print_modes(const struct page *p, struct buf *out)
     for (int m = 0; m < MODES; m++)
         buf_printf(out, "<td>%u", c->draws[m]);
     buf_append_str(out, "</tr>");
-    for (size_t v = 0; v < verb_count; v++) {
+    for (size_t v = 0; v < VERB_COUNT; v++) {
         if (!is_drawn(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);

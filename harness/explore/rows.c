@@ -6,6 +6,7 @@
 #include "explore/draw.h"
 
 #define ELSEWHERE "draw.c writes it"
+#define ON_OUR_DISK "storage: crashable"
 #define WARM "the server is the same for many draws"
 
 // Small runs: two seconds of load at rates that a shared machine can keep.
@@ -42,13 +43,8 @@ const struct draw_row draw_rows[] = {
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, "a property of what is tested"},
     {"collector.dequeue", "shared", 0.4, NULL},
-    {"collector.sender", NULL, 0, "its keys have rows of their own"},
-    {"collector.sender.error", NULL, 0, "answers belong to leased mode, which is not drawn"},
-    {"collector.sender.permanent", NULL, 0, "answers belong to leased mode, which is not drawn"},
-    {"collector.sender.hang", NULL, 0, "answers belong to leased mode, which is not drawn"},
-    {"collector.sender.twice", NULL, 0, "answers belong to leased mode, which is not drawn"},
-    {"collector.sender.wrong", NULL, 0, "answers belong to leased mode, which is not drawn"},
-    {"collector.sender.delay", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.sender", NULL, 0, "its keys are not drawn"},
+    {"collector.sender.", NULL, 0, "answers belong to leased mode, which is not drawn"},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},
@@ -64,8 +60,7 @@ const struct draw_row draw_rows[] = {
         "{share: 0.1, for: 50ms}|{share: 0.3, for: 20ms}|{share: 0.5, for: 150ms}|"
         "{share: 1, for: 100ms}",
         0.35, NULL},
-    {"load.N.hold_open.share", NULL, 0, "comes with load.N.hold_open"},
-    {"load.N.hold_open.for", NULL, 0, "comes with load.N.hold_open"},
+    {"load.N.hold_open.", NULL, 0, "drawn together, as load.N.hold_open"},
     {"load.N.ineligible", "0.05|0.25", 0.4, NULL},
     {"load.N.unsendable", "0.02|0.1", 0.35, NULL},
     {"load.N.names", "hostile", 0.2, NULL},
@@ -75,11 +70,7 @@ const struct draw_row draw_rows[] = {
         "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"
         "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1}",
         0.2, NULL},
-    {"load.N.changes.consume", NULL, 0, "comes with load.N.changes"},
-    {"load.N.changes.suspend", NULL, 0, "comes with load.N.changes"},
-    {"load.N.changes.reactivate", NULL, 0, "comes with load.N.changes"},
-    {"load.N.changes.expire", NULL, 0, "comes with load.N.changes"},
-    {"load.N.changes.delete", NULL, 0, "comes with load.N.changes"},
+    {"load.N.changes.", NULL, 0, "drawn together, as load.N.changes"},
 
     {"faults.N.do", NULL, 0, ELSEWHERE},
     {"faults.N.at", NULL, 0, ELSEWHERE},
@@ -107,38 +98,45 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-// A verb that is not named has the usual weight and needs nothing.
+// Of a verb that is not named: the usual weight, any length, no other server.
 #define USUAL 4
 static const struct {
-    const char *verb;
     unsigned weight;
-    const char *needs; // a key of postgres
     int64_t least_ns;  // it takes as long to take effect
-} special[] = {
-    {"terminate-backend", 8, NULL, 0},
-    {"kill-collector", 8, NULL, 0},
-    {"stop-collector", 6, NULL, 0},
-    {"cut-at", 8, NULL, 0},
-    {"reset", 6, NULL, 0},
-    {"pause-reader", 6, NULL, 0},
+    const char *needs; // a key of postgres
+} special[VERB_COUNT] = {
+    [VERB_TERMINATE_BACKEND] = {.weight = 8},
+    [VERB_KILL_COLLECTOR] = {.weight = 8},
+    [VERB_STOP_COLLECTOR] = {.weight = 6},
+    [VERB_CUT_AT] = {.weight = 8},
+    [VERB_RESET] = {.weight = 6},
+    [VERB_PAUSE_READER] = {.weight = 6},
     // These take seconds of both processors.
-    {"exhaust-connections", 1, NULL, 1500 * NS_PER_MS},
-    {"fill-notify-queue", 1, NULL, 1500 * NS_PER_MS},
-    {"long-vacuum", 1, NULL, 0},
-    {"active-readers", 1, NULL, 0},
+    [VERB_EXHAUST_CONNECTIONS] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
+    [VERB_FILL_NOTIFY_QUEUE] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
+    [VERB_LONG_VACUUM] = {.weight = 1},
+    [VERB_ACTIVE_READERS] = {.weight = 1},
     // These need a server that is not kept.
-    {"cut-power", 1, "storage: crashable", 0},
-    {"kill-host", 2, "storage: crashable", 0},
-    {"slow-disk", 1, "storage: crashable", 0},
-    {"fail-flush", 1, "storage: crashable", 0},
-    {"fill-disk", 1, "storage: crashable", 1500 * NS_PER_MS},
-    {"promote-standby", 1, "standby: sync", 0},
+    [VERB_CUT_POWER] = {.weight = 1},
+    [VERB_KILL_HOST] = {.weight = 2, .needs = ON_OUR_DISK},
+    [VERB_SLOW_DISK] = {.weight = 1},
+    [VERB_FAIL_FLUSH] = {.weight = 1},
+    [VERB_FILL_DISK] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
+    [VERB_PROMOTE_STANDBY] = {.weight = 1, .needs = "standby: sync"},
 };
+
+// A row whose path ends in a dot speaks for all keys below it.
+static bool speaks_for(const char *row, const char *path)
+{
+    size_t len = strlen(row);
+
+    return strcmp(row, path) == 0 || (row[len - 1] == '.' && strncmp(row, path, len) == 0);
+}
 
 const struct draw_row *draw_row(const char *path)
 {
     for (size_t i = 0; i < draw_row_count; i++) {
-        if (strcmp(draw_rows[i].path, path) == 0)
+        if (speaks_for(draw_rows[i].path, path))
             return &draw_rows[i];
     }
     return NULL;
@@ -146,29 +144,17 @@ const struct draw_row *draw_row(const char *path)
 
 unsigned draw_weight(const struct verb *verb)
 {
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        if (strcmp(special[i].verb, verb->name) == 0)
-            return special[i].weight;
-    }
-    return USUAL;
+    return special[verb->id].weight ? special[verb->id].weight : USUAL;
 }
 
 int64_t draw_least_ns(const struct verb *verb)
 {
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        if (strcmp(special[i].verb, verb->name) == 0)
-            return special[i].least_ns;
-    }
-    return 0;
+    return special[verb->id].least_ns;
 }
 
 const char *draw_needs(const struct verb *verb)
 {
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        if (strcmp(special[i].verb, verb->name) == 0)
-            return special[i].needs;
-    }
-    return NULL;
+    return verb->needs_disk ? ON_OUR_DISK : special[verb->id].needs;
 }
 
 void draw_option(struct rng *rng, const char *options, char *value, size_t size)

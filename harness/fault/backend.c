@@ -1,5 +1,5 @@
 // Faults against single backends, chosen by the role that logged in.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static const char gone_sql[] =
     "SELECT (NOT EXISTS (SELECT FROM pg_stat_activity WHERE"
     " pid || ' ' || extract(epoch FROM backend_start) = ANY (string_to_array($1, ','))))::int, ''";
 
-bool fault_terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool waits = r->spec->every_ns == 0 || r->spec->every_ns >= waits_from_ns;
     char victims[2048], ignored[8];
@@ -131,7 +131,7 @@ static bool log_tells(const char *path, long from)
     return false;
 }
 
-bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool cancel_query(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const char *log = c->server->log_is_live ? c->server->log_path : NULL;
     int64_t deadline = fault_patience_until_ns(c);
@@ -153,3 +153,9 @@ bool fault_cancel_query(struct fault_context *c, struct fault_record *r, struct 
         log ? ", says the server's log" : "");
     return true;
 }
+
+const struct fault_verb fault_backend_verbs[] = {
+    {VERB_TERMINATE_BACKEND, .begin = terminate_backend},
+    {VERB_CANCEL_QUERY, .begin = cancel_query},
+    {0},
+};

@@ -1,5 +1,5 @@
 // Faults against the collector's own processes.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,12 +73,12 @@ static bool end_collector(
     return true;
 }
 
-bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     return end_collector(c, r, SIGKILL, e);
 }
 
-bool fault_stop_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool stop_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     return end_collector(c, r, SIGTERM, e);
 }
@@ -105,7 +105,7 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
     return true;
 }
 
-bool fault_pause_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool pause_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
     size_t count = signal_when_there(c, r, SIGSTOP, pids);
@@ -121,7 +121,7 @@ bool fault_pause_collector(struct fault_context *c, struct fault_record *r, stru
     return true;
 }
 
-bool fault_continue_collector(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool continue_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
 
@@ -129,3 +129,10 @@ bool fault_continue_collector(struct fault_context *c, struct fault_record *r, s
     subject_signal(c->subject, r->spec->instance, SIGCONT, pids);
     return true;
 }
+
+const struct fault_verb fault_collector_verbs[] = {
+    {VERB_KILL_COLLECTOR, .begin = kill_collector, .end = fault_start_collector},
+    {VERB_STOP_COLLECTOR, .begin = stop_collector, .end = fault_start_collector},
+    {VERB_PAUSE_COLLECTOR, .begin = pause_collector, .end = continue_collector},
+    {0},
+};

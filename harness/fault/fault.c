@@ -1,5 +1,6 @@
-#include "fault/fault.h"
+#include "fault/inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,57 +9,24 @@
 #include "os/mutant.h"
 #include "postgres/migrate.h"
 
-static const struct fault_verb table[] = {
-    {VERB_TERMINATE_BACKEND, fault_terminate_backend, NULL, NEEDS_NOTHING},
-    {VERB_CANCEL_QUERY, fault_cancel_query, NULL, NEEDS_NOTHING},
-    {VERB_STOP_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
-    {VERB_RESTART_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
-    {VERB_CRASH_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
-    {VERB_KILL_SERVER, fault_stop_server, fault_start_server, NEEDS_STOP},
-    {VERB_CUT_POWER, fault_stop_server, fault_start_server, NEEDS_DISK},
-    {VERB_KILL_HOST, fault_kill_host, fault_start_host, NEEDS_STOP},
-    {VERB_SLOW_DISK, fault_begin_slow_disk, fault_end_slow_disk, NEEDS_DISK},
-    {VERB_FAIL_FLUSH, fault_fail_flush, fault_repair_disk, NEEDS_DISK},
-    {VERB_FILL_DISK, fault_fill_disk, fault_empty_disk, NEEDS_DISK},
-    {VERB_PROMOTE_STANDBY, fault_promote_standby, NULL, NEEDS_PROMOTE},
-    {VERB_PAUSE_SERVER, fault_pause_server, fault_continue_server, NEEDS_PAUSE},
-    {VERB_KILL_COLLECTOR, fault_kill_collector, fault_start_collector, NEEDS_NOTHING},
-    {VERB_STOP_COLLECTOR, fault_stop_collector, fault_start_collector, NEEDS_NOTHING},
-    {VERB_PAUSE_COLLECTOR, fault_pause_collector, fault_continue_collector, NEEDS_NOTHING},
-    {VERB_PAUSE_READER, fault_pause_reader, fault_resume_reader, NEEDS_NOTHING},
-    {VERB_SLOW_READER, fault_slow_reader, fault_resume_reader, NEEDS_NOTHING},
-    {VERB_CLOSE_READER, fault_close_reader, NULL, NEEDS_NOTHING},
-    {VERB_KILL_SENDER, fault_kill_sender, NULL, NEEDS_NOTHING},
-    {VERB_PAUSE_SENDER, fault_pause_sender, fault_resume_sender, NEEDS_NOTHING},
-    {VERB_HANG_SENDER, fault_hang_sender, fault_resume_sender, NEEDS_NOTHING},
-    {VERB_PARTITION, fault_begin_silence, fault_end_silence, NEEDS_ADDRESS},
-    {VERB_HALF_OPEN, fault_begin_silence, fault_end_silence, NEEDS_ADDRESS},
-    {VERB_RESET, fault_reset, NULL, NEEDS_ADDRESS},
-    {VERB_DELAY, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
-    {VERB_THROTTLE, fault_begin_slow, fault_end_slow, NEEDS_ADDRESS},
-    {VERB_CUT_AT, fault_cut_at, NULL, NEEDS_ADDRESS},
-    {VERB_HOLD_HORIZON, fault_begin_hold_horizon, fault_end_hold_horizon, NEEDS_NOTHING},
-    {VERB_OLD_SNAPSHOT, fault_begin_old_snapshot, fault_end_old_snapshot, NEEDS_NOTHING},
-    {VERB_LOCK_JOBS, fault_begin_lock_jobs, fault_end_lock_jobs, NEEDS_NOTHING},
-    {VERB_FILL_NOTIFY_QUEUE, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
-    {VERB_EXHAUST_CONNECTIONS, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
-    {VERB_LONG_VACUUM, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
-    {VERB_ACTIVE_READERS, fault_begin_strain, fault_end_strain, NEEDS_NOTHING},
-};
-
-static const struct fault_verb *find(enum verb_id id)
+const struct fault_verb *fault_verb_find(enum verb_id id)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (table[i].id == id)
-            return &table[i];
+    static const struct fault_verb *const families[] = {fault_backend_verbs, fault_server_verbs,
+        fault_host_verbs, fault_storage_verbs, fault_collector_verbs, fault_reader_verbs,
+        fault_sender_verbs, fault_network_verbs, fault_weather_verbs, fault_strain_verbs};
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        for (const struct fault_verb *verb = families[i]; verb->begin; verb++) {
+            if (verb->id == id)
+                return verb;
+        }
     }
     return NULL;
 }
 
 static bool is_possible(const struct provider *p, const struct fault_verb *verb)
 {
-    if (!verb)
-        return false;
+    assert(verb); // fault_test.c proves that each has a family
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
            : verb->need == NEEDS_PROMOTE ? p->promote != NULL
@@ -82,7 +50,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
         return false;
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
-        if (!is_possible(provider, find(verb->id)))
+        if (!is_possible(provider, fault_verb_find(verb->id)))
             return err_set(e, ERR_SKIP,
                 "%s needs a server that the harness controls; provider %s does not", verb->name,
                 provider->name);
@@ -116,7 +84,7 @@ static bool is_left_out(const struct fault_context *c, struct fault_record *r, c
 
 void fault_begin(struct fault_context *c, struct fault_record *r)
 {
-    const struct fault_verb *verb = find(r->spec->verb->id);
+    const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
     struct err e = {0}, ignored;
 
     r->began_ns = clock_now_ns();
@@ -138,7 +106,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
 
 void fault_end(struct fault_context *c, struct fault_record *r)
 {
-    const struct fault_verb *verb = find(r->spec->verb->id);
+    const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
     char why[sizeof r->evidence];
     struct err e = {0};
 

@@ -1,5 +1,5 @@
 // The host of server and collectors dies, and is started again.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static bool await_end(struct fault_context *c, const pid_t *pids, size_t count, 
 
 // The collectors first: none of them may see its server die. What stands in a pipe
 // is still read: the reader is on another host and has it.
-bool fault_kill_host(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool kill_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
 
@@ -40,7 +40,7 @@ bool fault_kill_host(struct fault_context *c, struct fault_record *r, struct err
     return fault_stop_server(c, r, e) && await_end(c, pids, count, e);
 }
 
-bool fault_start_host(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool start_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const int died = __builtin_popcountll(r->mark);
     char server[sizeof r->evidence];
@@ -53,3 +53,8 @@ bool fault_start_host(struct fault_context *c, struct fault_record *r, struct er
         died == 1 ? "" : "s", server);
     return fault_start_collector(c, r, ok ? e : &down) && ok;
 }
+
+const struct fault_verb fault_host_verbs[] = {
+    {VERB_KILL_HOST, .begin = kill_host, .end = start_host, .need = NEEDS_STOP},
+    {0},
+};

@@ -1,6 +1,6 @@
 // Faults of the network between collector and server: in the proxy, or in the
 // kernel between two network namespaces.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ static bool is_silent(const struct fault_spec *spec, enum fault_direction direct
     return spec->verb->id == VERB_PARTITION || spec->direction == direction;
 }
 
-bool fault_begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool to_server = is_silent(r->spec, TO_SERVER);
     bool to_collector = is_silent(r->spec, TO_COLLECTOR);
@@ -46,7 +46,7 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
 
 // What is withheld at the end of the silence proves it: the load goes on, so
 // something wanted to pass.
-bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
         return end_in_kernel(c, r, e);
@@ -65,7 +65,7 @@ bool fault_end_silence(struct fault_context *c, struct fault_record *r, struct e
     return true;
 }
 
-bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool reset_connections(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t deadline = fault_patience_until_ns(c);
     size_t count;
@@ -82,7 +82,7 @@ bool fault_reset(struct fault_context *c, struct fault_record *r, struct err *e)
 }
 
 // Delay and throttle are proved by what passed under them.
-bool fault_begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = proxy_counts(c->proxy).passed;
@@ -93,7 +93,7 @@ bool fault_begin_slow(struct fault_context *c, struct fault_record *r, struct er
     return true;
 }
 
-bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
@@ -110,7 +110,7 @@ bool fault_end_slow(struct fault_context *c, struct fault_record *r, struct err 
     return true;
 }
 
-bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + (r->spec->for_ns > 0 ? r->spec->for_ns : cut_wait_ns);
     struct message_kind kind;
@@ -130,3 +130,13 @@ bool fault_cut_at(struct fault_context *c, struct fault_record *r, struct err *e
         r->spec->side == CUT_BEFORE ? "before" : "after", r->spec->message, r->spec->n);
     return true;
 }
+
+const struct fault_verb fault_network_verbs[] = {
+    {VERB_PARTITION, .begin = begin_silence, .end = end_silence, .need = NEEDS_ADDRESS},
+    {VERB_HALF_OPEN, .begin = begin_silence, .end = end_silence, .need = NEEDS_ADDRESS},
+    {VERB_RESET, .begin = reset_connections, .need = NEEDS_ADDRESS},
+    {VERB_DELAY, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
+    {VERB_THROTTLE, .begin = begin_slow, .end = end_slow, .need = NEEDS_ADDRESS},
+    {VERB_CUT_AT, .begin = cut_at, .need = NEEDS_ADDRESS},
+    {0},
+};

@@ -1,5 +1,5 @@
 // Faults of the one who reads what the collector writes.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = subject_read_bytes(c->subject);
@@ -18,7 +18,7 @@ bool fault_pause_reader(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = subject_read_bytes(c->subject);
@@ -27,7 +27,7 @@ bool fault_slow_reader(struct fault_context *c, struct fault_record *r, struct e
 }
 
 // What waits in the pipe was written and not read: the reader really was slow.
-bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     size_t unread = subject_unread(c->subject, r->spec->instance);
     uint64_t read = subject_read_bytes(c->subject) - r->mark;
@@ -40,7 +40,7 @@ bool fault_resume_reader(struct fault_context *c, struct fault_record *r, struct
     return true;
 }
 
-bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool close_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
     int64_t deadline = fault_patience_until_ns(c);
@@ -56,3 +56,10 @@ bool fault_close_reader(struct fault_context *c, struct fault_record *r, struct 
         count, count == 1 ? "" : "es", (int)pids[0]);
     return true;
 }
+
+const struct fault_verb fault_reader_verbs[] = {
+    {VERB_PAUSE_READER, .begin = pause_reader, .end = resume_reader},
+    {VERB_SLOW_READER, .begin = slow_reader, .end = resume_reader},
+    {VERB_CLOSE_READER, .begin = close_reader},
+    {0},
+};

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "fault/fault.h"
+#include "fault/inside.h"
 #include "os/interrupt.h"
 #include "subject/sender.h"
 
@@ -10,7 +10,7 @@
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-bool fault_pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = subject_tokens(c->subject);
@@ -18,7 +18,7 @@ bool fault_pause_sender(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-bool fault_hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
     r->mark = subject_tokens(c->subject);
@@ -27,7 +27,7 @@ bool fault_hang_sender(struct fault_context *c, struct fault_record *r, struct e
 }
 
 // Something was read, so somebody waited for an answer.
-bool fault_resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t read = subject_tokens(c->subject) - r->mark;
 
@@ -39,7 +39,7 @@ bool fault_resume_sender(struct fault_context *c, struct fault_record *r, struct
     return true;
 }
 
-bool fault_kill_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool kill_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
     int64_t deadline = fault_patience_until_ns(c);
@@ -59,3 +59,10 @@ bool fault_kill_sender(struct fault_context *c, struct fault_record *r, struct e
         count == 1 ? "" : "es", (int)pids[0]);
     return true;
 }
+
+const struct fault_verb fault_sender_verbs[] = {
+    {VERB_KILL_SENDER, .begin = kill_sender},
+    {VERB_PAUSE_SENDER, .begin = pause_sender, .end = resume_sender},
+    {VERB_HANG_SENDER, .begin = hang_sender, .end = resume_sender},
+    {0},
+};

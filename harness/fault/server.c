@@ -1,5 +1,5 @@
 // Faults against the whole server.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool pause_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (!c->server->provider->pause(c->server, true, e))
         return false;
@@ -77,13 +77,13 @@ bool fault_pause_server(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-bool fault_continue_server(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool continue_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)r;
     return c->server->provider->pause(c->server, false, e);
 }
 
-bool fault_promote_standby(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool promote_standby(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char timeline[16];
 
@@ -97,3 +97,15 @@ bool fault_promote_standby(struct fault_context *c, struct fault_record *r, stru
         timeline);
     return true;
 }
+
+const struct fault_verb fault_server_verbs[] = {
+    {VERB_STOP_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
+    {VERB_RESTART_SERVER, .begin = fault_stop_server, .end = fault_start_server,
+        .need = NEEDS_STOP},
+    {VERB_CRASH_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
+    {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
+    {VERB_CUT_POWER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_DISK},
+    {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
+    {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
+    {0},
+};

@@ -1,5 +1,5 @@
 // Faults of the server's disk, while it has its power.
-#include "fault/fault.h"
+#include "fault/inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct disk *disk_of(const struct fault_context *c)
 
 // --- slow-disk ----------------------------------------------------------------------
 
-bool fault_begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t delayed = 0;
     bool ok = disk_slow_down(disk_of(c), r->spec->by_ns, &delayed, e);
@@ -29,7 +29,7 @@ bool fault_begin_slow_disk(struct fault_context *c, struct fault_record *r, stru
     return ok;
 }
 
-bool fault_end_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t delayed;
 
@@ -85,7 +85,7 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
     return true;
 }
 
-bool fault_fail_flush(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool fail_flush(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct disk *disk = disk_of(c);
     int64_t before, failed, deadline = clock_now_ns() + hit_limit_ns;
@@ -102,7 +102,7 @@ bool fault_fail_flush(struct fault_context *c, struct fault_record *r, struct er
     return err_set(e, ERR_SYSTEM, "the disk was not flushed %d times within 10 s", r->spec->n);
 }
 
-bool fault_repair_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool repair_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t failed;
     bool started;
@@ -116,7 +116,7 @@ bool fault_repair_disk(struct fault_context *c, struct fault_record *r, struct e
 
 // --- fill-disk ----------------------------------------------------------------------
 
-bool fault_fill_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool fill_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t bytes;
 
@@ -124,7 +124,7 @@ bool fault_fill_disk(struct fault_context *c, struct fault_record *r, struct err
     return disk_fill(disk_of(c), &bytes, e);
 }
 
-bool fault_empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused = count_in_log(c->server, (long)r->mark, "No space left on device");
     bool started;
@@ -137,3 +137,10 @@ bool fault_empty_disk(struct fault_context *c, struct fault_record *r, struct er
         started ? "was started again" : "lived on");
     return true;
 }
+
+const struct fault_verb fault_storage_verbs[] = {
+    {VERB_SLOW_DISK, .begin = begin_slow_disk, .end = end_slow_disk, .need = NEEDS_DISK},
+    {VERB_FAIL_FLUSH, .begin = fail_flush, .end = repair_disk, .need = NEEDS_DISK},
+    {VERB_FILL_DISK, .begin = fill_disk, .end = empty_disk, .need = NEEDS_DISK},
+    {0},
+};

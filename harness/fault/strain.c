@@ -58,7 +58,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-bool fault_begin_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_strain(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct strain *s = calloc(1, sizeof *s);
 
@@ -97,7 +97,7 @@ static bool proved(const struct strain *s, struct fault_record *r, struct err *e
     }
 }
 
-bool fault_end_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_strain(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct strain *s = r->hold;
     bool ok = false;
@@ -311,3 +311,11 @@ static void read_all_the_time(struct strain *s)
         }
     }
 }
+
+const struct fault_verb fault_strain_verbs[] = {
+    {VERB_FILL_NOTIFY_QUEUE, .begin = begin_strain, .end = end_strain},
+    {VERB_EXHAUST_CONNECTIONS, .begin = begin_strain, .end = end_strain},
+    {VERB_LONG_VACUUM, .begin = begin_strain, .end = end_strain},
+    {VERB_ACTIVE_READERS, .begin = begin_strain, .end = end_strain},
+    {0},
+};

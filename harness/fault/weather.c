@@ -58,7 +58,7 @@ static bool open_transaction(struct horizon *h, const struct fault_spec *spec, s
     return sql_exec(h->conn, sql, e);
 }
 
-bool fault_begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool other = r->spec->database == DATABASE_OTHER;
     struct horizon *h = calloc(1, sizeof *h);
@@ -105,7 +105,7 @@ static bool was_in_progress(
     return open || err_set(e, ERR_SYSTEM, "transaction %s had ended before its time", h->xid);
 }
 
-bool fault_end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct horizon *h = r->hold;
     bool ok = false;
@@ -130,7 +130,7 @@ struct snapshot {
     char xmin[32]; // the oldest transaction that it may still look at
 };
 
-bool fault_begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = calloc(1, sizeof *s);
 
@@ -145,7 +145,7 @@ bool fault_begin_old_snapshot(struct fault_context *c, struct fault_record *r, s
 }
 
 // The transaction answers, and sees no more than it did at its start.
-bool fault_end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = r->hold;
     char xmin[32];
@@ -169,7 +169,7 @@ bool fault_end_old_snapshot(struct fault_context *c, struct fault_record *r, str
 
 // EXCLUSIVE lets others read, and takes no transaction id: it is a lock and
 // nothing else, the horizon moves on.
-bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     PGconn *conn =
         fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
@@ -183,7 +183,7 @@ bool fault_begin_lock_jobs(struct fault_context *c, struct fault_record *r, stru
                        e);
 }
 
-bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char waiting[16];
     PGconn *conn = r->hold;
@@ -201,3 +201,10 @@ bool fault_end_lock_jobs(struct fault_context *c, struct fault_record *r, struct
     r->hold = NULL;
     return ok;
 }
+
+const struct fault_verb fault_weather_verbs[] = {
+    {VERB_HOLD_HORIZON, .begin = begin_hold_horizon, .end = end_hold_horizon},
+    {VERB_OLD_SNAPSHOT, .begin = begin_old_snapshot, .end = end_old_snapshot},
+    {VERB_LOCK_JOBS, .begin = begin_lock_jobs, .end = end_lock_jobs},
+    {0},
+};

@@ -1,7 +1,7 @@
 // Sessions of strangers, with which the database's weather is made.
 #pragma once
 
-#include "fault/fault.h"
+#include "fault/inside.h"
 #include "postgres/sql.h"
 
 // A connection of a role to a database of the run's server; without a statement

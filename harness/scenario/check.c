@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scenario/grammar.h"
 #include "scenario/messages.h"
 #include "scenario/trace.h"
 #include "scenario/units.h"
@@ -275,34 +276,16 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
 // Parameters that the verb takes, or must have.
 static bool check_params(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
-    static const struct {
-        const char *key;
-        unsigned param;
-    } params[] = {
-        {"target", PARAM_TARGET},
-        {"for", PARAM_FOR},
-        {"instance", PARAM_INSTANCE},
-        {"direction", PARAM_DIRECTION},
-        {"by", PARAM_BY},
-        {"rate", PARAM_RATE},
-        {"reset", PARAM_RESET},
-        {"message", PARAM_MESSAGE},
-        {"n", PARAM_N},
-        {"side", PARAM_SIDE},
-        {"prepared", PARAM_PREPARED},
-        {"database", PARAM_DATABASE},
-        {"to", PARAM_TO},
-        {"through", PARAM_THROUGH},
-    };
-    static const unsigned needed = PARAM_BY | PARAM_RATE | PARAM_MESSAGE;
-
-    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
-        const struct node *given = node_child(n, params[i].key);
-        if (given && !(fault->verb->params & params[i].param))
-            return node_key_err(given, e, "%s takes no '%s'%s", fault->verb->name, params[i].key,
-                params[i].param == PARAM_THROUGH ? "; partition and half-open do" : "");
-        if (!given && (fault->verb->params & params[i].param & needed))
-            return node_err(n, e, "'%s' is missing: %s needs it", params[i].key, fault->verb->name);
+    for (size_t i = 0; i < fault_table.count; i++) {
+        const struct field *f = &fault_table.fields[i];
+        const struct node *given = node_child(n, f->key);
+        if (!f->param || f->any_verb)
+            continue;
+        if (given && !(fault->verb->params & f->param))
+            return node_key_err(given, e, "%s takes no '%s'%s", fault->verb->name, f->key,
+                f->param == PARAM_THROUGH ? "; partition and half-open do" : "");
+        if (!given && f->needed && (fault->verb->params & f->param))
+            return node_err(n, e, "'%s' is missing: %s needs it", f->key, fault->verb->name);
     }
     if ((fault->verb->params & PARAM_NEEDS_FOR) && fault->for_ns == 0)
         return node_err(n, e, "'for' is missing: how long %s lasts", fault->verb->name);
@@ -373,7 +356,7 @@ static bool check_fault(
 
     if (!check_params(fault, n, e) || !check_message(fault, n, e))
         return false;
-    if (verb_needs_disk(fault->verb->id) && s->postgres.storage != STORAGE_CRASHABLE)
+    if (fault->verb->needs_disk && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
     if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)

@@ -353,7 +353,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     if (*verb)
         return true;
     suggest_init(&near, n->text);
-    for (size_t i = 0; i < verb_count; i++)
+    for (size_t i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verbs[i].name);
     return node_err(n, e, "'%s' is no fault verb%s%s", n->text,
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");

@@ -319,16 +319,18 @@ static const struct field fault_fields[] = {
     {"direction", FIELD_WORD, FAULT(direction), .fallback = "to-collector", .words = directions,
         .param = PARAM_DIRECTION, .help = "which way nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
-        .param = PARAM_BY,
+        .param = PARAM_BY, .needed = true,
         .help = "how much later every byte arrives; of slow-disk: how long a flush takes"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
+        .param = PARAM_JITTER, .any_verb = true,
         .help = "with every: up to how much later each time is, drawn by the seed; of delay: up to "
                 "how much more than by"},
     {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
-        .param = PARAM_RATE, .help = "bytes per second, such as 20kB/s"},
+        .param = PARAM_RATE, .needed = true, .help = "bytes per second, such as 20kB/s"},
     {"reset", FIELD_BOOL, FAULT(reset), .fallback = "false", .param = PARAM_RESET,
         .help = "drop what was withheld, with its connection, instead of delivering it late"},
     {"message", FIELD_STRING, FAULT(message), .optional = true, .param = PARAM_MESSAGE,
+        .needed = true,
         .help = "sender and name, such as server CommandComplete UPDATE or client Bind"},
     {"n", FIELD_INT, FAULT(n), .fallback = "1", .min = 1, .max = 1000000, .param = PARAM_N,
         .help = "which of these messages or flushes, counted from the fault's time"},
@@ -342,7 +344,7 @@ static const struct field fault_fields[] = {
         .help = "how full the notification queue gets, such as 5%"},
 };
 
-static const struct table fault_table = TABLE(fault_fields, struct fault_spec);
+const struct table fault_table = TABLE(fault_fields, struct fault_spec);
 
 static const struct field scenario_fields[] = {
     {"name", FIELD_STRING, AT(name), .help = "the file's name without .yaml"},

@@ -48,7 +48,9 @@ struct field {
     int64_t min, max;         // of a number or a duration
     const struct word *words; // ends with a NULL name
     const struct table *table;
-    unsigned param;                    // of enum verb_param: only for verbs that take it
+    unsigned param;                    // of enum verb_param: only for verbs that take it …
+    bool needed;                       // … and those must be given it
+    bool any_verb;                     // … or all take it, and those mean something else by it
     bool (*written)(const void *item); // whether it has a value to write; NULL: always
     bool optional;                     // no default either: absent leaves zero
     const char *help;
@@ -63,5 +65,6 @@ struct table {
 };
 
 extern const struct table scenario_table;
+extern const struct table fault_table; // the part of it that describes one fault
 
 extern const struct word promise_words[]; // of enum promise

@@ -305,7 +305,7 @@ static void tables_are_in_order(void **state)
         assert_ptr_equal(metric_find(metrics[i].name), &metrics[i]);
         assert_non_null(metrics[i].help);
     }
-    for (size_t i = 0; i < verb_count; i++) {
+    for (size_t i = 0; i < VERB_COUNT; i++) {
         assert_int_equal(verbs[i].id, i);
         assert_ptr_equal(verb_find(verbs[i].name), &verbs[i]);
     }

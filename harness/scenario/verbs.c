@@ -5,98 +5,103 @@
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 #define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // a process
 
-const struct verb verbs[] = {
-    {"terminate-backend", VERB_TERMINATE_BACKEND, PARAM_TARGET, false, false, false,
-        "ends every backend of the target's login role with pg_terminate_backend"},
-    {"cancel-query", VERB_CANCEL_QUERY, PARAM_TARGET, false, false, false,
-        "cancels a query that a backend of the target's is running, with pg_cancel_backend"},
-    {"stop-server", VERB_STOP_SERVER, LASTS, false, true, false,
-        "fast stop; the server is started again when it is over"},
-    {"restart-server", VERB_RESTART_SERVER, 0, false, true, false, "fast stop and start at once"},
-    {"crash-server", VERB_CRASH_SERVER, PARAM_FOR, false, true, false,
-        "immediate stop, no checkpoint; started again at once or when it is over"},
-    {"kill-server", VERB_KILL_SERVER, PARAM_FOR, false, true, false,
-        "SIGKILL to every process of the server; started again at once or when it is over"},
-    {"pause-server", VERB_PAUSE_SERVER, LASTS, false, true, false,
-        "SIGSTOP to every process of the server, SIGCONT when it is over"},
-    {"cut-power", VERB_CUT_POWER, PARAM_FOR, false, true, false,
-        "all that was not flushed is gone, and every process; needs postgres.storage: crashable"},
-    {"kill-host", VERB_KILL_HOST, PARAM_FOR, true, true, false,
-        "the host of server and collectors dies: SIGKILL to all of them at once, and with "
-        "postgres.storage: crashable the power is cut; started again at once or when it is over"},
-    {"slow-disk", VERB_SLOW_DISK, PARAM_BY | LASTS, false, false, false,
-        "every flush of the disk takes at least as long as by; needs postgres.storage: crashable"},
-    {"fail-flush", VERB_FAIL_FLUSH, PARAM_N | PARAM_FOR, false, true, false,
-        "the n-th flush of the disk from now fails with EIO; when it is over, a server that did "
-        "not come back by itself is started again; needs postgres.storage: crashable"},
-    {"fill-disk", VERB_FILL_DISK, LASTS, false, true, false,
-        "the disk is full; when it is over, a server that has ended is started again; needs "
-        "postgres.storage: crashable"},
-    {"promote-standby", VERB_PROMOTE_STANDBY, 0, false, true, false,
-        "kills the primary for good and promotes its standby; needs postgres.standby"},
-    {"kill-collector", VERB_KILL_COLLECTOR, ENDS, true, false, false,
-        "SIGKILL to the collector's process, or to every instance; started again after 100 ms, "
-        "after "
-        "for, or with for: rest not any more"},
-    {"stop-collector", VERB_STOP_COLLECTOR, ENDS, true, false, false,
-        "SIGTERM to the collector, which has a second to end by itself; started again like one "
-        "that "
-        "is killed"},
-    {"pause-collector", VERB_PAUSE_COLLECTOR, PARAM_INSTANCE | LASTS, false, false, false,
-        "SIGSTOP to the collector, SIGCONT when it is over"},
-    {"pause-reader", VERB_PAUSE_READER, PARAM_INSTANCE | LASTS, false, false, false,
-        "nobody reads the collector's output while it lasts"},
-    {"slow-reader", VERB_SLOW_READER, PARAM_INSTANCE | PARAM_RATE | LASTS, false, false, false,
-        "the collector's output is read at no more than rate, such as 20kB/s"},
-    {"close-reader", VERB_CLOSE_READER, PARAM_INSTANCE, true, false, false,
-        "stops the collector, reads its pipe empty, closes it, lets the collector continue"},
-    {"kill-sender", VERB_KILL_SENDER, PARAM_INSTANCE, true, false, false,
-        "leased mode: whoever answers is gone, the collector's standard input is closed"},
-    {"pause-sender", VERB_PAUSE_SENDER, PARAM_INSTANCE | LASTS, false, false, false,
-        "leased mode: nothing is answered while it lasts, all of it when it is over"},
-    {"hang-sender", VERB_HANG_SENDER, PARAM_INSTANCE | LASTS, false, false, false,
-        "leased mode: what is read while it lasts is never answered"},
-    {"partition", VERB_PARTITION, PARAM_RESET | PARAM_THROUGH | LASTS, false, false, true,
-        "silence both ways on the collector's connections; what was withheld arrives when it is "
-        "over, or with reset is dropped with the connections"},
-    {"half-open", VERB_HALF_OPEN, PARAM_DIRECTION | PARAM_RESET | PARAM_THROUGH | LASTS, false,
-        false, true, "silence one way on the collector's connections, to-server or to-collector"},
-    {"reset", VERB_RESET, 0, false, false, true,
-        "TCP reset on every connection of the collector's"},
-    {"delay", VERB_DELAY, PARAM_BY | PARAM_JITTER | LASTS, false, false, true,
-        "every byte arrives later, each way, by the time given and up to jitter more"},
-    {"throttle", VERB_THROTTLE, PARAM_RATE | LASTS, false, false, true,
-        "no more than rate passes, each way, such as 20kB/s"},
-    {"cut-at", VERB_CUT_AT, PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR, false, false, true,
-        "the connection ends before or after the n-th message of a kind, which must come within "
-        "for (default 5s)"},
-    {"hold-horizon", VERB_HOLD_HORIZON, PARAM_PREPARED | PARAM_DATABASE | LASTS, false, false,
-        false, "another writing transaction stays open, here or in another database"},
-    {"old-snapshot", VERB_OLD_SNAPSHOT, LASTS, false, false, false,
-        "a repeatable-read transaction of others stays open, as a dump or a report keeps one"},
-    {"fill-notify-queue", VERB_FILL_NOTIFY_QUEUE, PARAM_TO | LASTS, false, false, false,
-        "a listener that never reads, and notifications until the queue is that full"},
-    {"lock-jobs", VERB_LOCK_JOBS, LASTS, false, false, false,
-        "the table jobs is locked against every change"},
-    {"exhaust-connections", VERB_EXHAUST_CONNECTIONS, LASTS, false, false, false,
-        "every free connection of the server is taken, and each one that becomes free"},
-    {"long-vacuum", VERB_LONG_VACUUM, LASTS, false, false, false,
-        "a VACUUM of tokens that creeps from page to page"},
-    {"active-readers", VERB_ACTIVE_READERS, LASTS, false, false, false,
-        "four sessions read accounts and tokens without a pause, each in one old snapshot"},
+#define VERB(id, ...) [VERB_##id] = {VERB_##id, __VA_ARGS__}
+
+const struct verb verbs[VERB_COUNT] = {
+    VERB(TERMINATE_BACKEND, "terminate-backend", .params = PARAM_TARGET,
+        .help = "ends every backend of the target's login role with pg_terminate_backend"),
+    VERB(CANCEL_QUERY, "cancel-query", .params = PARAM_TARGET,
+        .help =
+            "cancels a query that a backend of the target's is running, with pg_cancel_backend"),
+    VERB(STOP_SERVER, "stop-server", .params = LASTS, .stops_server = true,
+        .help = "fast stop; the server is started again when it is over"),
+    VERB(RESTART_SERVER, "restart-server", .stops_server = true,
+        .help = "fast stop and start at once"),
+    VERB(CRASH_SERVER, "crash-server", .params = PARAM_FOR, .stops_server = true,
+        .help = "immediate stop, no checkpoint; started again at once or when it is over"),
+    VERB(KILL_SERVER, "kill-server", .params = PARAM_FOR, .stops_server = true,
+        .help = "SIGKILL to every process of the server; started again at once or when it is over"),
+    VERB(PAUSE_SERVER, "pause-server", .params = LASTS, .stops_server = true,
+        .help = "SIGSTOP to every process of the server, SIGCONT when it is over"),
+    VERB(CUT_POWER, "cut-power", .params = PARAM_FOR, .stops_server = true, .needs_disk = true,
+        .help = "all that was not flushed is gone, and every process; needs postgres.storage: "
+                "crashable"),
+    VERB(KILL_HOST, "kill-host", .params = PARAM_FOR, .kills_collector = true, .stops_server = true,
+        .help = "the host of server and collectors dies: SIGKILL to all of them at once, and with "
+                "postgres.storage: crashable the power is cut; started again at once or when it is "
+                "over"),
+    VERB(SLOW_DISK, "slow-disk", .params = PARAM_BY | LASTS, .needs_disk = true,
+        .help = "every flush of the disk takes at least as long as by; needs postgres.storage: "
+                "crashable"),
+    VERB(FAIL_FLUSH, "fail-flush", .params = PARAM_N | PARAM_FOR, .stops_server = true,
+        .needs_disk = true,
+        .help =
+            "the n-th flush of the disk from now fails with EIO; when it is over, a server that "
+            "did not come back by itself is started again; needs postgres.storage: crashable"),
+    VERB(FILL_DISK, "fill-disk", .params = LASTS, .stops_server = true, .needs_disk = true,
+        .help =
+            "the disk is full; when it is over, a server that has ended is started again; needs "
+            "postgres.storage: crashable"),
+    VERB(PROMOTE_STANDBY, "promote-standby", .stops_server = true,
+        .help = "kills the primary for good and promotes its standby; needs postgres.standby"),
+    VERB(KILL_COLLECTOR, "kill-collector", .params = ENDS, .kills_collector = true,
+        .help = "SIGKILL to the collector's process, or to every instance; started again after 100 "
+                "ms, after for, or with for: rest not any more"),
+    VERB(STOP_COLLECTOR, "stop-collector", .params = ENDS, .kills_collector = true,
+        .help = "SIGTERM to the collector, which has a second to end by itself; started again like "
+                "one that is killed"),
+    VERB(PAUSE_COLLECTOR, "pause-collector", .params = PARAM_INSTANCE | LASTS,
+        .help = "SIGSTOP to the collector, SIGCONT when it is over"),
+    VERB(PAUSE_READER, "pause-reader", .params = PARAM_INSTANCE | LASTS,
+        .help = "nobody reads the collector's output while it lasts"),
+    VERB(SLOW_READER, "slow-reader", .params = PARAM_INSTANCE | PARAM_RATE | LASTS,
+        .help = "the collector's output is read at no more than rate, such as 20kB/s"),
+    VERB(CLOSE_READER, "close-reader", .params = PARAM_INSTANCE, .kills_collector = true,
+        .help =
+            "stops the collector, reads its pipe empty, closes it, lets the collector continue"),
+    VERB(KILL_SENDER, "kill-sender", .params = PARAM_INSTANCE, .kills_collector = true,
+        .help = "leased mode: whoever answers is gone, the collector's standard input is closed"),
+    VERB(PAUSE_SENDER, "pause-sender", .params = PARAM_INSTANCE | LASTS,
+        .help = "leased mode: nothing is answered while it lasts, all of it when it is over"),
+    VERB(HANG_SENDER, "hang-sender", .params = PARAM_INSTANCE | LASTS,
+        .help = "leased mode: what is read while it lasts is never answered"),
+    VERB(PARTITION, "partition", .params = PARAM_RESET | PARAM_THROUGH | LASTS, .on_network = true,
+        .help =
+            "silence both ways on the collector's connections; what was withheld arrives when it "
+            "is over, or with reset is dropped with the connections"),
+    VERB(HALF_OPEN, "half-open", .params = PARAM_DIRECTION | PARAM_RESET | PARAM_THROUGH | LASTS,
+        .on_network = true,
+        .help = "silence one way on the collector's connections, to-server or to-collector"),
+    VERB(RESET, "reset", .on_network = true,
+        .help = "TCP reset on every connection of the collector's"),
+    VERB(DELAY, "delay", .params = PARAM_BY | PARAM_JITTER | LASTS, .on_network = true,
+        .help = "every byte arrives later, each way, by the time given and up to jitter more"),
+    VERB(THROTTLE, "throttle", .params = PARAM_RATE | LASTS, .on_network = true,
+        .help = "no more than rate passes, each way, such as 20kB/s"),
+    VERB(CUT_AT, "cut-at", .params = PARAM_MESSAGE | PARAM_N | PARAM_SIDE | PARAM_FOR,
+        .on_network = true,
+        .help = "the connection ends before or after the n-th message of a kind, which must come "
+                "within for (default 5s)"),
+    VERB(HOLD_HORIZON, "hold-horizon", .params = PARAM_PREPARED | PARAM_DATABASE | LASTS,
+        .help = "another writing transaction stays open, here or in another database"),
+    VERB(OLD_SNAPSHOT, "old-snapshot", .params = LASTS,
+        .help =
+            "a repeatable-read transaction of others stays open, as a dump or a report keeps one"),
+    VERB(FILL_NOTIFY_QUEUE, "fill-notify-queue", .params = PARAM_TO | LASTS,
+        .help = "a listener that never reads, and notifications until the queue is that full"),
+    VERB(LOCK_JOBS, "lock-jobs", .params = LASTS,
+        .help = "the table jobs is locked against every change"),
+    VERB(EXHAUST_CONNECTIONS, "exhaust-connections", .params = LASTS,
+        .help = "every free connection of the server is taken, and each one that becomes free"),
+    VERB(LONG_VACUUM, "long-vacuum", .params = LASTS,
+        .help = "a VACUUM of tokens that creeps from page to page"),
+    VERB(ACTIVE_READERS, "active-readers", .params = LASTS,
+        .help = "four sessions read accounts and tokens without a pause, each in one old snapshot"),
 };
-
-const size_t verb_count = sizeof verbs / sizeof *verbs;
-
-bool verb_needs_disk(enum verb_id id)
-{
-    return id == VERB_CUT_POWER || id == VERB_SLOW_DISK || id == VERB_FAIL_FLUSH ||
-           id == VERB_FILL_DISK;
-}
 
 const struct verb *verb_find(const char *name)
 {
-    for (size_t i = 0; i < verb_count; i++)
+    for (size_t i = 0; i < VERB_COUNT; i++)
         if (strcmp(verbs[i].name, name) == 0)
             return &verbs[i];
     return NULL;

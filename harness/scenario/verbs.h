@@ -18,6 +18,7 @@ enum cut_side { CUT_BEFORE, CUT_AFTER };
 
 enum fault_database { DATABASE_RUN, DATABASE_OTHER };
 
+// In the order of the table, so that verbs[id].id == id.
 enum verb_id {
     VERB_TERMINATE_BACKEND,
     VERB_CANCEL_QUERY,
@@ -54,6 +55,7 @@ enum verb_id {
     VERB_EXHAUST_CONNECTIONS,
     VERB_LONG_VACUUM,
     VERB_ACTIVE_READERS,
+    VERB_COUNT,
 };
 
 // Which parameters a verb takes beyond at, every and until.
@@ -78,20 +80,17 @@ enum verb_param {
 };
 
 struct verb {
-    const char *name; // as in the scenario file
     enum verb_id id;
+    const char *name; // as in the scenario file
     unsigned params; // of enum verb_param
     bool kills_collector;
     bool stops_server; // the server is away while it lasts
     bool on_network;   // acts on what lies between the collector and the server
+    bool needs_disk;   // acts on a disk of ours: postgres.storage: crashable
     const char *help;  // one line for people
 };
 
-extern const struct verb verbs[];
-extern const size_t verb_count;
-
-// True of those that act on a disk of ours: postgres.storage: crashable.
-bool verb_needs_disk(enum verb_id id);
+extern const struct verb verbs[VERB_COUNT];
 
 // NULL when there is no such verb.
 const struct verb *verb_find(const char *name);

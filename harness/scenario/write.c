@@ -27,7 +27,7 @@ static bool is_written(const struct field *f, const void *base)
 
     if (f->written && !f->written(base))
         return false;
-    if (f->param) {
+    if (f->param && !f->any_verb) {
         const struct fault_spec *fault = base;
         if (!(fault->verb->params & f->param))
             return false;

@@ -1,0 +1,38 @@
+// What the families of verbs share; nobody outside this folder includes it.
+#pragma once
+
+#include "fault/fault.h"
+
+// What a verb asks of the server's provider.
+enum fault_need {
+    NEEDS_NOTHING,
+    NEEDS_STOP,
+    NEEDS_PAUSE,
+    NEEDS_PROMOTE,
+    NEEDS_DISK,
+    NEEDS_ADDRESS
+};
+
+typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct err *e);
+
+struct fault_verb {
+    enum verb_id id;
+    fault_step *begin;
+    fault_step *end; // NULL: an instant
+    enum fault_need need;
+};
+
+// The verbs of each family, in its own file; the last has no `begin`.
+extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
+    fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[], fault_sender_verbs[],
+    fault_network_verbs[], fault_weather_verbs[], fault_strain_verbs[];
+
+// NULL: no family has it.
+const struct fault_verb *fault_verb_find(enum verb_id id);
+
+// Until when a fault that begins now waits for somebody to hit.
+int64_t fault_patience_until_ns(const struct fault_context *c);
+
+// A host that dies takes its server and its collectors with it.
+fault_step fault_stop_server, fault_start_server; // server.c
+fault_step fault_start_collector;                 // collector.c
