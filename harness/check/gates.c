@@ -1,24 +1,32 @@
 // Did the harness itself do what the plan says? A run whose generator fell
 // behind, or whose loops were not given the processor, is inconclusive: it tells
 // nothing about the collector. Every gate names its figure, its limit, and who
-// used the machine meanwhile.
+// used the machine meanwhile. A scenario that sets its slack says how coarsely it
+// judges time; the limits in time are never finer than that.
 #include "check/inside.h"
 
 #include "base/clock.h"
 
-static const double lag_limit_ms = 100;    // p99 of the inserts
-static const double sent_least = 0.99;     // share of the inserts sent before the load's end
-static const double stall_limit_ms = 1000; // one turn of a loop
+static const int64_t lag_limit_ns = 100 * NS_PER_MS; // p99 of the inserts
+static const double sent_least = 0.99;               // share of the inserts sent within the load
+static const int64_t sent_margin_ns = NS_PER_S;      // and this much after its end
+static const int64_t stall_limit_ns = NS_PER_S;      // one turn of a loop
 
 static const char *users(const struct check_input *in)
 {
     return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "nobody sampled the machine";
 }
 
+static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
+{
+    return s->slack_ns == SLACK_AUTO || s->slack_ns < limit_ns ? limit_ns : s->slack_ns;
+}
+
 // Of the inserts that no fault excuses, how many left before the load was over.
 static double sent_in_time(const struct ledger *l)
 {
-    int64_t end_ns = l->start_ns + l->plan->load_ns + NS_PER_S;
+    int64_t end_ns =
+        l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);
     size_t planned = 0, sent = 0;
 
     for (size_t i = 0; i < l->plan->txn_count; i++) {
@@ -32,14 +40,12 @@ static double sent_in_time(const struct ledger *l)
     return planned ? (double)sent / (double)planned : 1;
 }
 
-static void check_stalls(
-    struct result *r, const struct check_input *in, const char *whose, const struct stalls *s)
+static void check_stalls(struct result *r, const struct check_input *in, const char *whose,
+    const struct stalls *s, int64_t limit_ns)
 {
-    double longest_ms = (double)s->longest_ns / 1e6;
-
-    if (longest_ms > stall_limit_ms)
-        result_reason(
-            r, "the harness's %s stood still for %.0f ms (%s)", whose, longest_ms, users(in));
+    if (s->longest_ns > limit_ns)
+        result_reason(r, "the harness's %s stood still for %.0f ms (%s)", whose,
+            (double)s->longest_ns / 1e6, users(in));
 }
 
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in)
@@ -55,10 +61,12 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     else if (sent < sent_least)
         result_reason(r, "the generator sent only %.1f%% of its inserts within the load (%s)",
             sent * 100, users(in));
-    if (lag_ms > lag_limit_ms)
+    double limit_ms = (double)at_least_slack(lag_limit_ns, l->scenario) / 1e6;
+    if (lag_ms > limit_ms)
         result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)", lag_ms,
-            lag_limit_ms, users(in));
-    check_stalls(r, in, "generator", &in->load->stalls);
+            limit_ms, users(in));
+    int64_t stall_ns = at_least_slack(stall_limit_ns, l->scenario);
+    check_stalls(r, in, "generator", &in->load->stalls, stall_ns);
     if (in->reader_stalls)
-        check_stalls(r, in, "reader", in->reader_stalls);
+        check_stalls(r, in, "reader", in->reader_stalls, stall_ns);
 }
