@@ -85,7 +85,9 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 }
 
 // A database without a session is nobody's: its run was killed; unless it is kept.
-static bool drop_left_databases(PGconn *conn, struct err *e)
+// Whose they are is asked before we go into one ourselves; DROP DATABASE waits a few
+// seconds for a session that is just ending.
+static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
         "SELECT format('DROP DATABASE %I', datname) FROM pg_database AS d"
@@ -93,7 +95,7 @@ static bool drop_left_databases(PGconn *conn, struct err *e)
         " AND shobj_description(d.oid, 'pg_database') IS DISTINCT FROM '" KEPT_MARK "'"
         " AND NOT EXISTS (SELECT FROM pg_stat_activity AS a WHERE a.datid = d.oid)",
         0, NULL, e);
-    bool ok = left != NULL;
+    bool ok = left && roll_back_left(s, conn, e);
 
     for (int i = 0; ok && i < PQntuples(left); i++)
         ok = sql_exec(conn, PQgetvalue(left, i, 0), e);
@@ -120,7 +122,7 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
             "CREATEROLE)");
     if (strcmp(text, "busy") == 0)
         return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
-    if (!roll_back_left(s, conn, e) || !drop_left_databases(conn, e) ||
+    if (!remove_left(s, conn, e) ||
         !sql_value(conn,
             "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"
             " AND shobj_description(oid, 'pg_authid') IS DISTINCT FROM '" MIGRATE_MARK "'",
