@@ -13,9 +13,8 @@ latest=$(find "$here/migrations" -name '*.up.sql' | wc -l)
 main()
 {
     start_server
-    for content in empty used; do
-        each_down_undoes_its_up "$content"
-    done
+    each_down_undoes_its_up
+    all_downs_undo_all_ups
     the_role_can_do_its_work_only # before other databases of this server need it
     what_waited_is_delivered
     transactions_older_than_the_cursor_are_delivered
@@ -36,24 +35,35 @@ main()
 
 # --- the tests ---------------------------------------------------------------
 
-each_down_undoes_its_up() # empty | used
+each_down_undoes_its_up()
 {
-    new_database "undo_$1"
+    new_database undo_each
     n=1
     while [ "$n" -le "$latest" ]; do
-        if [ "$1" = used ] && [ "$n" -gt 1 ]; then
-            add_tokens "step$n"
-        fi
+        [ "$n" -eq 1 ] || add_tokens "step$n"
         photograph >"$server_dir/before"
         up "$n"
         down "$n"
         photograph >"$server_dir/after"
-        diff "$server_dir/before" "$server_dir/after" || failed "$1: down of $n leaves a trace"
+        diff "$server_dir/before" "$server_dir/after" || failed "down of $n leaves a trace"
         up "$n"
         n=$((n + 1))
     done
     down_to 0
-    same "$1: tables left when all is undone" 0 "$(sql "SELECT count(*) FROM pg_class
+    nothing_is_left
+}
+
+all_downs_undo_all_ups()
+{
+    new_database undo_all
+    while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+    down_to 0
+    nothing_is_left
+}
+
+nothing_is_left()
+{
+    same "tables left when all is undone in $PGDATABASE" 0 "$(sql "SELECT count(*) FROM pg_class
         WHERE relnamespace = 'public'::regnamespace")"
 }
 
@@ -277,6 +287,7 @@ the_role_can_do_its_work_only()
 
     new_database role_too
     up_to_latest
+    sql "DROP DATABASE at_latest"
     down_to 8
     same "the role stays while another database needs it" 1 "$(collector_roles)"
     PGDATABASE=role
@@ -524,9 +535,19 @@ down() # number
     at=$(($1 - 1))
 }
 
+# An empty database is taken there once; the next one becomes a copy of it.
 up_to_latest()
 {
+    if [ "$at" -eq 0 ] &&
+        [ "$(sql "SELECT count(*) FROM pg_database WHERE datname = 'at_latest'")" -eq 1 ]; then
+        sql "DROP DATABASE $PGDATABASE" dbname=postgres
+        sql "CREATE DATABASE $PGDATABASE TEMPLATE at_latest" dbname=postgres
+        at=$latest
+        return
+    fi
+    started_at=$at
     while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+    [ "$started_at" -ne 0 ] || sql "CREATE DATABASE at_latest TEMPLATE $PGDATABASE" dbname=postgres
 }
 
 down_to() # number
