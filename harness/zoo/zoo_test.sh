@@ -108,6 +108,7 @@ a_hoard_is_lost()
     for defect in none cursor-first; do
         new_database "hoard_$(echo "$defect" | tr - _)"
         start_collector "$defect" 3 60000
+        has_looked # what it finds at its start goes out at once
         sql "INSERT INTO accounts (email, login) VALUES ('u1@x', 'u1')"
         if [ "$defect" = cursor-first ]; then
             until_true "SELECT last_seq = 1 FROM jobs"
@@ -243,6 +244,12 @@ until_written() # tokens
     until [ "$(written)" -ge "$1" ]; do
         not_yet "$deadline" "$1 tokens written"
     done
+}
+
+has_looked()
+{
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE usename = 'zoo'
+        AND datname = current_database() AND state = 'idle' AND query LIKE '-- The rows behind the cursor%'"
 }
 
 until_true() # query
