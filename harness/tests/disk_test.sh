@@ -24,15 +24,11 @@ expect_no_traces() {
     [ -z "$left" ] || fail "left behind: $left"
 }
 
-# These runs are about what is lost. A server that has just recovered, on a disk that
-# goes through a program, may flush its first commits slowly.
-patient=(--set slack=1s)
-
 # cut CODE OPTION…: the power goes once, in the middle of a short load.
 cut() {
     local code=$1
     shift
-    expect_exit "$code" run power-cut "${patient[@]}" --set load.0.for=2s \
+    expect_exit "$code" run power-cut --set load.0.for=2s \
         --set 'faults=[{at: 1s, do: cut-power, for: 100ms}]' "$@"
     result=$place/results/power-cut/latest/result.json
     grep -qE '"evidence": ".*gone of the canary: [1-9][0-9]* of 128 unflushed' "$result" ||
@@ -49,7 +45,7 @@ grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary 
 expect_no_traces
 
 # It is slow, it fails, it is full; each has to be seen, and nothing is lost.
-expect_exit 0 run power-cut "${patient[@]}" --set load.0.for=5s --set 'faults=[
+expect_exit 0 run power-cut --set load.0.for=5s --set 'faults=[
     {at: 500ms, do: slow-disk, by: 5ms, for: 500ms}, {at: 1500ms, do: fail-flush, n: 2, for: 100ms},
     {at: 3s, do: fill-disk, for: 1500ms}]'
 for seen in 'flushes took 5 ms and more' 'flush 2 failed, the server panicked' 'the server found no room'; do
@@ -57,7 +53,7 @@ for seen in 'flushes took 5 ms and more' 'flush 2 failed, the server panicked' '
 done
 
 # The host of server and collector dies: nothing is lost, a line may come again.
-expect_exit 0 run host-dies "${patient[@]}" --set load.0.for=3s --set 'faults=[{at: 1s, do: kill-host, for: 100ms}]'
+expect_exit 0 run host-dies --set load.0.for=3s --set 'faults=[{at: 1s, do: kill-host, for: 100ms}]'
 grep -qE '"evidence": "1 collector killed; .*; started again"' "$place/results/host-dies/latest/result.json" ||
     fail "the host did not die: $(grep evidence "$place/results/host-dies/latest/result.json")"
 expect_no_traces

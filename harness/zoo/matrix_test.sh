@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Every collector of the zoo against the scenario in which its defect shows, and
 # the good ones against all of them: each breaks exactly what it is declared to
-# break. Prints the matrix. With names as arguments: only those defects.
+# break. Prints the matrix. With names as arguments: only those defects. With --exact
+# before the names, time is judged so coarsely (slack 3s), and the drain may take so long,
+# that a busy machine changes nothing: for defects that no clock is needed to see.
 #
 # Several runs at once: most of a run's time is waiting.
 set -euo pipefail
@@ -17,6 +19,11 @@ mailproof=$build/bin/mailproof
 zoo=$build/tests/mailroom-zoo
 scenarios=$here/harness/zoo/scenarios
 at_once=${ZOO_AT_ONCE:-3}
+slack=()
+if [ "${1-}" = --exact ]; then
+    slack=(--set slack=3s --set drain=15s)
+    shift
+fi
 
 place=$(mktemp -d /var/tmp/mp-zoo.XXXXXX)
 chmod 755 "$place"
@@ -64,8 +71,7 @@ run_one() { # defect, scenario
     rm -rf "$out"
     mkdir -p "$out"
     [ "$1" != reference ] || collector=$build/bin/mailroom-collector
-    # A run that proves nothing is tried again; one with a verdict is not.
-    "$mailproof" run --quiet --retry-inconclusive 2 --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
+    "$mailproof" run --quiet "${slack[@]}" --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
         >"$out/log" 2>&1 || true
     broken "$out" "$2" >"$out/broken"
 }
