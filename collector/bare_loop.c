@@ -8,12 +8,15 @@
 //   bare-loop latency COMMITS COMMAND...
 //                                  commits accounts, one after the other, while
 //                                  the command runs, which writes lines
+//   bare-loop answer               reads lines and answers each token by itself:
+//                                  one line and one write for each
 //
 // drain and count print times, in ns since 1970: of the first rows or bytes, and
 // of each number of tokens asked for. latency prints how long after its commit
 // each line came, in ns.
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +263,31 @@ static int latency(int commits, char **command)
     return 0;
 }
 
+// A token's answer goes out as soon as its last field was read.
+static int answer(void)
+{
+    static char buffer[1 << 16];
+    long long line = 1;
+    int commas = 0, place = 0;
+    ssize_t n;
+
+    while ((n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0)
+        for (ssize_t i = 0; i < n; i++) {
+            bool end = buffer[i] == '\n';
+            commas += buffer[i] == ',';
+            if (!end && commas < 5)
+                continue;
+            if (dprintf(STDOUT_FILENO, "%lld.%d sent\n", line, ++place) < 0)
+                return 1;
+            commas = 0;
+            if (end) {
+                line++;
+                place = 0;
+            }
+        }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "drain") == 0)
@@ -270,6 +298,8 @@ int main(int argc, char **argv)
         listen_and_select();
     if (argc >= 4 && strcmp(argv[1], "latency") == 0)
         return latency(atoi(argv[2]), argv + 3);
-    fprintf(stderr, "bare-loop: drain, count, listen or latency; see the head of its source\n");
+    if (argc == 2 && strcmp(argv[1], "answer") == 0)
+        return answer();
+    fprintf(stderr, "bare-loop: drain, count, listen, latency or answer; see the head of its source\n");
     return 64;
 }
