@@ -46,7 +46,7 @@ enum {
 
 enum { KIND_END, KIND_TOKEN, KIND_HEAD };
 
-static int64_t int64_at(const PGresult *r, int row, int column)
+int64_t batch_int64_at(const PGresult *r, int row, int column)
 {
     uint64_t big;
 
@@ -64,7 +64,7 @@ static int32_t int32_at(const PGresult *r, int row, int column)
     return (int32_t)be32toh(big);
 }
 
-static struct field field_at(const PGresult *r, int row, int column)
+struct field batch_field_at(const PGresult *r, int row, int column)
 {
     if (PQgetisnull(r, row, column))
         return (struct field){0};
@@ -74,13 +74,13 @@ static struct field field_at(const PGresult *r, int row, int column)
 
 static void decode_token(const PGresult *r, int i, const struct doubt *doubt, struct row *row)
 {
-    *row = (struct row){.token = {.id = int64_at(r, i, ID),
-                            .account = int64_at(r, i, ACCOUNT),
+    *row = (struct row){.token = {.id = batch_int64_at(r, i, ID),
+                            .account = batch_int64_at(r, i, ACCOUNT),
                             .action = (enum token_action)int32_at(r, i, ACTION),
-                            .email = field_at(r, i, EMAIL),
-                            .login = field_at(r, i, LOGIN),
-                            .secret = field_at(r, i, SECRET),
-                            .code = field_at(r, i, CODE)}};
+                            .email = batch_field_at(r, i, EMAIL),
+                            .login = batch_field_at(r, i, LOGIN),
+                            .secret = batch_field_at(r, i, SECRET),
+                            .code = batch_field_at(r, i, CODE)}};
     row->unsendable = line_unsendable(&row->token);
     row->written = !row->unsendable && doubt_has(doubt, &row->token);
 }
@@ -88,12 +88,12 @@ static void decode_token(const PGresult *r, int i, const struct doubt *doubt, st
 // The batch ends with this row of the answer; what is not a token of it was passed.
 static void decode_end(const PGresult *r, int i, struct batch *b)
 {
-    b->examined = int64_at(r, i, EXAMINED);
+    b->examined = batch_int64_at(r, i, EXAMINED);
     b->part = int32_at(r, i, PART);
-    b->end = (struct position){.xid = (uint64_t)int64_at(r, i, XID), .id = int64_at(r, i, ID)};
-    b->stretch = (uint64_t)int64_at(r, i, TO_XID);
+    b->end = (struct position){.xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
+    b->stretch = (uint64_t)batch_int64_at(r, i, TO_XID);
     b->passed =
-        (struct passed){.expired = int64_at(r, i, EXPIRED), .consumed = int64_at(r, i, CONSUMED)};
+        (struct passed){.expired = batch_int64_at(r, i, EXPIRED), .consumed = batch_int64_at(r, i, CONSUMED)};
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
 }
 
@@ -122,7 +122,7 @@ static bool decode_head(struct batch *b, const PGresult *r, int *first, struct e
         return makes_no_sense(e);
     if (int32_at(r, 0, KIND) != KIND_HEAD)
         return true;
-    b->number = int64_at(r, 0, ID);
+    b->number = batch_int64_at(r, 0, ID);
     b->now = PQgetvalue(r, 0, EMAIL);
     *first = 1;
     return true;
@@ -143,7 +143,8 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         if (int32_at(r, i, KIND) == KIND_END) {
             decode_end(r, i, b);
             b->more = b->n < wanted && b->examined >= examine;
-            b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;
+            b->all = source == BATCH_TAKEN ? b->part == 1
+                                           : b->n < wanted && !b->more && source != BATCH_DELIVERY;
             return true;
         }
         if (b->n == wanted)
@@ -152,19 +153,16 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         decode_token(r, i, doubt, row);
         b->sendable += !row->unsendable && !row->written;
         decode_end(r, i, b);
-        if (b->sendable == b->limit)
+        if (b->sendable == b->limit) {
+            b->rest = i + 1 == PQntuples(r) || int32_at(r, i + 1, KIND) != KIND_END;
             return true;
+        }
     }
+    b->rest = b->n > 0;
     return true;
 }
 
-bool batch_passes(const struct batch *b)
+bool batch_is_delivery(const struct batch *b)
 {
-    switch (b->source) {
-    case BATCH_TAKEN:
-    case BATCH_DELIVERY:
-        return b->number != 0;
-    default:
-        return b->examined > 0;
-    }
+    return b->source == BATCH_TAKEN || b->source == BATCH_DELIVERY;
 }

@@ -50,10 +50,15 @@ struct batch {
     struct passed passed;
     int64_t number;      // the n of the cursor it was read behind, or of its delivery; 0: none
     const char *now;     // the snapshot that the cursor's next tick will be
-    int part;            // 1: it ends within the present tick; 2: behind it
+    int part;            // 1: it ends within the present tick; 2: behind it; or of a delivery
+    bool rest;           // more of the delivery is left behind its first `part` tokens
     struct position end; // the last row examined
     uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };
+
+// One column of a binary answer.
+int64_t batch_int64_at(const PGresult *r, int row, int column);
+struct field batch_field_at(const PGresult *r, int row, int column);
 
 void batch_init(struct batch *b, int limit);
 void batch_fini(struct batch *b);
@@ -65,5 +70,5 @@ void batch_clear(struct batch *b); // forgets the content, keeps the memory
 bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
     const struct doubt *doubt, struct err *e) MUST_USE;
 
-// It is to be passed, though it has no token.
-bool batch_passes(const struct batch *b);
+// It was taken, or left over; else it was read from the cursor, which is to be moved.
+bool batch_is_delivery(const struct batch *b);

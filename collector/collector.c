@@ -127,6 +127,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     case QUEUE_CLAIM:
         ok = connect_on_claim(c, reply.result, e);
         break;
+    case QUEUE_DOUBT:
+        ok = connect_on_doubt(c, reply.result, e);
+        break;
     case QUEUE_OWNERS:
         ok = fetch_on_owners(c, reply.result, e);
         break;
@@ -185,7 +188,7 @@ static void serve_signals(struct collector *c)
 // A line is out, and the database does not know yet.
 static bool unconfirmed(const struct collector *c)
 {
-    return c->owing || (c->pass.step != PASS_NONE && c->pass.subject == PASS_WRITTEN);
+    return c->doubt.n > 0 || (c->pass.step != PASS_NONE && c->pass.subject == PASS_WRITTEN);
 }
 
 static void stop_if_due(struct collector *c)

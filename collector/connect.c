@@ -167,15 +167,10 @@ bool connect_on_settle(struct collector *c, const PGresult *result, struct err *
     return true;
 }
 
-bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e)
+static void begin(struct collector *c)
 {
     struct queue *q = &c->queue;
 
-    if (!queue_decode_claim(q, result, e))
-        return false;
-    if (q->mode->alone)
-        doubt_claimed(&c->doubt, q->epoch, q->n);
-    c->owing = c->owing && c->doubt.n > 0;
     c->turn.step = TURN_OURS;
     c->turn.told = false;
     c->turn.renewed_ns = c->now_ns;
@@ -186,6 +181,23 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
         log_line("QUEUE", "collecting '%s', epoch %" PRId64, q->name, q->epoch);
     else
         log_line("QUEUE", "collecting '%s' with others, as %s", q->name, q->number);
+}
+
+bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e)
+{
+    if (!queue_decode_claim(&c->queue, result, e))
+        return false;
+    if (c->doubt.n > 0)
+        return queue_send_doubt(&c->queue, &c->link.session, &c->doubt, work_deadline_ns(c), e);
+    begin(c);
+    return true;
+}
+
+bool connect_on_doubt(struct collector *c, const PGresult *result, struct err *e)
+{
+    if (!queue_decode_doubt(&c->doubt, result, e))
+        return false;
+    begin(c);
     return true;
 }
 

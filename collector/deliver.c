@@ -130,7 +130,7 @@ static bool send_pass(struct collector *c, struct err *e)
     if (!queue_send_pass(&c->queue, &c->link.session, b, work_deadline_ns(c), e))
         return false;
     c->pass.step = PASS_SENT;
-    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+    if (!batch_is_delivery(b))
         c->queue.n = b->number + 1;
     // More waits behind a batch that did not see everything: ask for it in the
     // same trip. Nothing of it is written before the pass is confirmed.
@@ -144,13 +144,18 @@ static void settle(struct collector *c)
 {
     const struct batch *b = subject(c);
 
-    for (int i = 0; i < b->n; i++)
+    for (int i = 0; i < b->n; i++) {
         c->tally.dead_letters += b->rows[i].unsendable != NULL;
+        if (b->rows[i].written)
+            doubt_mark(&c->doubt, &b->rows[i].token);
+    }
     deliver_count_passed(c, &b->passed);
-    c->owing = false;
+    doubt_drop_marked(&c->doubt);
     if (b->all)
         doubt_clear(&c->doubt);
-    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+    if (b->rest)
+        c->left.ours = true;
+    if (!batch_is_delivery(b))
         c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
 }
 
@@ -198,7 +203,7 @@ static bool not_passed(struct collector *c, struct err *e)
         return false;
     p->step = PASS_DUE;
     p->retry_at_ns = c->fetch.retry_at_ns;
-    if (b->source == BATCH_CURSOR || b->source == BATCH_AHEAD)
+    if (!batch_is_delivery(b))
         c->queue.n = b->number;
     if (p->subject != PASS_WRITTEN)
         return true;
@@ -224,15 +229,6 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-// The n is that of a move that was done, whether or not it was even sent: the
-// session may have been lost first. The confirmation of a delivery moves nothing.
-static struct doubt_move move_of(const struct collector *c, const struct batch *b)
-{
-    bool moves = b->source == BATCH_CURSOR || b->source == BATCH_AHEAD;
-
-    return (struct doubt_move){.epoch = c->queue.epoch, .n = moves ? b->number + 1 : 0};
-}
-
 bool deliver_doubt(struct collector *c, struct err *e)
 {
     struct pass *p = &c->pass;
@@ -242,8 +238,7 @@ bool deliver_doubt(struct collector *c, struct err *e)
         for (int i = 0; ok && i < p->written.n; i++)
             if (!p->written.rows[i].unsendable && !p->written.rows[i].written)
                 ok = doubt_add(&c->doubt, &p->written.rows[i].token, e);
-        doubt_close(&c->doubt, move_of(c, &p->written));
-        c->owing = true;
+        doubt_close(&c->doubt);
     }
     batch_clear(&p->written);
     p->step = PASS_NONE;

@@ -1,12 +1,14 @@
 #include "doubt.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct doubtful {
     int64_t id;
     uint8_t secret[SIGN_SECRET_LEN];
+    bool marked;
 };
 
 bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
@@ -21,7 +23,7 @@ bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
         d->room = room;
     }
     struct doubtful *new = &d->all[d->n++];
-    new->id = t->id;
+    *new = (struct doubtful){.id = t->id};
     memcpy(new->secret, t->secret.data, SIGN_SECRET_LEN);
     return true;
 }
@@ -35,32 +37,68 @@ static int compare(const void *x, const void *y)
     return memcmp(a->secret, b->secret, SIGN_SECRET_LEN);
 }
 
-void doubt_close(struct doubt *d, struct doubt_move move)
+void doubt_close(struct doubt *d)
 {
-    d->batches++;
-    d->move = move;
     if (d->n > 0)
         qsort(d->all, (size_t)d->n, sizeof *d->all, compare);
 }
 
-bool doubt_has(const struct doubt *d, const struct token *t)
+static struct doubtful *find(const struct doubt *d, const struct token *t)
 {
     struct doubtful key = {.id = t->id};
 
     if (d->n == 0 || t->secret.len != SIGN_SECRET_LEN)
-        return false;
+        return NULL;
     memcpy(key.secret, t->secret.data, SIGN_SECRET_LEN);
-    return bsearch(&key, d->all, (size_t)d->n, sizeof *d->all, compare) != NULL;
+    return bsearch(&key, d->all, (size_t)d->n, sizeof *d->all, compare);
 }
 
-void doubt_claimed(struct doubt *d, int64_t epoch, int64_t n)
+bool doubt_has(const struct doubt *d, const struct token *t)
 {
-    if (d->batches == 1 && d->move.n > 0 && epoch == d->move.epoch + 1 && n == d->move.n + 1)
+    return find(d, t) != NULL;
+}
+
+void doubt_mark(struct doubt *d, const struct token *t)
+{
+    struct doubtful *known = find(d, t);
+
+    if (known)
+        known->marked = true;
+}
+
+static void keep(struct doubt *d, bool marked)
+{
+    int kept = 0;
+
+    for (int i = 0; i < d->n; i++)
+        if (d->all[i].marked == marked) {
+            d->all[kept] = d->all[i];
+            d->all[kept++].marked = false;
+        }
+    d->n = kept;
+    if (kept == 0)
         doubt_clear(d);
+}
+
+void doubt_drop_marked(struct doubt *d)
+{
+    keep(d, false);
+}
+
+void doubt_keep_marked(struct doubt *d)
+{
+    keep(d, true);
 }
 
 void doubt_clear(struct doubt *d)
 {
     free(d->all);
     *d = (struct doubt){0};
+}
+
+bool doubt_ids(const struct doubt *d, struct buf *out)
+{
+    for (int i = 0; i < d->n; i++)
+        buf_printf(out, "%c%" PRId64, i > 0 ? ',' : '{', d->all[i].id);
+    return buf_append_str(out, d->n > 0 ? "}" : "{}") && buf_str(out);
 }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "line.h"
@@ -17,23 +16,20 @@ struct doubt {
     struct doubtful *all; // sorted by id
     int n;
     int room;
-    int batches; // that they come from, unless they were cleared in between
-    struct doubt_move {
-        int64_t epoch; // the claim under which the last batch was read
-        int64_t n;     // of the cursor, once that batch is passed; 0: no n tells
-    } move;
 };
 
-// Adds one of a batch; the caller calls doubt_close behind the last, whether or
-// not the move of that batch was sent.
+// Adds one; the caller calls doubt_close behind the last.
 bool doubt_add(struct doubt *d, const struct token *t, struct err *e) MUST_USE;
-void doubt_close(struct doubt *d, struct doubt_move move);
+void doubt_close(struct doubt *d);
 
 bool doubt_has(const struct doubt *d, const struct token *t);
 
-// A claim raises the epoch and the cursor's n by one each. Clears when the claim is
-// the first behind a single batch, and its n shows that the batch was passed.
-// Behind a later claim n no longer tells which batch was passed.
-void doubt_claimed(struct doubt *d, int64_t epoch, int64_t n);
+// Marks one, if it is in doubt; then the marked ones, or the others, are passed.
+void doubt_mark(struct doubt *d, const struct token *t);
+void doubt_drop_marked(struct doubt *d);
+void doubt_keep_marked(struct doubt *d);
 
 void doubt_clear(struct doubt *d); // all of them are passed; gives the memory back
+
+// Their ids, as an array: {12,34}. False: no memory.
+bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;

@@ -43,11 +43,10 @@ static void a_token_is_known_by_id_and_secret(void **state)
     assert_false(has(&d, 10, "a"));
     add(&d, 12, "c");
     add(&d, 10, "a");
-    doubt_close(&d, (struct doubt_move){0});
+    doubt_close(&d);
     add(&d, 11, "b");
     add(&d, 10, "the other's id, used again");
-    doubt_close(&d, (struct doubt_move){0});
-    assert_int_equal(d.batches, 2);
+    doubt_close(&d);
     assert_true(has(&d, 10, "a"));
     assert_true(has(&d, 10, "the other's id, used again"));
     assert_true(has(&d, 11, "b"));
@@ -58,80 +57,70 @@ static void a_token_is_known_by_id_and_secret(void **state)
     assert_false(doubt_has(&d, &short_secret));
     doubt_clear(&d);
     assert_false(has(&d, 10, "a"));
-    assert_int_equal(d.batches, 0);
 }
 
-// One batch was read under epoch 3 at n 7, so its move makes n 8, and the claim
-// behind that 9.
-static struct doubt of_one_batch(void)
-{
-    struct doubt d = {0};
-
-    add(&d, 10, "a");
-    doubt_close(&d, (struct doubt_move){.epoch = 3, .n = 8});
-    return d;
-}
-
-static void the_next_claim_shows_a_move_that_was_done(void **state)
-{
-    (void)state;
-    struct doubt d = of_one_batch();
-
-    doubt_claimed(&d, 4, 9);
-    assert_false(has(&d, 10, "a"));
-    assert_int_equal(d.batches, 0);
-}
-
-// The session may have ended between the line and its move.
-static void the_next_claim_shows_a_move_that_was_not_done(void **state)
-{
-    (void)state;
-    struct doubt d = of_one_batch();
-
-    doubt_claimed(&d, 4, 8);
-    assert_true(has(&d, 10, "a"));
-    doubt_clear(&d);
-}
-
-// The session of the first claim ended before it passed anything, or passed
-// something else; or the answer to that claim was lost.
-static void a_later_claim_shows_nothing(void **state)
-{
-    (void)state;
-    struct doubt d = of_one_batch();
-
-    doubt_claimed(&d, 4, 8);
-    doubt_claimed(&d, 5, 9);
-    doubt_claimed(&d, 6, 10);
-    doubt_claimed(&d, 6, 9);
-    assert_true(has(&d, 10, "a"));
-    doubt_clear(&d);
-}
-
-// The last batch was passed, which tells nothing of the one before.
-static void a_claim_shows_nothing_of_two_batches(void **state)
-{
-    (void)state;
-    struct doubt d = of_one_batch();
-
-    doubt_claimed(&d, 4, 8);
-    add(&d, 20, "b");
-    doubt_close(&d, (struct doubt_move){.epoch = 4, .n = 9});
-    doubt_claimed(&d, 5, 10);
-    assert_true(has(&d, 10, "a"));
-    assert_true(has(&d, 20, "b"));
-    doubt_clear(&d);
-}
-
-static void a_delivery_shows_nothing(void **state)
+// A claim asks which of them still wait.
+static void what_does_not_wait_is_passed(void **state)
 {
     (void)state;
     struct doubt d = {0};
+    struct token waits = token(10, "a");
 
     add(&d, 10, "a");
-    doubt_close(&d, (struct doubt_move){.epoch = 3});
-    doubt_claimed(&d, 4, 1);
+    add(&d, 11, "b");
+    add(&d, 10, "its id, used again");
+    doubt_close(&d);
+    waits = token(10, "a");
+    doubt_mark(&d, &waits);
+    waits = token(12, "nobody asked for it");
+    doubt_mark(&d, &waits);
+    doubt_keep_marked(&d);
+    assert_int_equal(d.n, 1);
     assert_true(has(&d, 10, "a"));
+    doubt_keep_marked(&d); // the next claim: nothing waits
+    assert_int_equal(d.n, 0);
+    assert_null(d.all);
+}
+
+// A batch with some of them is passed, and later one with the rest.
+static void a_doubt_ends_with_its_last_token(void **state)
+{
+    (void)state;
+    struct doubt d = {0};
+    struct token t;
+
+    add(&d, 10, "a");
+    add(&d, 11, "b");
+    doubt_close(&d);
+    t = token(11, "b");
+    doubt_mark(&d, &t);
+    doubt_drop_marked(&d);
+    assert_true(has(&d, 10, "a"));
+    assert_false(has(&d, 11, "b"));
+    doubt_drop_marked(&d); // a batch with none of them
+    assert_int_equal(d.n, 1);
+    t = token(10, "a");
+    doubt_mark(&d, &t);
+    doubt_drop_marked(&d);
+    assert_int_equal(d.n, 0);
+}
+
+static void ids_are_an_array(void **state)
+{
+    (void)state;
+    struct doubt d = {0};
+    struct buf b;
+
+    buf_init(&b, 100);
+    assert_true(doubt_ids(&d, &b));
+    assert_string_equal(b.data, "{}");
+    add(&d, 11, "b");
+    add(&d, 10, "a");
+    doubt_close(&d);
+    buf_clear(&b);
+    assert_true(doubt_ids(&d, &b));
+    assert_string_equal(b.data, "{10,11}");
+    buf_fini(&b);
     doubt_clear(&d);
 }
 
@@ -144,7 +133,7 @@ static void a_large_batch_is_no_matter(void **state)
     // 7919 has no factor in common with MANY: each id once, in no order.
     for (int64_t i = 0; i < MANY; i++)
         add(&d, i * 7919 % MANY, "x");
-    doubt_close(&d, (struct doubt_move){0});
+    doubt_close(&d);
     for (int64_t i = 0; i < MANY; i++) {
         assert_true(has(&d, i, "x"));
         assert_false(has(&d, MANY + i, "x"));
@@ -156,11 +145,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_known_by_id_and_secret),
-        cmocka_unit_test(the_next_claim_shows_a_move_that_was_done),
-        cmocka_unit_test(the_next_claim_shows_a_move_that_was_not_done),
-        cmocka_unit_test(a_later_claim_shows_nothing),
-        cmocka_unit_test(a_claim_shows_nothing_of_two_batches),
-        cmocka_unit_test(a_delivery_shows_nothing),
+        cmocka_unit_test(what_does_not_wait_is_passed),
+        cmocka_unit_test(a_doubt_ends_with_its_last_token),
+        cmocka_unit_test(ids_are_an_array),
         cmocka_unit_test(a_large_batch_is_no_matter),
     };
 

@@ -53,12 +53,12 @@ static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e
         queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
 }
 
-static bool ask_take(struct collector *c, int wanted, int fewest, struct err *e)
+static bool ask_take(struct collector *c, int fewest, struct err *e)
 {
     fetch_drop(c);
     return sent(c, ASK_TAKE,
         queue_send_take(
-            &c->queue, &c->link.session, wanted, fewest, c->fetch.examine, work_deadline_ns(c), e));
+            &c->queue, &c->link.session, fewest, c->fetch.examine, work_deadline_ns(c), e));
 }
 
 static bool take_bell(struct collector *c, struct err *e)
@@ -237,9 +237,10 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     struct fetch *f = &c->fetch;
     bool full;
 
-    if (!batch_decode(&f->next, result, sources[what],
-            what == ASK_READ ? f->wanted : c->queue.limit,
-            what == ASK_DELIVERY ? c->queue.limit : f->examine, &c->doubt, e)) {
+    int examine = what == ASK_DELIVERY ? queue_examine(&c->queue) : f->examine;
+    int wanted = what == ASK_READ ? f->wanted : examine;
+
+    if (!batch_decode(&f->next, result, sources[what], wanted, examine, &c->doubt, e)) {
         batch_clear(&f->next);
         return fetch_retry(c, e);
     }
@@ -298,8 +299,7 @@ void fetch_drop(struct collector *c)
 {
     struct fetch *f = &c->fetch;
 
-    if (f->next_step != NEXT_EMPTY &&
-        (f->next.source == BATCH_TAKEN || f->next.source == BATCH_DELIVERY) && f->next.number != 0)
+    if (f->next_step != NEXT_EMPTY && batch_is_delivery(&f->next) && f->next.number != 0)
         c->left.ours = true;
     if (f->asked == ASK_AHEAD)
         f->asked = ASK_STALE;
@@ -353,7 +353,7 @@ static bool look_further(struct collector *c)
 }
 
 // The read saw everything: so the window knows what waits, and what was in doubt
-// and is not there is passed.
+// and is not there is passed; but not if it may be among what is not its turn now.
 static void saw_all(struct collector *c)
 {
     const struct batch *b = &c->fetch.next;
@@ -366,10 +366,8 @@ static void saw_all(struct collector *c)
         if (!b->rows[i].unsendable && !b->rows[i].written)
             window_shown(&c->window, b->rows[i].token.id);
     }
-    if (doubtful)
-        return;
-    doubt_clear(&c->doubt);
-    c->owing = false;
+    if (!doubtful && b->examined == b->n)
+        doubt_clear(&c->doubt);
 }
 
 static enum verdict judge(struct collector *c)
@@ -398,13 +396,11 @@ static bool take(struct collector *c, enum verdict verdict, struct err *e)
     const struct batch *b = &c->fetch.next;
     int limit = c->queue.limit;
 
-    if (verdict == SEND)
-        return ask_take(c, limit, b->sendable >= limit ? limit : 1, e);
     // What the wire cannot carry waits for nobody; others that come meanwhile are
     // not taken with it, for they may have to wait.
-    if (b->n > 0)
-        return ask_take(c, b->n < limit ? b->n : limit, 1, e);
-    return ask_take(c, limit, 0, e);
+    if (verdict == SKIP)
+        return ask_take(c, 0, e);
+    return ask_take(c, b->sendable >= limit ? limit : 1, e);
 }
 
 static bool skip(struct collector *c, enum state *next)
@@ -471,9 +467,8 @@ bool fetch_fetch(struct collector *c, enum state *next, struct err *e)
     struct fetch *f = &c->fetch;
 
     if (f->next_step != NEXT_EMPTY) {
-        return f->next.source == BATCH_CURSOR || f->next.source == BATCH_AHEAD
-                   ? consider_cursor(c, next, e)
-                   : consider_ours(c, next, e);
+        return batch_is_delivery(&f->next) ? consider_ours(c, next, e)
+                                           : consider_cursor(c, next, e);
     }
     if (f->asked != ASK_NOTHING)
         return true;
@@ -497,7 +492,7 @@ bool fetch_follow(struct collector *c, struct err *e)
     if (c->queue.mode->takes) {
         if (look_at_owners(c))
             return true;
-        if (!ask_take(c, c->queue.limit, c->queue.limit, e))
+        if (!ask_take(c, c->queue.limit, e))
             return false;
     } else if (!ask_read(c, e)) {
         return false;

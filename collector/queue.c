@@ -76,6 +76,7 @@ static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
         {"take_lock", {queue_sql_take_lock, "", ""}},
         {"move", {queue_sql_move, "", ""}},
         {"confirm", {queue_sql_confirm, "", ""}},
+        {"doubt", {queue_sql_doubt, "", ""}},
     };
     struct buf sql;
     bool ok = true;
@@ -210,6 +211,31 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
     return true;
 }
 
+bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,
+    int64_t deadline_ns, struct err *e)
+{
+    struct buf ids;
+
+    buf_init(&ids, SIZE_MAX);
+    bool ok = doubt_ids(d, &ids) || err_set(e, ERR_SYSTEM, "no memory for the doubtful ids");
+    ok = ok && session_execute(s, QUEUE_DOUBT, "doubt", SESSION_PARAMS(q->name, q->number, ids.data),
+                   true, deadline_ns, e);
+    buf_fini(&ids);
+    return ok;
+}
+
+bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct token t = {.id = batch_int64_at(r, i, 0), .secret = batch_field_at(r, i, 1)};
+        doubt_mark(d, &t);
+    }
+    doubt_keep_marked(d);
+    return true;
+}
+
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e)
 {
@@ -233,14 +259,14 @@ bool queue_send_ahead(const struct queue *q, struct session *s, const struct bat
         true, deadline_ns, e);
 }
 
-bool queue_send_take(const struct queue *q, struct session *s, int wanted, int fewest, int examine,
+bool queue_send_take(const struct queue *q, struct session *s, int fewest, int examine,
     int64_t deadline_ns, struct err *e)
 {
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], least[SESSION_NUMBER_LEN];
 
     return session_execute_first(s, "take_lock", SESSION_PARAMS(q->name), e) &&
            session_execute(s, QUEUE_READ, "take",
-               SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine),
+               SESSION_PARAMS(q->name, session_number(want, q->limit), session_number(most, examine),
                    q->number, session_number(least, fewest)),
                true, deadline_ns, e);
 }
@@ -248,17 +274,18 @@ bool queue_send_take(const struct queue *q, struct session *s, int wanted, int f
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e)
 {
-    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN];
+    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN];
 
     session_number(limit, q->limit);
+    session_number(most, queue_examine(q));
     if (whose && !session_query_first(s, queue_sql_adopt,
                      SESSION_PARAMS(q->name, session_number(other, whose->number), q->number, limit,
                          whose->alive ? "t" : "f"),
                      e))
         return false;
-    // Our own may be longer than a line, if the limit was another when it was taken.
+    // Our own may be longer than a line: what cannot be sent fills none.
     return session_execute(s, QUEUE_READ, "delivery",
-        SESSION_PARAMS(q->name, limit, limit, q->number), true, deadline_ns, e);
+        SESSION_PARAMS(q->name, most, most, q->number), true, deadline_ns, e);
 }
 
 static bool send_move(const struct queue *q, struct session *s, const struct batch *b,
@@ -277,14 +304,14 @@ static bool send_move(const struct queue *q, struct session *s, const struct bat
 bool queue_send_pass(
     struct queue *q, struct session *s, const struct batch *b, int64_t deadline_ns, struct err *e)
 {
-    char n[SESSION_NUMBER_LEN];
+    char n[SESSION_NUMBER_LEN], taken[SESSION_NUMBER_LEN];
     struct dead d = {0};
     bool ok = dead_init(&d, b) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    if (ok && (b->source == BATCH_TAKEN || b->source == BATCH_DELIVERY))
+    if (ok && batch_is_delivery(b))
         ok = session_execute(s, QUEUE_PASS, "confirm",
             SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.accounts.data,
-                d.actions.data, d.reasons.data),
+                d.actions.data, d.reasons.data, session_number(taken, b->rest ? b->part : 0)),
             false, deadline_ns, e);
     else if (ok)
         ok = send_move(q, s, b, &d, deadline_ns, e);

@@ -21,6 +21,7 @@ enum queue_request {
     QUEUE_LOCK,
     QUEUE_SETTLE,
     QUEUE_CLAIM,
+    QUEUE_DOUBT,
     QUEUE_READ, // every kind of it; only one is under way at a time
     QUEUE_PASS, // a move of the cursor, or the confirmation of a delivery
     QUEUE_CHECK,
@@ -94,14 +95,19 @@ bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
+// Which of those in doubt still wait? The answer keeps these in doubt alone.
+bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
+
 // Each asks for a batch; the answer is for batch_decode. read: behind the cursor.
-// ahead: behind `last`, within its stretch. take: at least `fewest` tokens, moving
-// the cursor. adopt: a delivery of `whose`, or our own oldest one.
+// ahead: behind `last`, within its stretch. take: at least `fewest` tokens that can be
+// sent, moving the cursor; or, if 0, what is in front of the first of them. adopt: a delivery of `whose`, or our own oldest one.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
     int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_take(const struct queue *q, struct session *s, int wanted, int fewest, int examine,
+bool queue_send_take(const struct queue *q, struct session *s, int fewest, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e) MUST_USE;

@@ -17,11 +17,13 @@ main()
     two_share_the_work
     what_the_dead_claimed_is_freed
     what_cannot_be_sent_is_passed
+    what_cannot_be_sent_takes_no_place
     what_is_passed_hides_nothing
     nothing_is_open_while_the_reader_is_stopped
     a_lost_session_writes_nothing_twice
     a_failed_confirmation_keeps_the_claims
     a_canceled_move_delays_nothing
+    a_delivery_longer_than_a_line_makes_two
     a_dead_claim_is_freed_during_a_backlog
     a_promoted_standby_has_forgotten_the_claims
     a_hanging_collector_loses_its_lease
@@ -132,6 +134,24 @@ what_is_passed_hides_nothing()
     ends q TERM 0
 }
 
+# Eleven tokens in the order of their ids; the second has a code that no line carries.
+what_cannot_be_sent_takes_no_place()
+{
+    export MAILROOM_BATCH_TIMEOUT=60000 MAILROOM_HEALTHCHECK_INTERVAL=60000
+    run s
+    has_logged s "with others"
+    sql "BEGIN;
+         INSERT INTO accounts (email, login) SELECT 'z' || n || '@x', 'z' || n FROM generate_series(1, 11) n;
+         UPDATE tokens SET code = 'x' FROM accounts a WHERE a.id = account AND a.login = 'z2';
+         COMMIT"
+    drained
+    same "tokens that can be sent" "10 10" "$(tokens s)"
+    same "lines" 1 "$(wc -l <"$server_dir/s.out")"
+    same "dead letters" 3 "$(sql "SELECT count(*) FROM dead_letters")"
+    ends s TERM 0
+    export MAILROOM_BATCH_TIMEOUT=20 MAILROOM_HEALTHCHECK_INTERVAL=1000
+}
+
 passed_over() # name
 {
     sed -n 's/.*passed over: \([0-9]*\) expired unsent.*/\1/p' "$server_dir/$1.log" |
@@ -212,6 +232,30 @@ a_canceled_move_delays_nothing()
     drained
     same "tokens, each once" "50 50" "$(tokens r)"
     same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
+    ends r TERM 0
+}
+
+# u8051 to u8055 are written and not confirmed, when their session ends; meanwhile
+# their delivery grows.
+a_delivery_longer_than_a_line_makes_two()
+{
+    hold_marking
+    run r
+    has_logged r "with others"
+    add_accounts 8051 8055
+    until_true "$one_waits_to_mark"
+    sql "ALTER ROLE collector CONNECTION LIMIT 0"
+    end_sessions
+    let_marking_go
+    add_accounts 8056 8075
+    sql "UPDATE tokens SET xid = '0' FROM accounts a
+         WHERE a.id = account AND a.login LIKE 'u80__' AND a.login > 'u8055';
+         UPDATE deliveries SET tokens = tokens || (SELECT array_agg(t.id ORDER BY t.id) FROM tokens AS t
+             JOIN accounts AS a ON a.id = t.account WHERE a.login LIKE 'u80__' AND a.login > 'u8055')"
+    sql "ALTER ROLE collector CONNECTION LIMIT -1"
+    drained
+    same "tokens, each once" "25 25" "$(tokens r)"
+    same "lines, and their fields" "25 50 50 " "$(awk -F, '{ printf "%d ", NF }' "$server_dir/r.out")"
     ends r TERM 0
 }
 
@@ -384,15 +428,6 @@ end_sessions()
 {
     sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
     until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'"
-}
-
-tokens() # names: all, distinct
-{
-    for name in "$@"; do
-        # Only lines with their end: a torn one was never delivered.
-        sed -e '$!b' "$server_dir/$name.out" | while IFS= read -r line; do printf '%s\n' "$line"; done
-    done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
-        END { print all + 0, distinct + 0 }'
 }
 
 main

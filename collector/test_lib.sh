@@ -99,3 +99,13 @@ ends() # name, signal (or none), exit code, or several with | between them
     *) same "exit code of $1 after $2" "$3" "$lib_code" ;;
     esac
 }
+
+# The tokens in the lines of these collectors.
+tokens() # names: all, distinct
+{
+    for name in "$@"; do
+        # Only lines with their end: a torn one was never delivered.
+        sed -e '$!b' "$server_dir/$name.out" | while IFS= read -r line; do printf '%s\n' "$line"; done
+    done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
+        END { print all + 0, distinct + 0 }'
+}

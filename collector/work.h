@@ -144,7 +144,6 @@ struct collector {
     struct bell bell;
     struct pass pass;
     struct doubt doubt; // written by sessions before this one, perhaps not passed
-    bool owing;         // the last line of those is not known to be passed
     struct tally tally;
     struct ending {
         enum { RUNNING, STOPPING, ENDED } step;
@@ -193,6 +192,7 @@ bool connect_stand_by(struct collector *c, enum state *next, struct err *e) MUST
 bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool connect_on_settle(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool connect_on_doubt(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool connect_renew(struct collector *c, struct err *e) MUST_USE; // if it is time
 bool connect_on_renew(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 void connect_lose(struct collector *c, const struct err *e); // closes; why is remembered

@@ -1,5 +1,6 @@
 -- The head of a statement that reads our oldest row of deliveries; walk.sql
--- follows. What was deleted since is missing, and need not be delivered.
+-- follows; a token's place in it is its part. What was deleted since is missing, and
+-- need not be delivered.
 --
 -- $1 queue | $3 rows to examine at most | $4 our number
 WITH head AS MATERIALIZED (
@@ -10,7 +11,7 @@ WITH head AS MATERIALIZED (
           ORDER BY n
           LIMIT 1) AS ours
 ), base AS (
-    SELECT 0 AS part, '0'::xid8 AS to_xid, t.*
+    SELECT taken.at::int AS part, '0'::xid8 AS to_xid, t.*
     FROM head, unnest(head.tokens) WITH ORDINALITY AS taken (id, at)
     JOIN tokens AS t ON t.id = taken.id
     ORDER BY taken.at

@@ -1,18 +1,35 @@
 -- The tail of a take: behind cursor.sql and walk.sql this moves the cursor, if
 -- there are enough tokens, and writes down in deliveries what becomes ours. What
--- is passed over on the way stays passed. The answer has the form of read.sql's.
+-- is passed over on the way stays passed. The answer has the form of read.sql's,
+-- with a token's place in the delivery as its part; the end's is 1 if nothing is left.
 --
--- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only pass what is in front
--- of the first token
-, taken AS MATERIALIZED (
-    SELECT * FROM walk WHERE passed IS NULL AND $5::int > 0 LIMIT $2::int
+-- What the wire cannot carry (line.c) becomes ours as well, and fills no batch.
+--
+-- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only what is in front of the
+-- first token that can be sent
+, turns AS MATERIALIZED (
+    SELECT w.*, can.go, count(*) OVER so_far AS place, count(*) FILTER (WHERE can.go) OVER so_far AS going
+    FROM walk AS w
+    CROSS JOIN LATERAL (
+        SELECT coalesce((w.email || w.login) !~ '[,"\u0001-\u001f\u007f-\u009f]', false)
+               AND length(w.secret) = 32
+               AND coalesce(w.code ~ '^[0-9]{5}$', w.action = 'activation') AS go
+        OFFSET 0) AS can
+    WHERE w.passed IS NULL
+    WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
+), stop AS MATERIALIZED (
+    SELECT CASE $5::int WHEN 0 THEN place - 1 ELSE place END AS place,
+           CASE $5::int WHEN 0 THEN examined - 1 ELSE examined END AS examined
+    FROM turns
+    WHERE go
+    OFFSET CASE $5::int WHEN 0 THEN 0 ELSE $2::int - 1 END
+    LIMIT 1
+), taken AS MATERIALIZED (
+    SELECT * FROM turns LIMIT (SELECT place FROM stop)
 ), turn AS MATERIALIZED (
-    SELECT CASE
-               WHEN $5 = 0 THEN (SELECT examined - 1 FROM walk WHERE passed IS NULL LIMIT 1)
-               WHEN count(*) = $2::int THEN max(examined)
-           END AS until
+    SELECT (SELECT examined FROM stop) AS until
     FROM taken
-    HAVING count(*) >= $5
+    HAVING $5::int = 0 OR max(going) >= $5::int
 ), last AS MATERIALIZED (
     SELECT w.*, t.until IS NULL AND w.examined < $3::int AS every
     FROM turn AS t
@@ -31,7 +48,7 @@
     WHERE c.queue = h.queue AND c.lane = h.lane AND c.n = h.n
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
-    SELECT $1::job_type, $4::bigint, array_agg(taken.id ORDER BY taken.examined)
+    SELECT $1::job_type, $4::bigint, array_agg(taken.id ORDER BY taken.place)
     FROM turn, taken
     HAVING count(*) > 0
     RETURNING n, pg_try_advisory_lock_shared($4) -- we have something in hand
@@ -41,11 +58,11 @@
         NULL AS login, NULL::bytea AS secret, NULL AS code,
         0::bigint AS examined, 0::bigint AS expired, 0::bigint AS consumed)
 UNION ALL
-(SELECT 1, 0, '0', xid, id, account, CASE action WHEN 'activation' THEN 1 ELSE 2 END,
+(SELECT 1, place::int, '0', xid, id, account, CASE action WHEN 'activation' THEN 1 ELSE 2 END,
         email, login, secret, code, taken.examined, expired, consumed
  FROM taken, turn)
 UNION ALL
-(SELECT 0, 0, '0', '0', 0, NULL, NULL, NULL, NULL, NULL, NULL,
+(SELECT 0, coalesce(l.every, false)::int, '0', '0', 0, NULL, NULL, NULL, NULL, NULL, NULL,
         coalesce(l.examined, 0), coalesce(l.expired, 0), coalesce(l.consumed, 0)
  FROM (SELECT) AS always
  LEFT JOIN last AS l ON true)
