@@ -9,6 +9,10 @@
 #include <openssl/rand.h>
 
 #include "base/log.h"
+#include "deliver.h"
+#include "fetch.h"
+#include "ring.h"
+#include "wait.h"
 #include "work.h"
 
 #define STOP_NS (900 * NS_PER_MS) // from TERM to the end, whatever is not done
@@ -34,60 +38,55 @@ static void end(struct collector *c, enum collector_exit exit)
     c->ending.exit = exit;
 }
 
-// Each state: what the log calls it, its step, and what may be in flight in it.
+// Each state's step, and what may be in flight in it.
 static const struct {
-    const char *name;
     bool (*step)(struct collector *c, enum state *next, struct err *e);
-    bool session, turn, asked, next, pass;
+    bool session, turn, asked, next;
 } states[STATES] = {
-    [BACK_OFF] = {"waiting to reconnect", connect_back_off, 0, 0, 0, 0, 0},
-    [CONNECT] = {"connecting", connect_connect, 1, 0, 0, 0, 0},
-    [SET_UP] = {"setting up a session", connect_set_up, 1, 0, 0, 0, 0},
-    [STAND_BY] = {"standing by", connect_stand_by, 1, 1, 0, 0, 0},
-    [FETCH] = {"reading a batch", fetch_fetch, 1, 1, 1, 1, 0},
-    [WAIT] = {"waiting for tokens", fetch_wait, 1, 1, 0, 0, 0},
-    [WRITE] = {"writing a line", deliver_write, 1, 1, 1, 1, 0},
-    [STALL] = {"waiting for the reader", deliver_stall, 1, 1, 1, 0, 0},
-    [PASS] = {"moving the cursor", deliver_pass, 1, 1, 1, 1, 1},
+    [BACK_OFF] = {link_back_off, 0, 0, 0, 0},
+    [CONNECT] = {link_connect, 1, 0, 0, 0},
+    [SET_UP] = {link_set_up, 1, 0, 0, 0},
+    [STAND_BY] = {turn_stand_by, 1, 1, 0, 0},
+    [FETCH] = {fetch_fetch, 1, 1, 1, 1},
+    [WAIT] = {wait_wait, 1, 1, 0, 0},
+    [WRITE] = {deliver_write, 1, 1, 1, 1},
+    [STALL] = {deliver_stall, 1, 1, 1, 0},
+    [PASS] = {deliver_pass, 1, 1, 1, 1},
 };
 
 // What is in flight fits the state. A line that was begun is finished without a
 // session, and nothing else is.
 static void validate(const struct collector *c)
 {
-    bool begun = c->state == WRITE && c->output.done > 0;
     bool session = c->link.session.conn != NULL;
+    bool orphan = c->state == WRITE && deliver_begun(c) && !session;
 
     assert(c->state < STATES);
-    assert(session == states[c->state].session || (begun && !session));
+    assert(session == states[c->state].session || orphan);
     assert(c->turn.step != TURN_OURS || states[c->state].turn);
-    assert(c->turn.step == TURN_OURS || c->state <= STAND_BY || (begun && !session));
+    assert(c->turn.step == TURN_OURS || c->state <= STAND_BY || orphan);
     assert(c->fetch.asked == ASK_NOTHING || states[c->state].asked);
     assert(c->fetch.next_step == NEXT_EMPTY || states[c->state].next);
     assert(c->fetch.next_step != NEXT_EMPTY || c->state != WRITE);
     assert(c->fetch.next_step != NEXT_EMPTY || !c->fetch.next.result);
-    assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || c->pass.step == PASS_DUE);
-    assert((c->pass.step == PASS_NONE) == !states[c->state].pass);
-    assert(c->pass.step != PASS_NONE || !c->pass.written.result);
-    assert(output_idle(&c->output) || c->state == WRITE);
+    deliver_validate(c);
 }
 
 static void lose(struct collector *c, const struct err *why)
 {
     struct err e;
-    bool begun = c->state == WRITE && c->output.done > 0;
 
     err_clear(&e);
-    connect_lose(c, why);
-    if (begun) { // and is finished first
+    link_lose(c, why);
+    turn_forget(c);
+    if (c->state == WRITE && deliver_begun(c)) { // and is finished first
         fetch_abandon(c);
         return;
     }
-    output_cancel(&c->output);
     fetch_forget(c);
-    connect_rest(c);
+    link_rest(c);
     c->state = BACK_OFF;
-    if (deliver_doubt(c, &e))
+    if (deliver_lose(c, &e))
         return;
     log_line("MAIN", "%s", e.text);
     end(c, collector_exit_of(e.kind));
@@ -119,28 +118,28 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
         ok = queue_decode_self(&c->queue, reply.result, e);
         break;
     case QUEUE_LOCK:
-        ok = connect_on_lock(c, reply.result, e);
+        ok = turn_on_lock(c, reply.result, e);
         break;
     case QUEUE_SETTLE:
-        ok = connect_on_settle(c, reply.result, e);
+        ok = turn_on_settle(c, reply.result, e);
         break;
     case QUEUE_CLAIM:
-        ok = connect_on_claim(c, reply.result, e);
+        ok = turn_on_claim(c, reply.result, e);
         break;
     case QUEUE_DOUBT:
-        ok = connect_on_doubt(c, reply.result, e);
+        ok = turn_on_doubt(c, reply.result, e);
         break;
     case QUEUE_OWNERS:
         ok = fetch_on_owners(c, reply.result, e);
         break;
     case QUEUE_RENEW:
-        ok = connect_on_renew(c, reply.result, e);
+        ok = turn_on_renew(c, reply.result, e);
         break;
     case QUEUE_PASS:
         ok = deliver_on_pass(c, reply.result, e);
         break;
     case QUEUE_BELL:
-        ok = fetch_on_bell(c, reply.result, e);
+        ok = ring_on_bell(c, reply.result, e);
         break;
     case QUEUE_CHECK:
         ok = queue_decode_check(&c->queue, reply.result, e);
@@ -180,7 +179,7 @@ static void serve_signals(struct collector *c)
 
     if (c->ending.step != RUNNING || poll(&p, 1, 0) <= 0 || read(c->signal_fd, &byte, 1) != 1)
         return;
-    log_line("MAIN", "stopping while %s", states[c->state].name);
+    log_line("MAIN", "stopping while %s", state_doing(c->state));
     c->ending.step = STOPPING;
     c->ending.at_ns = c->now_ns + STOP_NS;
 }
@@ -188,12 +187,12 @@ static void serve_signals(struct collector *c)
 // A line is out, and the database does not know yet.
 static bool unconfirmed(const struct collector *c)
 {
-    return c->doubt.n > 0 || (c->pass.step != PASS_NONE && c->pass.subject == PASS_WRITTEN);
+    return c->doubt.n > 0 || deliver_owes(c);
 }
 
 static void stop_if_due(struct collector *c)
 {
-    bool owes = unconfirmed(c) || (c->state == WRITE && c->output.done > 0);
+    bool owes = unconfirmed(c) || (c->state == WRITE && deliver_begun(c));
 
     if (c->ending.step != STOPPING)
         return;
@@ -202,23 +201,17 @@ static void stop_if_due(struct collector *c)
         end(c, COLLECTOR_OK);
     } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
-            states[c->state].name);
+            state_doing(c->state));
         end(c, COLLECTOR_UNCONFIRMED);
     }
 }
 
-static short output_events_wanted(const struct collector *c)
-{
-    return c->state == STALL ? POLLOUT : output_events(&c->output);
-}
-
 static void wait_for_something(struct collector *c)
 {
-    bool watch = c->state == WRITE || !unconfirmed(c);
     struct pollfd fds[] = {
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
-        {.fd = watch ? c->output.fd : -1, .events = output_events_wanted(c)},
+        deliver_poll(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
     };
 
@@ -240,6 +233,7 @@ static bool step(struct collector *c, struct err *e)
         enum state next = c->state;
         if (!states[c->state].step(c, &next, e))
             return false;
+        assert(state_leads(before, next));
         c->state = next;
     } while (c->state != before);
     return true;
@@ -252,33 +246,31 @@ static bool serve(struct collector *c, struct err *e)
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
     // A reader that goes while a line waits for its confirmation comes second.
-    if (!unconfirmed(c) && !output_check(&c->output, e))
+    if (!unconfirmed(c) && !output_check(&c->deliver->output, e))
         return false;
     if (!serve_session(c, e) || !step(c, e))
         return false;
     if (c->now_ns >= c->tally.log_at_ns)
-        deliver_log_passed(c);
+        tally_log(&c->tally);
     work_wake_at(c, c->tally.log_at_ns);
     return true;
 }
 
 static bool collector_init(
-    struct collector *c, const struct config *config, int signal_fd, int output_fd, struct err *e)
+    struct collector *c, const struct config *config, int output_fd, struct err *e)
 {
     uint64_t seed = 0;
     int limit = (int)config->batch_limit;
 
-    *c = (struct collector){.config = config, .signal_fd = signal_fd, .state = BACK_OFF};
-    c->tally.log_at_ns = CLOCK_NEVER;
     RAND_bytes((unsigned char *)&seed, sizeof seed);
     backoff_init(&c->link.backoff, seed);
     queue_init(&c->queue, config->queue_name, config->channel_name, config->mode, limit);
-    // 254 characters of up to four bytes twice, the text, the code, and commas.
-    buf_init(&c->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     batch_init(&c->fetch.next, limit);
-    batch_init(&c->pass.written, limit);
+    tally_init(&c->tally);
+    turn_forget(c);
+    fetch_forget(c);
     return window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e) &&
-           sign_init(&c->sign, config->key, e) && output_init(&c->output, output_fd, e);
+           deliver_init(c, output_fd, e);
 }
 
 static void collector_fini(struct collector *c)
@@ -287,20 +279,20 @@ static void collector_fini(struct collector *c)
     pooler_close(&c->link.pooler);
     fetch_forget(c);
     batch_fini(&c->fetch.next);
-    batch_fini(&c->pass.written);
+    deliver_fini(c);
     doubt_clear(&c->doubt);
     window_fini(&c->window);
-    sign_fini(&c->sign);
-    buf_fini(&c->line);
 }
 
 enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd)
 {
-    struct collector c;
+    struct deliver deliver = {0};
+    struct collector c = {
+        .config = config, .signal_fd = signal_fd, .state = BACK_OFF, .deliver = &deliver};
     struct err e;
 
     err_clear(&e);
-    if (!collector_init(&c, config, signal_fd, output_fd, &e))
+    if (!collector_init(&c, config, output_fd, &e))
         handle(&c, &e);
     while (c.ending.step != ENDED) {
         bool served = serve(&c, &e);
@@ -309,8 +301,8 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
         else if (c.ending.step != ENDED)
             wait_for_something(&c);
     }
-    deliver_log_passed(&c);
-    connect_leave(&c);
+    tally_log(&c.tally);
+    turn_leave(&c);
     log_line("MAIN", "stopped");
     collector_fini(&c);
     return c.ending.exit;

@@ -1,10 +1,32 @@
+#include "deliver.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "fetch.h"
+#include "line.h"
+#include "ring.h"
 #include "work.h"
 
-#define TALLY_NS NS_PER_S // between two lines of the log about what was passed
+bool deliver_init(struct collector *c, int output_fd, struct err *e)
+{
+    struct deliver *d = c->deliver;
+    int limit = c->queue.limit;
+
+    *d = (struct deliver){0};
+    // 254 characters of up to four bytes twice, the text, the code, and commas.
+    buf_init(&d->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
+    batch_init(&d->pass.written, limit);
+    return sign_init(&d->sign, c->config->key, e) && output_init(&d->output, output_fd, e);
+}
+
+void deliver_fini(struct collector *c)
+{
+    batch_fini(&c->deliver->pass.written);
+    sign_fini(&c->deliver->sign);
+    buf_fini(&c->deliver->line);
+}
 
 // --- the line -----------------------------------------------------------------
 
@@ -14,14 +36,14 @@ static bool build(struct collector *c, struct err *e)
     const struct batch *b = &c->fetch.next;
 
     assert(c->fetch.next_step == NEXT_READY && b->sendable > 0);
-    if (!fetch_ahead(c, e))
+    if (!ask_ahead(c, e))
         return false;
-    buf_clear(&c->line);
+    buf_clear(&c->deliver->line);
     for (int i = 0; i < b->n; i++)
         if (!b->rows[i].unsendable && !b->rows[i].written &&
-            !line_add(&c->line, &c->sign, &b->rows[i].token, e))
+            !line_add(&c->deliver->line, &c->deliver->sign, &b->rows[i].token, e))
             return false;
-    if (!line_end(&c->line, e))
+    if (!line_end(&c->deliver->line, e))
         return false;
     c->fetch.next_step = NEXT_BUILT;
     return true;
@@ -36,9 +58,9 @@ static void look_at_the_clock(struct collector *c)
 
     c->now_ns = clock_awake_or_not_ns();
     if (c->now_ns - f->ready_ns <= work_stale_ns(c))
-        f->held_up = 0;
-    else if (f->held_up < WORK_SLOW_MAX)
-        f->held_up++;
+        c->deliver->held_up = 0;
+    else if (c->deliver->held_up < WORK_SLOW_MAX)
+        c->deliver->held_up++;
     else if (c->now_ns - f->next_asked_ns < work_lease_ns(c->config) / 2)
         f->ready_ns = c->now_ns;
 }
@@ -51,33 +73,34 @@ static bool too_late(const struct collector *c)
 // The line is out; from here on it must not be written again.
 static bool written(struct collector *c, enum state *next, struct err *e)
 {
-    struct batch free = c->pass.written;
+    struct batch free = c->deliver->pass.written;
 
-    assert(c->pass.step == PASS_NONE);
-    c->pass.written = c->fetch.next;
+    assert(c->deliver->pass.step == PASS_NONE);
+    c->deliver->pass.written = c->fetch.next;
     c->fetch.next = free;
     c->fetch.next_step = NEXT_EMPTY;
-    for (int i = 0; i < c->pass.written.n; i++)
-        window_taken(&c->window, c->pass.written.rows[i].token.id, c->now_ns);
-    c->pass.step = PASS_DUE;
-    c->pass.subject = PASS_WRITTEN;
+    for (int i = 0; i < c->deliver->pass.written.n; i++)
+        window_taken(&c->window, c->deliver->pass.written.rows[i].token.id, c->now_ns);
+    c->deliver->pass.step = PASS_DUE;
+    c->deliver->pass.subject = PASS_WRITTEN;
     *next = PASS;
     if (c->link.session.conn)
         return true;
-    connect_rest(c);
+    fetch_forget(c);
+    link_rest(c);
     *next = BACK_OFF;
-    return deliver_doubt(c, e);
+    return deliver_lose(c, e);
 }
 
 bool deliver_write(struct collector *c, enum state *next, struct err *e)
 {
-    struct output *o = &c->output;
+    struct output *o = &c->deliver->output;
 
     if (c->fetch.next_step == NEXT_READY && !build(c, e))
         return false;
     if (!o->data) {
         look_at_the_clock(c);
-        output_begin(o, c->line.data, c->line.len);
+        output_begin(o, c->deliver->line.data, c->deliver->line.len);
     }
     if (o->done == 0 && too_late(c)) {
         output_cancel(o);
@@ -90,7 +113,7 @@ bool deliver_write(struct collector *c, enum state *next, struct err *e)
     if (!output_idle(o)) {
         if (o->done == 0)
             work_wake_at(c, c->fetch.ready_ns + work_stale_ns(c) + 1);
-        return !c->link.session.conn || (connect_renew(c, e) && fetch_ring(c, e));
+        return !c->link.session.conn || (turn_renew(c, e) && ring_keep(c, e));
     }
     output_end(o);
     return written(c, next, e);
@@ -103,7 +126,7 @@ bool deliver_stall(struct collector *c, enum state *next, struct err *e)
     struct fetch *f = &c->fetch;
 
     assert(f->next_step == NEXT_EMPTY);
-    if (output_ready(&c->output)) {
+    if (output_ready(&c->deliver->output)) {
         *next = FETCH;
         return true;
     }
@@ -113,14 +136,14 @@ bool deliver_stall(struct collector *c, enum state *next, struct err *e)
         if (!queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e))
             return false;
     }
-    return connect_renew(c, e) && fetch_ring(c, e);
+    return turn_renew(c, e) && ring_keep(c, e);
 }
 
 // --- passing ------------------------------------------------------------------
 
 static struct batch *subject(struct collector *c)
 {
-    return c->pass.subject == PASS_WRITTEN ? &c->pass.written : &c->fetch.next;
+    return c->deliver->pass.subject == PASS_WRITTEN ? &c->deliver->pass.written : &c->fetch.next;
 }
 
 static bool send_pass(struct collector *c, struct err *e)
@@ -129,12 +152,12 @@ static bool send_pass(struct collector *c, struct err *e)
 
     if (!queue_send_pass(&c->queue, &c->link.session, b, work_deadline_ns(c), e))
         return false;
-    c->pass.step = PASS_SENT;
+    c->deliver->pass.step = PASS_SENT;
     if (!batch_is_delivery(b))
         c->queue.n = b->number + 1;
     // More waits behind a batch that did not see everything: ask for it in the
     // same trip. Nothing of it is written before the pass is confirmed.
-    if (c->pass.subject != PASS_WRITTEN || b->all || work_stopping(c))
+    if (c->deliver->pass.subject != PASS_WRITTEN || b->all || work_stopping(c))
         return true;
     return fetch_follow(c, e);
 }
@@ -144,12 +167,14 @@ static void settle(struct collector *c)
 {
     const struct batch *b = subject(c);
 
+    int dead = 0;
+
     for (int i = 0; i < b->n; i++) {
-        c->tally.dead_letters += b->rows[i].unsendable != NULL;
+        dead += b->rows[i].unsendable != NULL;
         if (b->rows[i].written)
             doubt_mark(&c->doubt, &b->rows[i].token);
     }
-    deliver_count_passed(c, &b->passed);
+    tally_add(&c->tally, &b->passed, dead, c->now_ns);
     doubt_drop_marked(&c->doubt);
     if (b->all)
         doubt_clear(&c->doubt);
@@ -168,12 +193,16 @@ static bool may_sleep(struct collector *c)
 
 bool deliver_pass(struct collector *c, enum state *next, struct err *e)
 {
-    struct pass *p = &c->pass;
+    struct pass *p = &c->deliver->pass;
 
     switch (p->step) {
+    case PASS_NONE: // there was nothing to write
+        p->subject = PASS_NEXT;
+        p->step = PASS_DUE;
+        // fall through
     case PASS_DUE:
         if (c->now_ns >= p->retry_at_ns)
-            return connect_renew(c, e) && send_pass(c, e);
+            return turn_renew(c, e) && send_pass(c, e);
         work_wake_at(c, p->retry_at_ns);
         return true;
     case PASS_SENT:
@@ -193,23 +222,20 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
     }
 }
 
-// It is sent again; what was read behind it was read behind nothing.
+// It is sent again.
 static bool not_passed(struct collector *c, struct err *e)
 {
-    struct pass *p = &c->pass;
+    struct pass *p = &c->deliver->pass;
     const struct batch *b = subject(c);
 
-    if (!fetch_retry(c, e))
+    if (!ask_retry(c, e))
         return false;
     p->step = PASS_DUE;
     p->retry_at_ns = c->fetch.retry_at_ns;
     if (!batch_is_delivery(b))
         c->queue.n = b->number;
-    if (p->subject != PASS_WRITTEN)
-        return true;
-    fetch_drop(c);
-    if (c->fetch.asked != ASK_NOTHING)
-        c->fetch.asked = c->fetch.asked == ASK_TAKE ? ASK_STALE_TAKE : ASK_STALE;
+    if (p->subject == PASS_WRITTEN)
+        fetch_unfollow(c);
     return true;
 }
 
@@ -217,24 +243,39 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
 {
     bool ours;
 
-    assert(c->pass.step == PASS_SENT);
+    assert(c->deliver->pass.step == PASS_SENT);
     if (!queue_decode_pass(result, &ours, e))
         return not_passed(c, e);
     if (!ours && c->queue.mode->alone)
         return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
     if (!ours)
         log_line("QUEUE", "another collector took over a line of ours that was late");
-    c->pass.step = PASS_DONE;
+    c->deliver->pass.step = PASS_DONE;
     settle(c);
     return true;
 }
 
-bool deliver_doubt(struct collector *c, struct err *e)
+// --- what the loop asks ---------------------------------------------------------
+
+bool deliver_begun(const struct collector *c)
 {
-    struct pass *p = &c->pass;
+    return c->deliver->output.done > 0;
+}
+
+bool deliver_owes(const struct collector *c)
+{
+    const struct pass *p = &c->deliver->pass;
+
+    return p->step != PASS_NONE && p->subject == PASS_WRITTEN;
+}
+
+bool deliver_lose(struct collector *c, struct err *e)
+{
+    struct pass *p = &c->deliver->pass;
     bool ok = true;
 
-    if (p->step != PASS_NONE && p->step != PASS_DONE && p->subject == PASS_WRITTEN) {
+    output_cancel(&c->deliver->output);
+    if (deliver_owes(c) && p->step != PASS_DONE) {
         for (int i = 0; ok && i < p->written.n; i++)
             if (!p->written.rows[i].unsendable && !p->written.rows[i].written)
                 ok = doubt_add(&c->doubt, &p->written.rows[i].token, e);
@@ -245,31 +286,32 @@ bool deliver_doubt(struct collector *c, struct err *e)
     return ok;
 }
 
-// --- the log ------------------------------------------------------------------
-
-void deliver_count_passed(struct collector *c, const struct passed *p)
+struct pollfd deliver_poll(const struct collector *c)
 {
-    struct tally *t = &c->tally;
+    const struct output *o = &c->deliver->output;
+    bool watch = c->state == WRITE || !(deliver_owes(c) || c->doubt.n > 0);
 
-    t->passed.expired += p->expired;
-    t->passed.consumed += p->consumed;
-    t->passed.status += p->status;
-    bool something = p->expired + p->consumed + p->status + t->dead_letters > 0;
-    if (something && t->log_at_ns == CLOCK_NEVER)
-        t->log_at_ns = c->now_ns + TALLY_NS;
+    return (struct pollfd){
+        .fd = watch ? o->fd : -1, .events = c->state == STALL ? POLLOUT : output_events(o)};
 }
 
-void deliver_log_passed(struct collector *c)
+void deliver_give_back_memory(struct collector *c)
 {
-    const struct passed *p = &c->tally.passed;
+    struct deliver *d = c->deliver;
+    size_t most = d->line.max;
 
-    if (p->expired + p->consumed + p->status > 0)
-        log_line("QUEUE",
-            "passed over: %" PRId64 " expired unsent, %" PRId64 " consumed, %" PRId64
-            " of an account in another status",
-            p->expired, p->consumed, p->status);
-    if (c->tally.dead_letters > 0)
-        log_line("QUEUE", "dead letters: %" PRId64 " tokens that a line cannot carry",
-            c->tally.dead_letters);
-    c->tally = (struct tally){.log_at_ns = CLOCK_NEVER};
+    buf_fini(&d->line);
+    buf_init(&d->line, most);
+    batch_fini(&d->pass.written);
+    batch_init(&d->pass.written, c->queue.limit);
+}
+
+void deliver_validate(const struct collector *c)
+{
+    const struct deliver *d = c->deliver;
+
+    assert(d->pass.step == PASS_NONE || c->state == PASS);
+    assert(d->pass.step != PASS_NONE || !d->pass.written.result);
+    assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || d->pass.step == PASS_DUE);
+    assert(output_idle(&d->output) || c->state == WRITE);
 }

@@ -1,15 +1,11 @@
-#include <assert.h>
-#include <inttypes.h>
+#include "fetch.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
+#include <assert.h>
 
 #include "base/log.h"
+#include "ring.h"
 #include "work.h"
 
-#define RETRY_NS (50 * NS_PER_MS)   // before a statement is tried again
-#define OWNERS_NS (100 * NS_PER_MS) // between two looks at the other owners
 #define LARGE_ROWS 500
 #define EXAMINE_GROWTH 64 // how far a read may look for a full batch
 
@@ -17,159 +13,6 @@ static void start_over(struct fetch *f, const struct queue *q)
 {
     f->wanted = q->limit;
     f->examine = queue_examine(q);
-}
-
-void fetch_begin(struct collector *c)
-{
-    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    start_over(&c->fetch, &c->queue);
-    c->fetch.at_once = true;
-    c->left = (struct leftovers){.ours = true};
-}
-
-static bool sent(struct collector *c, enum asked what, bool ok)
-{
-    c->fetch.asked = what;
-    c->fetch.asked_ns = c->now_ns;
-    return ok;
-}
-
-// --- asking -------------------------------------------------------------------
-
-static bool ask_owners(struct collector *c, struct err *e)
-{
-    char finished[OWNERS_TEXT_LEN];
-
-    c->left.look_at_ns = c->now_ns + OWNERS_NS;
-    return sent(c, ASK_OWNERS,
-        queue_send_owners(&c->queue, &c->link.session, owners_finished(&c->left.others, finished),
-            work_deadline_ns(c), e));
-}
-
-static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e)
-{
-    c->left.whose = whose;
-    return sent(c, ASK_DELIVERY,
-        queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
-}
-
-static bool ask_take(struct collector *c, int fewest, struct err *e)
-{
-    fetch_drop(c);
-    return sent(c, ASK_TAKE,
-        queue_send_take(
-            &c->queue, &c->link.session, fewest, c->fetch.examine, work_deadline_ns(c), e));
-}
-
-static bool take_bell(struct collector *c, struct err *e)
-{
-    c->bell.step = BELL_ASKED;
-    return queue_send_bell(&c->queue, &c->link.session, work_deadline_ns(c), e);
-}
-
-bool fetch_on_bell(struct collector *c, const PGresult *result, struct err *e)
-{
-    bool ours;
-
-    assert(c->bell.step == BELL_ASKED);
-    if (!queue_decode_bell(result, &ours, e))
-        return false;
-    bell_answered(&c->bell, ours, c->now_ns);
-    return true;
-}
-
-// Under a backlog we look by ourselves, and producers need not ring.
-static bool let_go(struct collector *c, struct err *e)
-{
-    enum bell_step step = c->bell.step;
-
-    if (step == BELL_ASKED)
-        return true;
-    c->bell = (struct bell){.step = BELL_LET_GO};
-    return step != BELL_OURS ||
-           queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
-}
-
-// Others that sleep must hear of what comes while we are held up.
-bool fetch_ring(struct collector *c, struct err *e)
-{
-    struct bell *b = &c->bell;
-
-    if (c->queue.mode->alone || !c->queue.bell[0] || !c->link.session.up)
-        return true;
-    if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
-        work_wake_at(c, b->look_at_ns);
-        return true;
-    }
-    return b->step == BELL_OURS || b->step == BELL_ASKED || take_bell(c, e);
-}
-
-static bool ask_read(struct collector *c, struct err *e)
-{
-    struct fetch *f = &c->fetch;
-
-    // The bell first: what is inserted behind this look rings.
-    if (c->bell.step == BELL_WANTED && c->queue.bell[0] && !take_bell(c, e))
-        return false;
-    window_reading(&c->window, c->now_ns);
-    f->haste = HASTE_NONE;
-    return sent(c, ASK_READ,
-        queue_send_read(
-            &c->queue, &c->link.session, f->wanted, f->examine, work_deadline_ns(c), e));
-}
-
-// One collector alone has no others, so what they left is its own at once.
-static struct owner *due(struct collector *c)
-{
-    bool alone = c->queue.mode->alone;
-
-    return owners_due(&c->left.others, alone ? 0 : c->config->grace_ms * NS_PER_MS,
-        alone ? 0 : c->config->lease_ms * NS_PER_MS, c->now_ns);
-}
-
-static bool look_at_owners(const struct collector *c)
-{
-    if (c->queue.mode->alone)
-        return c->left.look_at_ns == 0 || c->left.others.n > 0;
-    return c->now_ns >= c->left.look_at_ns;
-}
-
-// What was left over comes before what the cursor shows.
-static bool ask(struct collector *c, struct err *e)
-{
-    struct owner *whose;
-
-    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    if (c->left.ours)
-        return ask_delivery(c, NULL, e);
-    if ((whose = due(c)))
-        return ask_delivery(c, whose, e);
-    if (look_at_owners(c))
-        return ask_owners(c, e);
-    return ask_read(c, e);
-}
-
-bool fetch_retry(struct collector *c, struct err *e)
-{
-    if (e->kind != ERR_SQL || session_remedy(e->sqlstate) != REMEDY_RETRY)
-        return false;
-    log_line("PG", "trying again: %s", e->text);
-    c->fetch.retry_at_ns = c->now_ns + RETRY_NS;
-    return true;
-}
-
-// While a backlog is drained the server reads the next batch while the line of
-// this one is signed and written: within one stretch of the tick that can be done
-// before the cursor is there.
-bool fetch_ahead(struct collector *c, struct err *e)
-{
-    struct fetch *f = &c->fetch;
-
-    if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || f->next.stretch == 0 ||
-        work_stopping(c))
-        return true;
-    return sent(c, ASK_AHEAD,
-        queue_send_ahead(&c->queue, &c->link.session, &f->next, work_deadline_ns(c), e));
 }
 
 // --- answers ------------------------------------------------------------------
@@ -208,7 +51,7 @@ static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
     if (!batch_decode(&f->next, result, BATCH_AHEAD, c->queue.limit, queue_examine(&c->queue),
             &c->doubt, e)) {
         batch_clear(&f->next);
-        return fetch_retry(c, e);
+        return ask_retry(c, e);
     }
     if (f->next.sendable < c->queue.limit || !in_time) {
         batch_clear(&f->next);
@@ -242,7 +85,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
 
     if (!batch_decode(&f->next, result, sources[what], wanted, examine, &c->doubt, e)) {
         batch_clear(&f->next);
-        return fetch_retry(c, e);
+        return ask_retry(c, e);
     }
     if (!still_ours(c, e))
         return false;
@@ -250,7 +93,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     f->haste = f->haste == HASTE_FOLLOWS && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
     // A take has passed rows already, whatever becomes of its tokens.
     if (what != ASK_READ) {
-        deliver_count_passed(c, &f->next.passed);
+        tally_add(&c->tally, &f->next.passed, 0, c->now_ns);
         f->next.passed = (struct passed){0};
     }
     f->next_step = NEXT_READY;
@@ -290,7 +133,7 @@ bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
     assert(c->fetch.asked == ASK_OWNERS || c->fetch.asked == ASK_STALE);
     c->fetch.asked = ASK_NOTHING;
     if (!queue_decode_owners(&c->left.others, result, c->now_ns, e))
-        return fetch_retry(c, e);
+        return ask_retry(c, e);
     return true;
 }
 
@@ -318,10 +161,18 @@ void fetch_abandon(struct collector *c)
     c->left.whose = NULL;
 }
 
+// As it is when a session begins.
 void fetch_forget(struct collector *c)
 {
+    struct fetch *f = &c->fetch;
+
     fetch_drop(c);
     fetch_abandon(c);
+    start_over(f, &c->queue);
+    f->at_once = true;
+    f->retry_at_ns = 0;
+    c->left = (struct leftovers){.ours = true};
+    c->bell = (struct bell){.step = BELL_LET_GO};
 }
 
 // --- deciding -----------------------------------------------------------------
@@ -393,23 +244,13 @@ static enum verdict judge(struct collector *c)
 // The cursor was only looked at: takes what was seen there, if it is to go out.
 static bool take(struct collector *c, enum verdict verdict, struct err *e)
 {
-    const struct batch *b = &c->fetch.next;
     int limit = c->queue.limit;
+    int fewest = c->fetch.next.sendable >= limit ? limit : 1;
 
+    fetch_drop(c);
     // What the wire cannot carry waits for nobody; others that come meanwhile are
     // not taken with it, for they may have to wait.
-    if (verdict == SKIP)
-        return ask_take(c, 0, e);
-    return ask_take(c, b->sendable >= limit ? limit : 1, e);
-}
-
-static bool skip(struct collector *c, enum state *next)
-{
-    assert(c->pass.step == PASS_NONE);
-    c->pass.step = PASS_DUE;
-    c->pass.subject = PASS_NEXT;
-    *next = PASS;
-    return true;
+    return ask_take(c, verdict == SKIP ? 0 : fewest, e);
 }
 
 static bool consider_cursor(struct collector *c, enum state *next, struct err *e)
@@ -420,23 +261,21 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
         fetch_drop(c);
         if (c->queue.bell[0] && c->bell.step == BELL_LET_GO) {
             c->bell.step = BELL_WANTED;
-            return ask(c, e);
+            return ask_next(c, e);
         }
         *next = WAIT;
         return true;
     }
     if (verdict == FURTHER) {
         fetch_drop(c);
-        return ask(c, e);
+        return ask_next(c, e);
     }
-    if (!c->fetch.next.all && !let_go(c, e))
+    if (!c->fetch.next.all && !ring_let_go(c, e))
         return false;
     if (c->queue.mode->takes)
         return take(c, verdict, e);
     start_over(&c->fetch, &c->queue);
-    if (verdict == SKIP)
-        return skip(c, next);
-    *next = WRITE;
+    *next = verdict == SKIP ? PASS : WRITE;
     return true;
 }
 
@@ -451,15 +290,15 @@ static bool consider_ours(struct collector *c, enum state *next, struct err *e)
             log_line("QUEUE", "delivering %d tokens of another collector, which %s", b->n,
                 c->left.whose->alive ? "hangs" : "is gone");
         c->left.whose = NULL;
-        *next = WRITE;
-        return b->sendable > 0 || skip(c, next);
+        *next = b->sendable > 0 ? WRITE : PASS;
+        return true;
     }
     if (b->source == BATCH_DELIVERY && c->left.whose)
         owners_was_empty(c->left.whose, c->queue.mode->alone || !c->left.whose->alive, c->now_ns);
     else if (b->source == BATCH_DELIVERY)
         c->left.ours = false;
     fetch_drop(c);
-    return ask(c, e);
+    return ask_next(c, e);
 }
 
 bool fetch_fetch(struct collector *c, enum state *next, struct err *e)
@@ -476,8 +315,10 @@ bool fetch_fetch(struct collector *c, enum state *next, struct err *e)
         work_wake_at(c, f->retry_at_ns);
         return true;
     }
-    return ask(c, e);
+    return ask_next(c, e);
 }
+
+// --- behind a batch that is being passed --------------------------------------
 
 bool fetch_follow(struct collector *c, struct err *e)
 {
@@ -487,65 +328,14 @@ bool fetch_follow(struct collector *c, struct err *e)
     f->early = NULL;
     if (early && !take_ahead(c, early, e))
         return false;
-    if (f->next_step != NEXT_EMPTY || f->asked != ASK_NOTHING || c->left.ours || due(c))
-        return true;
-    if (c->queue.mode->takes) {
-        if (look_at_owners(c))
-            return true;
-        if (!ask_take(c, c->queue.limit, e))
-            return false;
-    } else if (!ask_read(c, e)) {
-        return false;
-    }
-    f->haste = HASTE_FOLLOWS;
-    return true;
+    return f->next_step != NEXT_EMPTY || f->asked != ASK_NOTHING || ask_behind(c, e);
 }
 
-// --- sleeping -----------------------------------------------------------------
-
-// A large batch leaves megabytes with the C library, which an idle collector
-// has no use for.
-static void give_back_memory(struct collector *c)
+void fetch_unfollow(struct collector *c)
 {
-    if (!c->fetch.large)
-        return;
-    c->fetch.large = false;
-    size_t most = c->line.max;
-    buf_fini(&c->line);
-    buf_init(&c->line, most);
-    batch_fini(&c->fetch.next);
-    batch_init(&c->fetch.next, c->queue.limit);
-    batch_fini(&c->pass.written);
-    batch_init(&c->pass.written, c->queue.limit);
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
+    struct fetch *f = &c->fetch;
 
-bool fetch_wait(struct collector *c, enum state *next, struct err *e)
-{
-    struct session *s = &c->link.session;
-    int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
-    int64_t due_ns = window_due_ns(&c->window);
-    int64_t first_ns = due_ns;
-
-    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    // Nobody announces that a collector died with something in hand.
-    if (!c->queue.mode->alone && owners_matter(&c->left.others))
-        due_ns = clock_min(due_ns, c->left.look_at_ns);
-    due_ns = clock_min(due_ns, bell_due_ns(&c->bell));
-    if (c->now_ns >= check_ns) {
-        *next = FETCH;
-        return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
-    }
-    if (c->now_ns >= due_ns) {
-        *next = FETCH;
-        return true;
-    }
-    if (first_ns == CLOCK_NEVER)
-        give_back_memory(c);
-    else if (!connect_renew(c, e))
-        return false;
-    work_wake_at(c, clock_min(check_ns, due_ns));
-    return true;
+    fetch_drop(c);
+    if (f->asked != ASK_NOTHING)
+        f->asked = f->asked == ASK_TAKE ? ASK_STALE_TAKE : ASK_STALE;
 }

@@ -1,3 +1,5 @@
+#include "turn.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,60 +10,9 @@
 #define WATCH_NS NS_PER_S              // looks further apart are no watching
 #define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
 
-bool connect_back_off(struct collector *c, enum state *next, struct err *e)
+void turn_forget(struct collector *c)
 {
-    struct link *l = &c->link;
-
-    if (c->now_ns < l->retry_at_ns) {
-        work_wake_at(c, l->retry_at_ns);
-        return true;
-    }
-    queue_new_session(&c->queue);
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
-    l->greeted = false;
-    c->bell = (struct bell){.step = BELL_LET_GO};
-    window_restart(&c->window, c->now_ns);
-    *next = CONNECT;
-    return session_open(&l->session, c->config->database_url, l->silent_hosts, c->now_ns, e);
-}
-
-bool connect_connect(struct collector *c, enum state *next, struct err *e)
-{
-    if (!c->link.session.up)
-        return true;
-    *next = SET_UP;
-    return queue_send_self(&c->link.session, work_deadline_ns(c), e);
-}
-
-// Nothing is set up in a session that is not our own.
-static bool greet(struct collector *c, struct err *e)
-{
-    struct link *l = &c->link;
-
-    if (!pooler_step(&l->pooler, c->config->database_url, l->silent_hosts,
-            PQbackendPID(l->session.conn), c->queue.backend.pid, c->now_ns)) {
-        work_wake_at(c, l->pooler.deadline_ns);
-        return true;
-    }
-    if (l->pooler.shared)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
-            "notifications would get lost; connect to the server, or to a pool in session mode");
-    l->greeted = true;
-    return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
-}
-
-bool connect_set_up(struct collector *c, enum state *next, struct err *e)
-{
-    if (c->link.session.count > 0)
-        return true;
-    if (!c->link.greeted)
-        return greet(c, e);
-    c->queue.set_up = true;
-    log_line("PG", "connected");
-    c->turn.look_at_ns = c->now_ns;
-    *next = STAND_BY;
-    return true;
 }
 
 // Nobody will come back for the queue but we ourselves.
@@ -88,7 +39,7 @@ static enum queue_take what_is_due(const struct collector *c)
     return TAKE_FREE;
 }
 
-bool connect_stand_by(struct collector *c, enum state *next, struct err *e)
+bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
 {
     struct turn *t = &c->turn;
 
@@ -124,7 +75,7 @@ static void watch(struct collector *c, enum queue_lock lock, const char *holder_
     t->progress = c->queue.seen.progress;
 }
 
-bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
+bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e)
 {
     struct turn *t = &c->turn;
     char before[HOLDER_LEN];
@@ -156,7 +107,7 @@ bool connect_on_lock(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-bool connect_on_settle(struct collector *c, const PGresult *result, struct err *e)
+bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e)
 {
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
@@ -176,14 +127,13 @@ static void begin(struct collector *c)
     c->turn.renewed_ns = c->now_ns;
     if (c->link.loss != LOSS_COMPLAINT)
         backoff_reset(&c->link.backoff);
-    fetch_begin(c);
     if (q->mode->alone)
         log_line("QUEUE", "collecting '%s', epoch %" PRId64, q->name, q->epoch);
     else
         log_line("QUEUE", "collecting '%s' with others, as %s", q->name, q->number);
 }
 
-bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e)
+bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e)
 {
     if (!queue_decode_claim(&c->queue, result, e))
         return false;
@@ -193,7 +143,7 @@ bool connect_on_claim(struct collector *c, const PGresult *result, struct err *e
     return true;
 }
 
-bool connect_on_doubt(struct collector *c, const PGresult *result, struct err *e)
+bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e)
 {
     if (!queue_decode_doubt(&c->doubt, result, e))
         return false;
@@ -201,7 +151,7 @@ bool connect_on_doubt(struct collector *c, const PGresult *result, struct err *e
     return true;
 }
 
-bool connect_renew(struct collector *c, struct err *e)
+bool turn_renew(struct collector *c, struct err *e)
 {
     int64_t every_ns = work_lease_ns(c->config) / 3;
 
@@ -215,7 +165,7 @@ bool connect_renew(struct collector *c, struct err *e)
     return queue_send_renew(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }
 
-bool connect_on_renew(struct collector *c, const PGresult *result, struct err *e)
+bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
 {
     if (!session_check(result, e))
         return false;
@@ -224,53 +174,9 @@ bool connect_on_renew(struct collector *c, const PGresult *result, struct err *e
     return true;
 }
 
-void connect_rest(struct collector *c)
-{
-    static const int64_t caps_ns[] = {
-        [LOSS_REFUSED] = BACKOFF_SOON_NS,
-        [LOSS_ENDED] = BACKOFF_BRIEF_NS,
-        [LOSS_SILENT] = BACKOFF_CAP_NS,
-        [LOSS_COMPLAINT] = BACKOFF_CAP_NS,
-    };
-    struct link *l = &c->link;
-
-    l->retry_at_ns = c->now_ns + backoff_next_ns(&l->backoff, caps_ns[l->loss]);
-    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_at_ns - c->now_ns) / NS_PER_MS);
-}
-
-static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err *e)
-{
-    if (session_remedy(e->sqlstate) == REMEDY_COMPLAIN)
-        return LOSS_COMPLAINT;
-    if (session_silent(&l->session, now_ns))
-        return LOSS_SILENT;
-    // Who ends sessions one after the other leaves none of them long; a short
-    // pause is what lets one of them get as far as a batch.
-    if (strcmp(e->sqlstate, "57P01") == 0 ||
-        (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
-        return LOSS_ENDED;
-    return LOSS_REFUSED;
-}
-
-void connect_lose(struct collector *c, const struct err *e)
-{
-    struct link *l = &c->link;
-
-    l->loss = loss_of(l, c->now_ns, e);
-    // libpq would begin with the host that does not answer again.
-    if (l->loss == LOSS_SILENT && !l->session.up)
-        l->silent_hosts++;
-    log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
-        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
-        l->loss == LOSS_COMPLAINT ? "; this needs somebody's attention" : "");
-    session_close(&l->session);
-    pooler_close(&l->pooler);
-    c->turn.step = TURN_WATCH;
-}
-
 // What is not confirmed is ours to confirm when we come back, so the grace is
 // only given up when nothing is left.
-void connect_leave(struct collector *c)
+void turn_leave(struct collector *c)
 {
     if (c->turn.step == TURN_OURS && c->ending.exit == COLLECTOR_OK)
         queue_send_release(&c->queue, &c->link.session, work_deadline_ns(c));

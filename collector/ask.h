@@ -1,0 +1,63 @@
+// What is asked for, one thing at a time: a read, a take, what is left over, who
+// else has something. fetch.c has what becomes of the answers.
+#pragma once
+
+#include "batch.h"
+#include "owners.h"
+
+struct fetch {
+    enum asked {
+        ASK_NOTHING,
+        ASK_READ,
+        ASK_AHEAD,      // behind `next`, which is not confirmed
+        ASK_TAKE,       // for a batch of our own
+        ASK_DELIVERY,   // for one that is left over
+        ASK_OWNERS,     // who else has deliveries
+        ASK_STALE,      // the answer will be dropped
+        ASK_STALE_TAKE, // the same, and what it took is left over
+    } asked;
+    enum next_step {
+        NEXT_EMPTY,
+        NEXT_READY, // a batch is in `next`
+        NEXT_BUILT, // and its line is made
+    } next_step;
+    struct batch next;
+    PGresult *early;  // the answer to ASK_AHEAD, while `next` is in use
+    int wanted;       // tokens to ask for
+    int examine;      // rows to look at for them
+    int64_t asked_ns; // when the last request was sent
+    int64_t next_asked_ns;
+    int64_t ready_ns; // when `next` was true; a line begun long after it might be another's
+    int64_t retry_at_ns;
+    int slow; // answers in a row that took too long to be relied upon
+    enum haste {
+        HASTE_NONE,
+        HASTE_FOLLOWS, // the read under way travels behind a move
+        HASTE_BACKLOG, // more than the batch in hand is likely to wait, and answers are quick
+    } haste;
+    bool at_once; // what waits after a connect is not held back
+    bool large;   // a batch was, since memory was given back last
+};
+
+// The deliveries that are left over.
+struct leftovers {
+    struct owners others;
+    struct owner *whose; // of ASK_DELIVERY; NULL: ours
+    bool ours;           // we have some of an earlier session, or of a stale answer
+    int64_t look_at_ns;  // when to look at the other owners again
+};
+
+struct collector;
+
+// What is next: what was left over comes before what the cursor shows.
+bool ask_next(struct collector *c, struct err *e) MUST_USE;
+bool ask_take(struct collector *c, int fewest, struct err *e) MUST_USE;
+
+// Behind the batch in hand, if that is likely to pay, before its line is signed.
+bool ask_ahead(struct collector *c, struct err *e) MUST_USE;
+
+// What is behind a batch, in the trip of its move; nothing while something is left over.
+bool ask_behind(struct collector *c, struct err *e) MUST_USE;
+
+// True: the statement failed, and is worth a second try after a while.
+bool ask_retry(struct collector *c, struct err *e) MUST_USE;

@@ -1,0 +1,103 @@
+#include "link.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "work.h"
+
+bool link_back_off(struct collector *c, enum state *next, struct err *e)
+{
+    struct link *l = &c->link;
+
+    if (c->now_ns < l->retry_at_ns) {
+        work_wake_at(c, l->retry_at_ns);
+        return true;
+    }
+    queue_new_session(&c->queue);
+    l->greeted = false;
+    window_restart(&c->window, c->now_ns);
+    *next = CONNECT;
+    return session_open(&l->session, c->config->database_url, l->silent_hosts, c->now_ns, e);
+}
+
+bool link_connect(struct collector *c, enum state *next, struct err *e)
+{
+    if (!c->link.session.up)
+        return true;
+    *next = SET_UP;
+    return queue_send_self(&c->link.session, work_deadline_ns(c), e);
+}
+
+// Nothing is set up in a session that is not our own.
+static bool greet(struct collector *c, struct err *e)
+{
+    struct link *l = &c->link;
+
+    if (!pooler_step(&l->pooler, c->config->database_url, l->silent_hosts,
+            PQbackendPID(l->session.conn), c->queue.backend.pid, c->now_ns)) {
+        work_wake_at(c, l->pooler.deadline_ns);
+        return true;
+    }
+    if (l->pooler.shared)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
+            "notifications would get lost; connect to the server, or to a pool in session mode");
+    l->greeted = true;
+    return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
+}
+
+bool link_set_up(struct collector *c, enum state *next, struct err *e)
+{
+    if (c->link.session.count > 0)
+        return true;
+    if (!c->link.greeted)
+        return greet(c, e);
+    c->queue.set_up = true;
+    log_line("PG", "connected");
+    *next = STAND_BY;
+    return true;
+}
+
+void link_rest(struct collector *c)
+{
+    static const int64_t caps_ns[] = {
+        [LOSS_REFUSED] = BACKOFF_SOON_NS,
+        [LOSS_ENDED] = BACKOFF_BRIEF_NS,
+        [LOSS_SILENT] = BACKOFF_CAP_NS,
+        [LOSS_COMPLAINT] = BACKOFF_CAP_NS,
+    };
+    struct link *l = &c->link;
+
+    l->retry_at_ns = c->now_ns + backoff_next_ns(&l->backoff, caps_ns[l->loss]);
+    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_at_ns - c->now_ns) / NS_PER_MS);
+}
+
+static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err *e)
+{
+    if (session_remedy(e->sqlstate) == REMEDY_COMPLAIN)
+        return LOSS_COMPLAINT;
+    if (session_silent(&l->session, now_ns))
+        return LOSS_SILENT;
+    // Who ends sessions one after the other leaves none of them long; a short
+    // pause is what lets one of them get as far as a batch.
+    if (strcmp(e->sqlstate, "57P01") == 0 ||
+        (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
+        return LOSS_ENDED;
+    return LOSS_REFUSED;
+}
+
+void link_lose(struct collector *c, const struct err *e)
+{
+    struct link *l = &c->link;
+
+    l->loss = loss_of(l, c->now_ns, e);
+    // libpq would begin with the host that does not answer again.
+    if (l->loss == LOSS_SILENT && !l->session.up)
+        l->silent_hosts++;
+    log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
+        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
+        l->loss == LOSS_COMPLAINT ? "; this needs somebody's attention" : "");
+    session_close(&l->session);
+    pooler_close(&l->pooler);
+}

@@ -1,0 +1,51 @@
+#include "ring.h"
+
+#include <assert.h>
+
+#include "work.h"
+
+static bool take(struct collector *c, struct err *e)
+{
+    c->bell.step = BELL_ASKED;
+    return queue_send_bell(&c->queue, &c->link.session, work_deadline_ns(c), e);
+}
+
+bool ring_take(struct collector *c, struct err *e)
+{
+    return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take(c, e);
+}
+
+bool ring_let_go(struct collector *c, struct err *e)
+{
+    enum bell_step step = c->bell.step;
+
+    if (step == BELL_ASKED)
+        return true;
+    c->bell = (struct bell){.step = BELL_LET_GO};
+    return step != BELL_OURS ||
+           queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
+}
+
+bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
+{
+    bool ours;
+
+    assert(c->bell.step == BELL_ASKED);
+    if (!queue_decode_bell(result, &ours, e))
+        return false;
+    bell_answered(&c->bell, ours, c->now_ns);
+    return true;
+}
+
+bool ring_keep(struct collector *c, struct err *e)
+{
+    struct bell *b = &c->bell;
+
+    if (c->queue.mode->alone || !c->queue.bell[0] || !c->link.session.up)
+        return true;
+    if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
+        work_wake_at(c, b->look_at_ns);
+        return true;
+    }
+    return b->step == BELL_OURS || b->step == BELL_ASKED || take(c, e);
+}

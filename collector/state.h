@@ -1,0 +1,16 @@
+// The states of the collector, each with what it means and where it leads. The
+// table in state.c is the diagram: the loop asserts it, and README shows it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, FETCH, WAIT, WRITE, STALL, PASS, STATES };
+
+const char *state_doing(enum state s); // for the log: "reading a batch"
+
+// A step may go from one to the other. Losing the session leads to BACK_OFF from
+// everywhere.
+bool state_leads(enum state from, enum state to);
+
+void state_markdown(FILE *out); // for README.md

@@ -1,0 +1,52 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void a_lost_session_leads_to_back_off(void **state)
+{
+    (void)state;
+    for (int from = 0; from < STATES; from++)
+        assert_true(state_leads((enum state)from, BACK_OFF));
+    assert_true(state_leads(FETCH, WRITE));
+    assert_false(state_leads(WAIT, WRITE));
+    assert_false(state_leads(BACK_OFF, FETCH));
+}
+
+// README_MD is the folder's README; its table is this one, made by hand from
+// what the test prints when it fails.
+static void readme_shows_the_table(void **state)
+{
+    (void)state;
+    char *table = NULL, *text = calloc(1, 1 << 20);
+    size_t len;
+    FILE *out = open_memstream(&table, &len), *in = fopen(README_MD, "r");
+
+    assert_non_null(out);
+    assert_non_null(in);
+    assert_non_null(text);
+    state_markdown(out);
+    fclose(out);
+    assert_true(fread(text, 1, (1 << 20) - 1, in) > 0);
+    fclose(in);
+    if (!strstr(text, table))
+        print_error("not in %s:\n%s", README_MD, table);
+    assert_non_null(strstr(text, table));
+    free(table);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_session_leads_to_back_off),
+        cmocka_unit_test(readme_shows_the_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

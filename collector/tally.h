@@ -1,0 +1,15 @@
+// What is counted for the log, which tells it at most once a second. Pure, but for
+// the log itself.
+#pragma once
+
+#include "batch.h"
+
+struct tally {
+    struct passed passed;
+    int64_t dead_letters;
+    int64_t log_at_ns; // CLOCK_NEVER: nothing is to be told
+};
+
+void tally_init(struct tally *t);
+void tally_add(struct tally *t, const struct passed *p, int64_t dead_letters, int64_t now_ns);
+void tally_log(struct tally *t); // and begins anew

@@ -1,0 +1,39 @@
+// Whose queue is it? State stand by, and the lease of who has it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpq-fe.h>
+
+#include "base/err.h"
+#include "state.h"
+
+struct turn {
+    enum turn_step {
+        TURN_WATCH, // others may have it
+        TURN_ASKED, // an answer is awaited
+        TURN_OURS,
+    } step;
+    int64_t look_at_ns; // when to look again
+    int64_t free_ns;    // since when nobody has it; CLOCK_NEVER: somebody does
+    int64_t still_ns;   // since when something waits and its holder does nothing
+    int64_t looked_ns;  // the last look that told so
+    int64_t progress;   // of the holder, at that time
+    bool told;          // the log says that we stand by
+    int64_t renewed_ns; // our own lease: when it, or the cursor, was moved last
+};
+
+struct collector;
+
+void turn_forget(struct collector *c); // a session begins, or was lost
+bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
+bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+
+bool turn_renew(struct collector *c, struct err *e) MUST_USE; // our lease, if it is time
+bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
+
+void turn_leave(struct collector *c); // at the end, in good order

@@ -1,0 +1,53 @@
+#include "wait.h"
+
+#include <assert.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "deliver.h"
+#include "work.h"
+
+// A large batch leaves megabytes with the C library, which an idle collector
+// has no use for.
+static void give_back_memory(struct collector *c)
+{
+    if (!c->fetch.large)
+        return;
+    c->fetch.large = false;
+    batch_fini(&c->fetch.next);
+    batch_init(&c->fetch.next, c->queue.limit);
+    deliver_give_back_memory(c);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+bool wait_wait(struct collector *c, enum state *next, struct err *e)
+{
+    struct session *s = &c->link.session;
+    int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
+    int64_t due_ns = window_due_ns(&c->window);
+    int64_t first_ns = due_ns;
+
+    assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
+    // Nobody announces that a collector died with something in hand.
+    if (!c->queue.mode->alone && owners_matter(&c->left.others))
+        due_ns = clock_min(due_ns, c->left.look_at_ns);
+    due_ns = clock_min(due_ns, bell_due_ns(&c->bell));
+    if (c->now_ns >= check_ns) {
+        *next = FETCH;
+        return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
+    }
+    if (c->now_ns >= due_ns) {
+        *next = FETCH;
+        return true;
+    }
+    if (first_ns == CLOCK_NEVER)
+        give_back_memory(c);
+    else if (!turn_renew(c, e))
+        return false;
+    work_wake_at(c, clock_min(check_ns, due_ns));
+    return true;
+}
