@@ -31,13 +31,18 @@
     FROM taken
     HAVING $5::int = 0 OR max(going) >= $5::int
 ), last AS MATERIALIZED (
-    SELECT w.*, t.until IS NULL AND w.examined < $3::int AS every
-    FROM turn AS t
-    CROSS JOIN LATERAL (SELECT *
-                        FROM walk
-                        WHERE walk.examined <= coalesce(t.until, walk.examined)
-                        ORDER BY walk.examined DESC
-                        LIMIT 1) AS w
+    -- Two, so that a full batch need not look behind its end.
+    (SELECT *, false AS every
+     FROM walk
+     WHERE (SELECT until IS NOT NULL FROM turn)
+     OFFSET (SELECT greatest(until, 1) - 1 FROM turn)
+     LIMIT (SELECT least(until, 1) FROM turn))
+    UNION ALL
+    (SELECT *, examined < $3::int AS every
+     FROM walk
+     WHERE (SELECT until IS NULL FROM turn)
+     ORDER BY examined DESC
+     LIMIT 1)
 ), moved AS (
     UPDATE cursors AS c
     SET n = c.n + 1,
