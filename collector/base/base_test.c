@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -98,6 +101,47 @@ static void buf_stops_at_its_ceiling(void **state)
     buf_fini(&b);
 }
 
+static void arrays_grow_by_their_count(void **state)
+{
+    (void)state;
+    int *items = NULL;
+    size_t count = 0;
+
+    // By one, by more than a doubling at once, and again after it has shrunk.
+    for (; count < 1000; count++) {
+        assert_true(array_grow(&items, count, 1, sizeof *items));
+        items[count] = (int)count;
+    }
+    assert_true(array_grow(&items, count, 5000, sizeof *items));
+    items[5999] = 1;
+    for (count = 3; count < 6000; count++) {
+        assert_true(array_grow(&items, count, 1, sizeof *items));
+        items[count] = (int)count;
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(items[i], i);
+    int *before = items;
+    assert_false(array_grow(&items, count, SIZE_MAX / 8, sizeof *items));
+    assert_ptr_equal(items, before);
+    free(items);
+}
+
+static void arrays_own_their_texts(void **state)
+{
+    (void)state;
+    char **texts = NULL, text[2] = "a";
+    struct err e;
+    size_t count = 0;
+
+    for (; text[0] <= 'z'; text[0]++)
+        assert_true(array_add_text(&texts, &count, text, &e));
+    assert_int_equal(count, 26);
+    assert_string_equal(texts[25], "z");
+    while (count > 0)
+        free(texts[--count]);
+    free(texts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +150,8 @@ int main(void)
         cmocka_unit_test(poll_timeouts_round_up),
         cmocka_unit_test(buf_grows_and_consumes),
         cmocka_unit_test(buf_stops_at_its_ceiling),
+        cmocka_unit_test(arrays_grow_by_their_count),
+        cmocka_unit_test(arrays_own_their_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "cli/files.h"
 #include "cli/locate.h"
@@ -20,11 +21,8 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 
 static bool take_number(struct exploring *x, const char *word, struct err *e)
 {
-    uint64_t *more = realloc(x->numbers, (x->number_count + 1) * sizeof *more);
-
-    if (!more)
+    if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
         return err_set(e, ERR_INTERNAL, "out of memory");
-    x->numbers = more;
     x->numbers[x->number_count++] = strtoull(word, NULL, 10);
     return true;
 }
@@ -257,8 +255,8 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
         o->sets[x->sets.count++] = o->provider;
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
     return (x->suspects || err_set(e, ERR_INTERNAL, "out of memory")) && read_numbers(x, e) &&
-           read_only(x, e) && read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
-           exploring_path(x, path, "journal.jsonl", "", e) &&
+           read_only(x, e) && read_breaks(x, e) && read_bases(x, e) && describe(x, e) &&
+           make_folders(x, e) && exploring_path(x, path, "journal.jsonl", "", e) &&
            journal_open(&x->journal, path, &x->head, e);
 }
 

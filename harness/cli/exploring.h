@@ -45,7 +45,7 @@ struct exploring {
     int jobs;
     int64_t began_ns, deadline_ns;
     struct overrides sets;                          // --set and --postgres, without --seed
-    bool wanted[METRIC_COUNT];        // what a draw must break to be looked into
+    bool wanted[METRIC_COUNT];                      // what a draw must break to be looked into
     struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; one without
     char *bases[EXPLORING_BASES_MAX];               // owned: their texts
     size_t base_count;

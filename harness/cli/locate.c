@@ -7,23 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "os/paths.h"
 #include "scenario/suggest.h"
-
-static bool add(struct paths *p, const char *path, struct err *e)
-{
-    char **more = realloc(p->items, (p->count + 1) * sizeof *more);
-    char *copy = strdup(path);
-
-    if (more)
-        p->items = more;
-    if (!more || !copy) {
-        free(copy);
-        return err_set(e, ERR_INTERNAL, "out of memory");
-    }
-    p->items[p->count++] = copy;
-    return true;
-}
 
 static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
@@ -35,11 +21,11 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
         !path_join(verdict, dir, "result.json", e))
         return false;
     if (path_exists(stored) && path_exists(verdict))
-        return add(p, stored, e);
+        return array_add_text(&p->items, &p->count, stored, e);
     if (glob(pattern, 0, NULL, &found) != 0)
         return err_set(e, ERR_USAGE, "%s holds no scenario (*.yaml)", dir);
     for (size_t i = 0; ok && i < found.gl_pathc; i++)
-        ok = add(p, found.gl_pathv[i], e);
+        ok = array_add_text(&p->items, &p->count, found.gl_pathv[i], e);
     globfree(&found);
     return ok;
 }
@@ -69,7 +55,8 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     struct stat st;
 
     if (stat(name, &st) == 0)
-        return S_ISDIR(st.st_mode) ? add_folder(p, name, e) : add(p, name, e);
+        return S_ISDIR(st.st_mode) ? add_folder(p, name, e)
+                                   : array_add_text(&p->items, &p->count, name, e);
     if (strchr(name, '/') || strlen(name) > 200)
         return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
     if (!path_share(dir, "scenarios", e))
@@ -80,7 +67,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     if (!path_join(path, dir, file, e))
         return false;
     if (path_exists(path))
-        return add(p, path, e);
+        return array_add_text(&p->items, &p->count, path, e);
     suggest_init(&near, name);
     suggest_scenario(&near, dir);
     return err_set(e, ERR_USAGE,

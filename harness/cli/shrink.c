@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/shrinking.h"
@@ -79,10 +80,8 @@ static bool remember(struct shrinking *h, const struct sketch *k, const struct s
 
     while (i < h->failed_count && h->failed[i].hash != hash)
         i++;
-    struct failed_run *more = realloc(h->failed, (h->failed_count + 1) * sizeof *more);
-    if (!more)
+    if (!array_grow(&h->failed, h->failed_count, 1, sizeof *h->failed))
         return err_set(e, ERR_INTERNAL, "out of memory");
-    h->failed = more;
     h->failed_count += i == h->failed_count;
     h->failed[i] = (struct failed_run){.hash = hash, .stored = *run};
     snprintf(h->failed[i].folder, sizeof h->failed[i].folder, "%s", folder);

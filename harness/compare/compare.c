@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define FALSE_ALARMS 0.05
 
 // What decides. Other metrics follow these or are too noisy to add anything.
@@ -281,11 +283,8 @@ int change_exit_code(enum change change)
 
 bool side_add(struct side *s, const struct stored *run)
 {
-    struct stored *more = realloc(s->runs, (s->count + 1) * sizeof *more);
-
-    if (!more)
+    if (!array_grow(&s->runs, s->count, 1, sizeof *run))
         return false;
-    s->runs = more;
     s->runs[s->count++] = *run;
     return true;
 }

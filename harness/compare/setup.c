@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/array.h"
 #include "os/paths.h"
 #include "report/environment.h"
 #include "scenario/scenario.h"
@@ -25,7 +26,7 @@ struct entry {
 
 struct entries {
     struct entry *items; // owned
-    size_t count, cap;
+    size_t count;
 };
 
 static bool is_compared(const char *key)
@@ -40,16 +41,8 @@ static bool is_compared(const char *key)
 
 static void add_entry(struct entries *all, const char *key, const char *value)
 {
-    if (!is_compared(key))
+    if (!is_compared(key) || !array_grow(&all->items, all->count, 1, sizeof *all->items))
         return;
-    if (all->count == all->cap) {
-        size_t cap = all->cap ? 2 * all->cap : 128;
-        struct entry *more = realloc(all->items, cap * sizeof *more);
-        if (!more)
-            return;
-        all->items = more;
-        all->cap = cap;
-    }
     struct entry *e = &all->items[all->count++];
     snprintf(e->key, sizeof e->key, "%s", key);
     snprintf(e->value, sizeof e->value, "%s", value);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define LINE_MAX_BYTES (256u << 10)
 
 // --- in memory --------------------------------------------------------------------------
@@ -23,11 +25,8 @@ static void count_why(struct journal *j, const char *text)
 
 static bool remember(struct journal *j, const struct tried *t, struct err *e)
 {
-    uint64_t *more = realloc(j->numbers, (j->tried + 1) * sizeof *more);
-
-    if (!more)
+    if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
         return err_set(e, ERR_INTERNAL, "out of memory");
-    j->numbers = more;
     j->numbers[j->tried++] = t->number;
     j->verdicts[t->verdict] += t->judged;
     j->unjudged += !t->judged;
@@ -55,10 +54,8 @@ static bool remember_failure(struct journal *j, const struct failure *f, struct 
         *old = *f;
         return true;
     }
-    struct failure *more = realloc(j->failures, (j->failure_count + 1) * sizeof *more);
-    if (!more)
+    if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
         return err_set(e, ERR_INTERNAL, "out of memory");
-    j->failures = more;
     j->failures[j->failure_count++] = *f;
     return true;
 }

@@ -76,8 +76,7 @@ static bool is_intervention(const struct scenario *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-    return !state || strncmp(state, "57", 2) == 0 ||
-           is_disks_doing(s, state);
+    return !state || strncmp(state, "57", 2) == 0 || is_disks_doing(s, state);
 }
 
 static void note_refusal(struct load *l, const PGresult *result)

@@ -2,16 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 bool stalls_keep(struct stalls *s, struct stall stall)
 {
-    if (s->kept_count == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        struct stall *more = realloc(s->kept, cap * sizeof *more);
-        if (!more)
-            return false;
-        s->kept = more;
-        s->cap = cap;
-    }
+    if (!array_grow(&s->kept, s->kept_count, 1, sizeof stall))
+        return false;
     s->kept[s->kept_count++] = stall;
     return true;
 }

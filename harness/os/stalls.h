@@ -19,7 +19,7 @@ struct stalls {
     int64_t longest_ns;
     int64_t total_ns;
     struct stall *kept; // in the order of time
-    size_t kept_count, cap;
+    size_t kept_count;
 };
 
 // The loop was to go on at from_ns and went on at until_ns.

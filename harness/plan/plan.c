@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "plan/arrivals.h"
 #include "plan/rng.h"
@@ -48,7 +49,6 @@ struct maker {
     uint8_t phase_index;
     int64_t phase_start_ns;
     int64_t wait_ns; // how long a token may wait, as far as is planned
-    size_t txn_cap, token_cap, change_cap;
     struct rng streams[STREAM_COUNT];
 };
 
@@ -161,23 +161,9 @@ static bool check_size(const struct scenario *s, struct err *e)
     return tokens <= PLAN_TOKENS_MAX || too_many_tokens(e);
 }
 
-// Makes room for one more item; what *items holds may move.
-static bool grow(void *items, size_t *cap, size_t need, size_t size, struct err *e)
+static bool no_memory(struct err *e)
 {
-    size_t more = *cap ? *cap : 1024;
-    void *old, *moved;
-
-    if (need <= *cap)
-        return true;
-    while (more < need)
-        more *= 2;
-    memcpy(&old, items, sizeof old);
-    moved = realloc(old, more * size);
-    if (!moved)
-        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
-    memcpy(items, &moved, sizeof moved);
-    *cap = more;
-    return true;
+    return err_set(e, ERR_INTERNAL, "out of memory for the plan");
 }
 
 static bool draw(struct maker *m, enum stream stream, double share)
@@ -253,8 +239,8 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
         change.at_ns += m->phase->hold_for_ns;
     if (change.kind != CHANGE_REACTIVATE)
         change.back_ns = 0;
-    if (!grow(&p->changes, &m->change_cap, p->change_count + 1, sizeof change, e))
-        return false;
+    if (!array_grow(&p->changes, p->change_count, 1, sizeof change))
+        return no_memory(e);
     p->changes[p->change_count++] = change;
     return true;
 }
@@ -274,9 +260,9 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
 
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);
-    if (!grow(&p->txns, &m->txn_cap, p->txn_count + 1, sizeof *p->txns, e) ||
-        !grow(&p->kinds, &m->token_cap, p->token_count + rows, sizeof *p->kinds, e))
-        return false;
+    if (!array_grow(&p->txns, p->txn_count, 1, sizeof *p->txns) ||
+        !array_grow(&p->kinds, p->token_count, rows, sizeof *p->kinds))
+        return no_memory(e);
 
     struct plan_txn *t = &p->txns[p->txn_count++];
     *t = (struct plan_txn){

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "postgres/sql.h"
 
@@ -20,7 +21,7 @@ struct probe {
     bool stopping; // under the lock
     PGconn *conn;
     struct probe_sample *samples; // the thread's until it is joined
-    size_t count, cap;
+    size_t count;
 };
 
 static void *probe_loop(void *arg);
@@ -98,15 +99,8 @@ static bool sleep_until(struct probe *p, int64_t due_ns)
 
 static void keep(struct probe *p, const struct probe_sample *sample)
 {
-    if (p->count == p->cap) {
-        size_t cap = p->cap ? 2 * p->cap : 256;
-        struct probe_sample *more = realloc(p->samples, cap * sizeof *more);
-        if (!more)
-            return;
-        p->samples = more;
-        p->cap = cap;
-    }
-    p->samples[p->count++] = *sample;
+    if (array_grow(&p->samples, p->count, 1, sizeof *sample))
+        p->samples[p->count++] = *sample;
 }
 
 // A new connection is no measure of the server's pace: it gives no sample.

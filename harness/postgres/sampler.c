@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "os/process.h"
 #include "os/segments.h"
@@ -26,7 +27,7 @@ struct sampler {
     int stop; // an eventfd
     PGconn *conn;
     struct sample *samples;
-    size_t count, cap;
+    size_t count;
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
     struct usage usage;
@@ -220,15 +221,8 @@ static bool ask_server(struct sampler *s, struct sample *sample)
 
 static void keep(struct sampler *s, const struct sample *sample)
 {
-    if (s->count == s->cap) {
-        size_t wanted = s->cap ? s->cap * 2 : 128;
-        struct sample *more = realloc(s->samples, wanted * sizeof *more);
-        if (!more)
-            return;
-        s->samples = more;
-        s->cap = wanted;
-    }
-    s->samples[s->count++] = *sample;
+    if (array_grow(&s->samples, s->count, 1, sizeof *sample))
+        s->samples[s->count++] = *sample;
 }
 
 static void take_sample(struct sampler *s)

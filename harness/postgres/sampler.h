@@ -21,9 +21,9 @@ struct sample {
     int active;         // backends with a statement, waiting or not
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t collector_rss_kb;
-    double collector_fds;                      // descriptors of its processes
+    double collector_fds;                         // descriptors of its processes
     double server_fds, shm_bytes, database_bytes; // 0 where they cannot be seen
-    double backends_kb;                        // of the collector's backends, what is theirs alone
+    double backends_kb; // of the collector's backends, what is theirs alone
 };
 
 struct wait_count {

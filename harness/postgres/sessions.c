@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 int64_t sessions_line_ns(const char *line)
@@ -20,15 +21,10 @@ int64_t sessions_line_ns(const char *line)
     return (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
 }
 
-static bool add(struct sessions *s, size_t *cap, int64_t opened_ns)
+static bool add(struct sessions *s, int64_t opened_ns)
 {
-    if (s->count == *cap) {
-        int64_t *more = realloc(s->opened_ns, 2 * *cap * sizeof *more);
-        if (!more)
-            return false;
-        s->opened_ns = more;
-        *cap *= 2;
-    }
+    if (!array_grow(&s->opened_ns, s->count, 1, sizeof opened_ns))
+        return false;
     s->opened_ns[s->count++] = opened_ns;
     return true;
 }
@@ -46,17 +42,18 @@ void sessions_read(
 {
     FILE *file = log ? fopen(log, "re") : NULL;
     char *line = NULL, mark[128];
-    size_t size = 0, cap = 64;
+    size_t size = 0;
 
     *s = (struct sessions){0};
     if (!file)
         return;
     snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);
-    s->opened_ns = malloc(cap * sizeof *s->opened_ns);
-    bool ok = s->opened_ns && fseek(file, from, SEEK_SET) == 0;
+    // Not NULL, though nobody may have come: the log was read.
+    bool ok =
+        array_grow(&s->opened_ns, 0, 1, sizeof *s->opened_ns) && fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {
         if (strstr(line, mark))
-            ok = add(s, &cap, sessions_line_ns(line) - wall_ns);
+            ok = add(s, sessions_line_ns(line) - wall_ns);
     }
     free(line);
     fclose(file);

@@ -6,22 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "os/paths.h"
-
-static bool add(struct gathered *g, const char *folder, struct err *e)
-{
-    char **more = realloc(g->folders, (g->count + 1) * sizeof *more);
-    char *copy = strdup(folder);
-
-    if (more)
-        g->folders = more;
-    if (!more || !copy) {
-        free(copy);
-        return err_set(e, ERR_INTERNAL, "out of memory");
-    }
-    g->folders[g->count++] = copy;
-    return true;
-}
 
 static const char *name_of(const char *folder)
 {
@@ -64,7 +50,7 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
             ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
         if (entry->fts_info != FTS_D || !holds_result(entry->fts_path))
             continue;
-        ok = add(g, entry->fts_path, e);
+        ok = array_add_text(&g->folders, &g->count, entry->fts_path, e);
         fts_set(tree, entry, FTS_SKIP);
     }
     if (tree)

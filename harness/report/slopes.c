@@ -243,8 +243,8 @@ static const char *word_of(const struct slope *s)
 
 bool slopes_print(const struct slopes *s, struct buf *out)
 {
-    buf_printf(out,
-        "| figure | level | slope per hour | 95%% interval | |\n|---|---|---|---|---|\n");
+    buf_printf(
+        out, "| figure | level | slope per hour | 95%% interval | |\n|---|---|---|---|---|\n");
     for (enum slope_id id = 0; id < SLOPES; id++) {
         const struct slope *r = &s->rows[id];
         const char *unit = figures[id].unit, *blank = *unit ? " " : "";
@@ -255,6 +255,7 @@ bool slopes_print(const struct slopes *s, struct buf *out)
         else
             buf_printf(out, "| %s | not measured | | | |\n", figures[id].name);
     }
-    buf_printf(out, "\n%zu windows over %.2f hours, after the first tenth.\n", s->windows, s->hours);
+    buf_printf(
+        out, "\n%zu windows over %.2f hours, after the first tenth.\n", s->windows, s->hours);
     return buf_str(out);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "scenario/units.h"
 
@@ -30,23 +31,16 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
     return *file || err_sys(e, ERR_USAGE, "%s", path);
 }
 
-static bool add_time(struct load_phase *phase, size_t *cap, int64_t at_ns, struct err *e)
+static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
 {
-    if (phase->trace_count == *cap) {
-        size_t wanted = *cap ? *cap * 2 : 1024;
-        int64_t *more = NULL;
-        if (phase->trace_count < most)
-            more = realloc(phase->trace_ns, wanted * sizeof *more);
-        if (!more)
-            return err_set(e, ERR_USAGE, "the trace is too long");
-        phase->trace_ns = more;
-        *cap = wanted;
-    }
+    if (phase->trace_count == most ||
+        !array_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns))
+        return err_set(e, ERR_USAGE, "the trace is too long");
     phase->trace_ns[phase->trace_count++] = at_ns;
     return true;
 }
 
-static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t line, struct err *e)
+static bool read_line(struct load_phase *phase, char *text, size_t line, struct err *e)
 {
     int64_t last_ns = phase->trace_count ? phase->trace_ns[phase->trace_count - 1] : 0;
     int64_t at_ns;
@@ -66,20 +60,20 @@ static bool read_line(struct load_phase *phase, size_t *cap, char *text, size_t 
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies before the time above it", line, text);
     if (at_ns >= phase->for_ns)
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies after the phase's end", line, text);
-    return add_time(phase, cap, at_ns, e);
+    return add_time(phase, at_ns, e);
 }
 
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
 {
     FILE *file = NULL;
     char text[LINE_MAX_LEN + 1], kept[96];
-    size_t cap = 0, line = 0;
+    size_t line = 0;
 
     if (!open_file(&file, phase->file, scenario_path, e))
         return false;
     bool ok = true;
     while (ok && fgets(text, sizeof text, file))
-        ok = read_line(phase, &cap, text, ++line, e);
+        ok = read_line(phase, text, ++line, e);
     if (ok && ferror(file))
         ok = err_sys(e, ERR_USAGE, "%s", phase->file);
     fclose(file);

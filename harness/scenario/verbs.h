@@ -82,7 +82,7 @@ enum verb_param {
 struct verb {
     enum verb_id id;
     const char *name; // as in the scenario file
-    unsigned params; // of enum verb_param
+    unsigned params;  // of enum verb_param
     bool kills_collector;
     bool stops_server; // the server is away while it lasts
     bool on_network;   // acts on what lies between the collector and the server

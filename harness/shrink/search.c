@@ -4,16 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static const int tries_max = 3;
 static const size_t steps_back_max = 3; // to one that fails more reliably
 
 bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {
     *s = (struct search){.whole = w, .oracle = *oracle};
-    s->kept = calloc(1, sizeof *s->kept);
-    if (!s->kept)
+    if (!array_grow(&s->kept, 0, 1, sizeof *s->kept))
         return err_set(&s->err, ERR_INTERNAL, "out of memory");
-    s->kept_count = 1;
+    s->kept[s->kept_count++] = (struct sketch){0};
     return sketch_whole(&s->kept[0], w, &s->err);
 }
 
@@ -47,10 +48,8 @@ static struct tried *tried_of(struct search *s, uint64_t hash)
         if (s->tried[i].hash == hash)
             return &s->tried[i];
     }
-    struct tried *more = realloc(s->tried, (s->tried_count + 1) * sizeof *more);
-    if (!more)
+    if (!array_grow(&s->tried, s->tried_count, 1, sizeof *s->tried))
         return NULL;
-    s->tried = more;
     s->tried[s->tried_count] = (struct tried){.hash = hash};
     return &s->tried[s->tried_count++];
 }
@@ -58,11 +57,8 @@ static struct tried *tried_of(struct search *s, uint64_t hash)
 // Takes the candidate over.
 static bool keep(struct search *s, struct sketch *candidate)
 {
-    struct sketch *more = realloc(s->kept, (s->kept_count + 1) * sizeof *more);
-
-    if (!more)
+    if (!array_grow(&s->kept, s->kept_count, 1, sizeof *candidate))
         return fail(s);
-    s->kept = more;
     s->kept[s->kept_count++] = *candidate;
     *candidate = (struct sketch){0};
     return true;

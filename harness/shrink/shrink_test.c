@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "plan/rng.h"
 #include "shrink/search.h"
@@ -262,11 +263,10 @@ static void keep_lengths(struct fixture *f, int64_t from_s, int64_t to_s)
     struct sketch k;
     struct err e;
 
-    f->search.kept = realloc(f->search.kept, 10 * sizeof k);
-    assert_non_null(f->search.kept);
     for (int64_t s = from_s; s >= to_s; s--) {
         assert_true(sketch_copy(&k, search_best(&f->search), &f->whole, &e));
         sketch_cut(&k, &f->whole, 0, s * NS_PER_S);
+        assert_true(array_grow(&f->search.kept, f->search.kept_count, 1, sizeof k));
         f->search.kept[f->search.kept_count++] = k;
     }
 }

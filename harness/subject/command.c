@@ -8,6 +8,7 @@
 
 #include <libpq-fe.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "os/paths.h"
 #include "plan/rng.h"
@@ -29,14 +30,12 @@ static bool append(char ***list, size_t *count, const char *fmt, ...)
     va_end(args);
     if (len < 0)
         return false;
-    char **more = realloc(*list, (*count + 2) * sizeof *more);
-    if (!more) {
+    if (!array_grow(list, *count, 2, sizeof text)) {
         free(text);
         return false;
     }
-    more[(*count)++] = text;
-    more[*count] = NULL;
-    *list = more;
+    (*list)[(*count)++] = text;
+    (*list)[*count] = NULL;
     return true;
 }
 
@@ -91,8 +90,7 @@ static bool copy_environment(struct command *c, size_t *count)
 // says itself stays.
 static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
 {
-    static const char *const values[] = {
-        [DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
+    static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
     for (size_t i = 0; i < s->collector.env.count; i++) {
         if (strcmp(s->collector.env.items[i].name, "MAILROOM_DEQUEUE") == 0)

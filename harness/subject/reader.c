@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "plan/names.h"
 
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
@@ -27,28 +28,12 @@ void reader_fini(struct reader *r)
     *r = (struct reader){0};
 }
 
-// Makes room for one more item of `size` bytes; false without memory.
-static bool grow(void **items, size_t count, size_t *cap, size_t size)
-{
-    if (count < *cap)
-        return true;
-    size_t wanted = *cap ? *cap * 2 : 64;
-    void *more = realloc(*items, wanted * size);
-    if (!more)
-        return false;
-    *items = more;
-    *cap = wanted;
-    return true;
-}
-
 uint32_t reader_process(struct reader *r, const struct process_record *process)
 {
     struct subject_log *log = &r->log;
-    void *items = log->processes;
 
-    if (!grow(&items, log->process_count, &r->process_cap, sizeof *process))
+    if (!array_grow(&log->processes, log->process_count, 1, sizeof *process))
         return UINT32_MAX;
-    log->processes = items;
     log->processes[log->process_count] = *process;
     return (uint32_t)log->process_count++;
 }
@@ -56,22 +41,18 @@ uint32_t reader_process(struct reader *r, const struct process_record *process)
 void reader_sample(struct reader *r, const struct process_sample *sample)
 {
     struct subject_log *log = &r->log;
-    void *items = log->samples;
 
-    if (!grow(&items, log->sample_count, &r->sample_cap, sizeof *sample))
+    if (!array_grow(&log->samples, log->sample_count, 1, sizeof *sample))
         return;
-    log->samples = items;
     log->samples[log->sample_count++] = *sample;
 }
 
 static bool add_delivery(struct reader *r, const struct delivery *delivery)
 {
     struct subject_log *log = &r->log;
-    void *items = log->deliveries;
 
-    if (!grow(&items, log->delivery_count, &r->delivery_cap, sizeof *delivery))
+    if (!array_grow(&log->deliveries, log->delivery_count, 1, sizeof *delivery))
         return false;
-    log->deliveries = items;
     log->deliveries[log->delivery_count++] = *delivery;
     return true;
 }
@@ -79,11 +60,9 @@ static bool add_delivery(struct reader *r, const struct delivery *delivery)
 static bool add_line(struct reader *r, const struct line_record *line)
 {
     struct subject_log *log = &r->log;
-    void *items = log->lines;
 
-    if (!grow(&items, log->line_count, &r->line_cap, sizeof *line))
+    if (!array_grow(&log->lines, log->line_count, 1, sizeof *line))
         return false;
-    log->lines = items;
     log->lines[log->line_count++] = *line;
     log->processes[line->process].lines++;
     return true;

@@ -10,7 +10,6 @@
 
 struct reader {
     struct subject_log log;
-    size_t process_cap, line_cap, delivery_cap, sample_cap;
     struct decoder *decoder;
     bool jobs;          // lines are "got N ATTEMPT" and "done N", of a subject's consumer
     uint64_t tokens;    // in whole lines

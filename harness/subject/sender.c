@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "plan/rng.h"
 
@@ -63,14 +64,8 @@ void sender_begin(struct sender *s, int fd)
 
 static bool push(struct sender *s, struct sender_due due)
 {
-    if (s->count == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        struct sender_due *more = realloc(s->heap, cap * sizeof *more);
-        if (!more)
-            return false;
-        s->heap = more;
-        s->cap = cap;
-    }
+    if (!array_grow(&s->heap, s->count, 1, sizeof due))
+        return false;
     size_t at = s->count++;
     for (; at > 0 && s->heap[(at - 1) / 2].at_ns > due.at_ns; at = (at - 1) / 2)
         s->heap[at] = s->heap[(at - 1) / 2];

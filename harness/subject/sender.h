@@ -38,7 +38,7 @@ struct sender {
     int fd;                  // the collector's standard input; -1: closed
     int64_t numbers;         // lines read so far
     struct sender_due *heap; // owned; the first is due first
-    size_t count, cap;
+    size_t count;
     struct buf out; // said, and not taken by the pipe yet
 };
 

@@ -114,13 +114,13 @@ struct subject_config {
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;      // planned tokens, for subject_seen
+    size_t token_count;                   // planned tokens, for subject_seen
     const struct scenario_sender *sender; // NULL: nobody answers
-    uint64_t seed;           // of the sender
-    const struct netns *net; // they run at its collector's end; NULL: where we are
-    bool jobs;               // a subject's consumer, see reader.h
-    const char *dir;         // where they run; NULL: where we are
-    const char *log_dir;     // gets collector-<instance>.log; NULL: /dev/null
+    uint64_t seed;                        // of the sender
+    const struct netns *net;              // they run at its collector's end; NULL: where we are
+    bool jobs;                            // a subject's consumer, see reader.h
+    const char *dir;                      // where they run; NULL: where we are
+    const char *log_dir;                  // gets collector-<instance>.log; NULL: /dev/null
 };
 
 struct subject;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "measure/stats.h"
 #include "tune/model.h"
@@ -22,14 +23,11 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
     struct err *e)
 {
     enum metric_id id = objective ? metric_find(objective->metric)->id : METRIC_LATENCY_P99;
-    struct measurement *more =
-        o->count < MEASURED_MAX ? realloc(o->items, (o->count + 1) * sizeof *o->items) : NULL;
 
-    if (!more) {
+    if (o->count == MEASURED_MAX || !array_grow(&o->items, o->count, 1, sizeof *o->items)) {
         recording_fini(&item->recording);
         return err_set(e, ERR_INTERNAL, "no room for another run");
     }
-    o->items = more;
     o->items[o->count++] = *item;
     o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
     if (says_something(item)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define HEAD "kind,tokens,ms\n"
@@ -15,14 +16,8 @@ static const size_t neighbours = 100;
 
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
 {
-    if (list->count == list->cap) {
-        size_t wanted = list->cap ? 2 * list->cap : 256;
-        struct query_time *more = realloc(list->items, wanted * sizeof *more);
-        if (!more)
-            return err_set(e, ERR_INTERNAL, "out of memory");
-        list->items = more;
-        list->cap = wanted;
-    }
+    if (!array_grow(&list->items, list->count, 1, sizeof *list->items))
+        return err_set(e, ERR_INTERNAL, "out of memory");
     list->items[list->count++] = (struct query_time){tokens, ns};
     list->sorted = false;
     return true;

@@ -20,7 +20,7 @@ struct query_time {
 
 struct query_list {
     struct query_time *items; // owned
-    size_t count, cap;
+    size_t count;
     bool sorted;
 };
 
