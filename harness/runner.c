@@ -10,8 +10,19 @@
 #include "postgres/migrate.h"
 #include "report/report.h"
 #include "run/queue.h"
+#include "subject/identity.h"
 
 static bool settle_and_judge(struct run *r, struct err *e);
+static char *program_of(const struct run *r)
+{
+    const struct manifest *m = &r->manifest;
+    char queue[200] = "";
+
+    if (m->name)
+        snprintf(queue, sizeof queue, "%s %s", m->name, m->version);
+    return identity_of(r->command.argv, m->dir[0] ? m->dir : NULL, queue);
+}
+
 static bool write_reports(struct run *r, struct err *e);
 static bool keep_server(struct run *r, struct err *e);
 static void close_down(struct run *r);
@@ -130,7 +141,7 @@ static bool write_reports(struct run *r, struct err *e)
 
     environment_take(&environment, &r->proof, r->server.version);
     bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->scenario,
-                  r->options->collector, e) &&
+                  r->options->collector, program_of(r), e) &&
               folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) &&
               keep_history(r, e) && report_write(&report, e) && folder_link_latest(&r->folder, e) &&
               (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&

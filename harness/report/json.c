@@ -187,6 +187,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "judged", judged(r));
     json_object_set_new(
         root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());
+    json_object_set_new(
+        root, "program", r->observed->program ? json_string(r->observed->program) : json_null());
     json_object_set_new(root, "reasons", reasons(r));
     json_object_set_new(root, "tokens", metrics_object(r, METRIC_ATTEMPTED, METRIC_CONFLICTED));
     json_object_set_new(

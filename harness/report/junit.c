@@ -78,7 +78,7 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
 {
     const struct expectation *x = &r->scenario->expect[i];
     const struct metric *m = metric_find(x->metric);
-    char name[200], message[100];
+    char name[200], message[100], got[40];
     struct junit_case c = {.kind = "expectation", .name = name};
 
     snprintf(name, sizeof name, "%s %s", x->metric, x->want);
@@ -86,8 +86,8 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
         junit_case(r->scenario->name, &c, out);
         return;
     }
-    snprintf(message, sizeof message, "got %.6g %s", r->result->values[m->id],
-        metric_unit_name(m->unit));
+    snprintf(message, sizeof message, "got %s",
+        metric_text(m->id, r->result->values[m->id], got, sizeof got));
     c.trouble = "failure";
     c.message = message;
     trouble_case(r, &c, NULL, 0, out);
@@ -122,12 +122,42 @@ static struct junit_counts count(const struct report *r)
     return c;
 }
 
+static void property(const char *name, const char *value, struct buf *out)
+{
+    if (!value)
+        return;
+    buf_printf(out, "      <property name=\"%s\" value=\"", name);
+    append_escaped(out, value);
+    buf_append_str(out, "\"/>\n");
+}
+
+// What ran, and where: a CI keeps them beside the cases.
+static void properties(const struct report *r, struct buf *out)
+{
+    const struct environment *v = r->environment;
+    char seed[24], harness[100], postgres[24];
+
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->scenario->seed);
+    snprintf(harness, sizeof harness, "%s %s", v->mailproof, v->commit);
+    snprintf(
+        postgres, sizeof postgres, "%d.%d", v->postgres_version / 10000, v->postgres_version % 100);
+    buf_append_str(out, "    <properties>\n");
+    property("collector", r->observed->program, out);
+    property("changed", r->observed->changed, out);
+    property("seed", seed, out);
+    property("mailproof", harness, out);
+    property("postgres", postgres, out);
+    property("result", r->folder->path, out);
+    buf_append_str(out, "    </properties>\n");
+}
+
 bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
 {
     const struct ledger *l = r->ledger;
     struct junit_counts c = count(r);
 
     junit_open(r->scenario->name, &c, ledger_seconds(l, l->drain_end_ns), out);
+    properties(r, out);
     verdict_case(r, out);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (result_judged(r->result, id))

@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-static void number(struct buf *out, double value, const char *unit)
-{
-    if (isnan(value))
-        buf_append_str(out, "–");
-    else
-        buf_printf(out, "%.6g%s%s", value, *unit ? " " : "", unit);
-}
-
 static void latencies(const struct report *r, struct buf *out)
 {
     static const struct {
@@ -68,9 +60,12 @@ static void expectations(const struct report *r, struct buf *out)
     for (size_t i = 0; i < r->scenario->expect_count; i++) {
         const struct expectation *x = &r->scenario->expect[i];
         const struct metric *m = metric_find(x->metric);
-        buf_printf(out, "| `%s %s` | ", x->metric, x->want);
-        number(out, r->result->values[m->id], metric_unit_name(m->unit));
-        buf_printf(out, " | %s |\n", r->result->holds[i] ? "holds" : "**does not hold**");
+        char got[40];
+        buf_printf(out, "| `%s %s` | %s | %s |\n", x->metric, x->want,
+            metric_text(m->id, r->result->values[m->id], got, sizeof got),
+            r->result->holds[i]               ? "holds"
+            : isnan(r->result->values[m->id]) ? "cannot be judged"
+                                              : "**does not hold**");
     }
 }
 
@@ -103,6 +98,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     invariants(r, out);
     expectations(r, out);
     latencies(r, out);
+    if (r->observed->program)
+        buf_printf(out, "\nCollector: `%s`\n", r->observed->program);
     if (r->observed->changed)
         buf_printf(out, "\nChanged: `%s`\n", r->observed->changed);
     buf_append_str(out, "\nRepeat: `");

@@ -64,7 +64,7 @@ static char *changed_by(const struct scenario *s, const char *collector)
 }
 
 bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const struct scenario *scenario, const char *collector, struct err *e)
+    const struct scenario *scenario, const char *collector, char *program, struct err *e)
 {
     const struct usage *usage = sampler_usage(s);
     struct rusage self;
@@ -74,7 +74,8 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
         .start_wall_ns = clock_wall_ns() - (clock_now_ns() - start_ns),
         .harness_rss_kb = self.ru_maxrss,
         .collector = collector ? strdup(collector) : NULL,
-        .changed = changed_by(scenario, collector)};
+        .changed = changed_by(scenario, collector),
+        .program = program};
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);
@@ -91,6 +92,7 @@ void observed_fini(struct observed *o)
     free(o->samples);
     free(o->collector);
     free(o->changed);
+    free(o->program);
     *o = (struct observed){0};
 }
 
@@ -126,11 +128,11 @@ static json_t *observed_json(const struct observed *o, int64_t start_ns)
         json_array_append_new(samples, sample_json(&o->samples[i], start_ns));
     for (size_t i = 0; i < o->wait_count; i++)
         json_object_set_new(waits, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
-    return json_pack("{s:I, s:I, s:s?, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
+    return json_pack("{s:I, s:I, s:s?, s:s?, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
         (json_int_t)o->start_wall_ns, "harness_rss_max_kb", (json_int_t)o->harness_rss_kb,
-        "collector", o->collector, "changed", o->changed, "sampled", o->sampled, "cpu_s",
-        cpu_json(o->cpu_s), "machine_busy_s", o->busy_s, "machine_total_s", o->total_s,
-        "wait_events", waits, "samples", samples);
+        "collector", o->collector, "changed", o->changed, "program", o->program, "sampled",
+        o->sampled, "cpu_s", cpu_json(o->cpu_s), "machine_busy_s", o->busy_s, "machine_total_s",
+        o->total_s, "wait_events", waits, "samples", samples);
 }
 
 bool observed_write(const struct observed *o, int64_t start_ns, struct buf *out, struct err *e)
@@ -198,6 +200,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     const json_t *samples = json_object_get(root, "samples");
     const char *collector = json_string_value(json_object_get(root, "collector"));
     const char *changed = json_string_value(json_object_get(root, "changed"));
+    const char *program = json_string_value(json_object_get(root, "program"));
     bool whole = json_is_array(samples);
 
     o->count = json_array_size(samples);
@@ -213,6 +216,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->harness_rss_kb = parse_integer(root, "harness_rss_max_kb");
     o->collector = collector ? strdup(collector) : NULL;
     o->changed = changed ? strdup(changed) : NULL;
+    o->program = program ? strdup(program) : NULL;
     json_decref(root);
     if (!o->samples)
         return err_set(e, ERR_INTERNAL, "out of memory for the samples");

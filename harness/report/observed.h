@@ -18,12 +18,14 @@ struct observed {
     int64_t harness_rss_kb; // the harness's own, at most
     char *collector;        // owned; what --collector said, NULL: nothing
     char *changed;          // owned; --set and --collector as a shell takes them; NULL: none
+    char *program;          // owned; what was tested, see subject/identity.h; NULL: not known
 };
 
 // Of a sampler that was stopped (NULL: there was none) and a run whose load
-// began at start_ns on the run's clock. A zeroed struct is fine for observed_fini.
+// began at start_ns on the run's clock. Takes `program` over, also when it fails. A
+// zeroed struct is fine for observed_fini.
 MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const struct scenario *scenario, const char *collector, struct err *e);
+    const struct scenario *scenario, const char *collector, char *program, struct err *e);
 void observed_fini(struct observed *o);
 
 // The text of observed.json.

@@ -32,6 +32,21 @@ static bool is_name(const char *name, size_t size)
     return len > 0 && len < size && name[len] == '\0';
 }
 
+// Control characters become question marks; what is too long ends between characters.
+static void take_text(char *out, size_t size, json_t *root, const char *key)
+{
+    const char *text = json_string_value(json_object_get(root, key));
+    size_t len = text ? strlen(text) : 0;
+
+    if (len >= size) {
+        for (len = size - 1; len > 0 && (text[len] & 0xc0) == 0x80;)
+            len--;
+    }
+    for (size_t i = 0; i < len; i++)
+        out[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+    out[len] = '\0';
+}
+
 static void take_origin(struct stored *s, json_t *root)
 {
     json_t *rules = json_object_get(root, "rules");
@@ -41,6 +56,8 @@ static void take_origin(struct stored *s, json_t *root)
     s->seed = (uint64_t)json_integer_value(json_object_get(root, "seed"));
     if (is_name(mode, sizeof s->mode))
         snprintf(s->mode, sizeof s->mode, "%s", mode);
+    take_text(s->program, sizeof s->program, root, "program");
+    take_text(s->changed, sizeof s->changed, root, "changed");
 }
 
 static bool take_all(struct stored *s, json_t *root)

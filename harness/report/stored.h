@@ -12,7 +12,8 @@ struct stored {
     char mode[16]; // "every-cut" or "every-kill"; "" of an ordinary run
     uint64_t seed;
     enum verdict verdict;
-    double values[METRIC_COUNT]; // NAN: not measured
+    char program[160], changed[240]; // cut short; "": not known, or nothing was changed
+    double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
 };
 

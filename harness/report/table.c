@@ -142,10 +142,12 @@ static void print_expectations(const struct report *r, FILE *out)
     for (size_t i = 0; i < r->scenario->expect_count; i++) {
         const struct expectation *x = &r->scenario->expect[i];
         const struct metric *m = metric_find(x->metric);
-        const char *unit = metric_unit_name(m->unit);
-        fprintf(out, "  %-11s %s %s: %.6g%s%s, %s\n", i ? "" : "expect", x->metric, x->want,
-            value(r, m->id), *unit ? " " : "", unit,
-            r->result->holds[i] ? "holds" : "DOES NOT HOLD");
+        char got[40];
+        fprintf(out, "  %-11s %s %s: %s, %s\n", i ? "" : "expect", x->metric, x->want,
+            metric_text(m->id, value(r, m->id), got, sizeof got),
+            r->result->holds[i]      ? "holds"
+            : isnan(value(r, m->id)) ? "cannot be judged"
+                                     : "DOES NOT HOLD");
     }
     for (size_t i = 0; i < r->result->reason_count; i++)
         fprintf(out, "  because     %s\n", r->result->reasons[i]);
@@ -175,6 +177,8 @@ bool report_print(const struct report *r, FILE *out, struct err *e)
     print_collector(r, out);
     print_invariants(r, out);
     print_expectations(r, out);
+    if (r->observed->program)
+        fprintf(out, "  program     %s\n", r->observed->program);
     if (r->observed->changed)
         fprintf(out, "  changed     %s\n", r->observed->changed);
     fprintf(out, "  result      %s\n", r->folder->path);

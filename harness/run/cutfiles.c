@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "report/junit.h"
 #include "run/cutkinds.h"
+#include "subject/command.h"
+#include "subject/identity.h"
 
 // --- the command ------------------------------------------------------------------------
 
@@ -293,8 +295,12 @@ static bool write_report(
     };
 
     environment_take(&environment, c->proof, c->server->version);
-    bool ok = observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector, e) &&
+    struct command command = {0};
+    bool ok = command_make(&command, &s->scenario, c->options->collector, "", e) &&
+              observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector,
+                  identity_of(command.argv, NULL, NULL), e) &&
               report_write(&report, e);
+    command_fini(&command);
     observed_fini(&observed);
     return ok;
 }

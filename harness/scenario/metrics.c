@@ -1,5 +1,7 @@
 #include "scenario/metrics.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "scenario/promises.h"
@@ -145,4 +147,15 @@ const char *metric_unit_name(enum metric_unit unit)
         return "1/s";
     }
     return "";
+}
+
+const char *metric_text(enum metric_id id, double value, char *out, size_t size)
+{
+    const char *unit = metric_unit_name(metrics[id].unit);
+
+    if (isnan(value))
+        snprintf(out, size, "not measured");
+    else
+        snprintf(out, size, "%.6g%s%s", value, *unit ? " " : "", unit);
+    return out;
 }

@@ -115,3 +115,6 @@ const char *metric_over_name(enum metric_over over);
 
 // "ms", "1/s", "" for a count.
 const char *metric_unit_name(enum metric_unit unit);
+
+// A value as people read it, "119.275 ms"; "not measured" of what is NAN. Returns `out`.
+const char *metric_text(enum metric_id id, double value, char *out, size_t size);

@@ -54,7 +54,7 @@ link=$(sed -n 's/.*<a href="\([^"]*\)".*/\1/p' moved/index.html)
 
 # What was recorded before can be read by this version.
 recorded=$SOURCE_DIR/results/recorded/baselines
-expect_exit 0 "$mailproof" compare "$recorded" "$recorded"
+expect_exit 2 "$mailproof" compare "$recorded" "$recorded" # of five runs some things cannot be told
 
 # What is not there, or damaged, is named; nothing is written over.
 expect_exit 64 "$mailproof" report nowhere

@@ -57,6 +57,7 @@ function header() {
   byId('verdict').className = result.verdict;
   byId('name').textContent = result.scenario;
   byId('summary').textContent = `${data.summary} ${began} UTC, seed ${result.seed}.`;
+  if (result.program) byId('summary').textContent += ` Collector: ${result.program}.`;
   if (result.changed) byId('summary').textContent += ` Changed: ${result.changed}`;
   for (const reason of result.reasons) byId('reasons').append(element('li', reason));
 }
@@ -294,7 +295,7 @@ function environment() {
   const { durability, ...rest } = result.environment;
   byId('durability').textContent = `Durability ${durability.verdict}.`;
   byId('durability').className = durability.durable ? 'pass' : 'missed';
-  fillTable('environment-table', 'Where it ran', ['', ''], [['seed', text(result.seed)],
+  fillTable('environment-table', 'Where it ran', ['', ''], [['seed', text(result.seed)], ['collector', text(result.program)],
     ...Object.entries(rest).map(([k, v]) => [k.replaceAll('_', ' '), text(v)]),
     ['file system', text(durability.filesystem)], ['one flush, µs', text(durability.fsync_us)],
     ['settings', text(durability.settings)]]);

@@ -1,0 +1,89 @@
+#include "subject/identity.h"
+
+#include <limits.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+#define WORDS_MAX 4 // of a command that are looked at: interpreter, script, and what they load
+#define SHOWN 6     // bytes of a checksum, two digits each
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool find_in_path(char out[PATH_MAX], const char *name)
+{
+    const char *dir = getenv("PATH");
+
+    for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {
+        len = strcspn(dir, ":");
+        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)len, dir, name) < PATH_MAX && is_file(out) &&
+            access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool find(char out[PATH_MAX], const char *word, const char *dir, bool program)
+{
+    if (program && !strchr(word, '/'))
+        return find_in_path(out, word);
+    bool relative = dir && word[0] != '/';
+    return snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word) <
+               PATH_MAX &&
+           is_file(out);
+}
+
+static bool checksum(const char *path, unsigned char *sum)
+{
+    FILE *file = fopen(path, "re");
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    unsigned char data[65536];
+    size_t got = 0;
+
+    bool ok = file && digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1;
+    while (ok && (got = fread(data, 1, sizeof data, file)) > 0)
+        ok = EVP_DigestUpdate(digest, data, got) == 1;
+    ok = ok && !ferror(file) && EVP_DigestFinal_ex(digest, sum, NULL) == 1;
+    EVP_MD_CTX_free(digest);
+    if (file)
+        fclose(file);
+    return ok;
+}
+
+static void append_file(struct buf *out, const char *path)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    const char *slash = strrchr(path, '/');
+
+    if (!checksum(path, sum))
+        return;
+    buf_printf(out, "%s%s sha256:", out->len ? ", " : "", slash ? slash + 1 : path);
+    for (size_t i = 0; i < SHOWN; i++)
+        buf_printf(out, "%02x", sum[i]);
+}
+
+char *identity_of(char *const *argv, const char *dir, const char *before)
+{
+    char path[PATH_MAX];
+    struct buf text;
+
+    buf_init(&text, 1 << 16);
+    buf_append_str(&text, before ? before : "");
+    for (size_t i = 0; argv && argv[i] && i < WORDS_MAX; i++) {
+        if (find(path, argv[i], dir, i == 0))
+            append_file(&text, path);
+    }
+    char *copy = buf_str(&text) ? strdup(text.data) : NULL;
+    buf_fini(&text);
+    return copy;
+}
