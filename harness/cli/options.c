@@ -149,6 +149,8 @@ static const struct {
     {"trace", NULL, SCOPE_REPORT, FLAG(trace_spans),
         "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "
         "trace.otlp.json"},
+    {"tokens", NULL, SCOPE_REPORT, FLAG(tokens),
+        "also write the history of each token: tokens.csv, tokens.jsonl (JSON Lines)"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
 };

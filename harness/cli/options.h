@@ -39,6 +39,7 @@ struct options {
     const char *output;                   // shrink; NULL unless given
     const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL
     bool trace_spans;   // report: --trace
+    bool tokens;        // report
     bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
     char *const *args; // what is not an option: argv's, NULL-terminated
 };

@@ -20,7 +20,8 @@ static bool holds(const char *folder, const char *name)
     return path_join(path, folder, name, &ignored) && path_exists(path);
 }
 
-static bool render(struct replay *run, const struct folder *folder, bool trace, struct err *e)
+static bool render(
+    struct replay *run, const struct folder *folder, const struct options *o, struct err *e)
 {
     struct environment environment;
     struct observed observed = {0};
@@ -36,22 +37,25 @@ static bool render(struct replay *run, const struct folder *folder, bool trace, 
 
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
-              report_write(&report, e) && (!trace || report_write_traces(&report, e));
+              report_write(&report, e) && (!o->trace_spans || report_write_traces(&report, e)) &&
+              (!o->tokens || report_write_tokens(&report, e));
     observed_fini(&observed);
     return ok;
 }
 
-static bool render_folder(const char *path, bool trace, struct err *e)
+static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;
     struct replay *run = calloc(1, sizeof *run);
     bool ok = (run || err_set(e, ERR_INTERNAL, "out of memory")) && folder_open(&folder, path, e) &&
               replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
-              replay_judge(run, e) && render(run, &folder, trace, e);
+              replay_judge(run, e) && render(run, &folder, o, e);
 
     if (ok)
-        printf("%s: %s  %s/report.html%s\n", run->scenario.name, verdict_name(run->result.verdict),
-            folder.path, trace ? ", trace.json, trace.otlp.json" : "");
+        printf("%s: %s  %s/report.html%s%s\n", run->scenario.name,
+            verdict_name(run->result.verdict), folder.path,
+            o->trace_spans ? ", trace.json, trace.otlp.json" : "",
+            o->tokens ? ", tokens.csv, tokens.jsonl" : "");
     if (run)
         replay_fini(run);
     free(run);
@@ -59,7 +63,7 @@ static bool render_folder(const char *path, bool trace, struct err *e)
 }
 
 // One that cannot be rendered does not keep the others from it.
-static int render_all(const char *dir, bool trace)
+static int render_all(const char *dir, const struct options *o)
 {
     struct gathered g;
     struct err e = {0};
@@ -70,7 +74,7 @@ static int render_all(const char *dir, bool trace)
     for (size_t i = 0; ok && i < g.count; i++) {
         if (!holds(g.folders[i], HISTORY_NAME))
             without++;
-        else if (!render_folder(g.folders[i], trace, &e))
+        else if (!render_folder(g.folders[i], o, &e))
             code = cli_worse(code, cli_fail(&e));
     }
     if (ok && g.count == 0)
@@ -84,13 +88,13 @@ static int render_all(const char *dir, bool trace)
     return ok ? code : cli_worse(code, cli_fail(&e));
 }
 
-static int report_path(const char *path, bool trace)
+static int report_path(const char *path, const struct options *o)
 {
     struct err e = {0};
 
     if (holds(path, "result.json") || holds(path, "scenario.yaml"))
-        return render_folder(path, trace, &e) ? EXIT_OK : cli_fail(&e);
-    return render_all(path, trace);
+        return render_folder(path, o, &e) ? EXIT_OK : cli_fail(&e);
+    return render_all(path, o);
 }
 
 int cli_report(const struct options *o)
@@ -103,6 +107,6 @@ int cli_report(const struct options *o)
         return cli_fail(&e);
     }
     for (char *const *path = o->args; *path; path++)
-        worst = cli_worse(worst, report_path(*path, o->trace_spans));
+        worst = cli_worse(worst, report_path(*path, o));
     return worst;
 }

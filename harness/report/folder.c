@@ -13,23 +13,42 @@
 
 #define FILE_MAX (256u << 20)
 
+bool folder_begin(const struct folder *f, const char *name, struct folder_file *file, struct err *e)
+{
+    *file = (struct folder_file){0};
+    if (!path_join(file->path, f->path, name, e))
+        return false;
+    if (snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path) >= (int)sizeof file->fresh)
+        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file->path);
+    file->out = fopen(file->fresh, "we");
+    return file->out || err_sys(e, ERR_SYSTEM, "cannot write %s", file->fresh);
+}
+
+bool folder_finish(struct folder_file *file, bool whole, struct err *e)
+{
+    bool ok = !ferror(file->out);
+
+    ok = fclose(file->out) == 0 && ok;
+    if (ok && whole && rename(file->fresh, file->path) == 0)
+        return true;
+    int why = errno;
+    unlink(file->fresh);
+    errno = why;
+    return !whole || err_sys(e, ERR_SYSTEM, "cannot write %s", file->path);
+}
+
 bool folder_write(
     const struct folder *f, const char *name, const struct buf *content, struct err *e)
 {
-    char path[PATH_MAX], fresh[PATH_MAX];
+    struct folder_file file;
 
     if (content->failed)
         return err_set(e, ERR_INTERNAL, "%s would be too long", name);
-    if (!path_join(path, f->path, name, e))
+    if (!folder_begin(f, name, &file, e))
         return false;
-    if (snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh)
-        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", path);
-    FILE *file = fopen(fresh, "we");
-    if (!file)
-        return err_sys(e, ERR_SYSTEM, "cannot write %s", fresh);
-    bool ok = content->len == 0 || fwrite(content->data, content->len, 1, file) == 1;
-    ok = fclose(file) == 0 && ok && rename(fresh, path) == 0;
-    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    if (content->len > 0)
+        fwrite(content->data, 1, content->len, file.out);
+    return folder_finish(&file, true, e);
 }
 
 static bool write_scenario(const struct folder *f, const struct scenario *s, struct err *e)

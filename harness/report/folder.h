@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -35,7 +36,20 @@ MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 // when they are empty too. Call at the end, always.
 void folder_fini(struct folder *f);
 
-// Writes a file of the folder, whole or not at all.
+// A file of the folder on its way: until it is whole it has another name.
+struct folder_file {
+    char path[PATH_MAX], fresh[PATH_MAX];
+    FILE *out;
+};
+
+MUST_USE bool folder_begin(
+    const struct folder *f, const char *name, struct folder_file *file, struct err *e);
+
+// Closes it, always. Gives it its name when it is `whole`, else removes it; false only
+// when a whole one could not be written.
+MUST_USE bool folder_finish(struct folder_file *file, bool whole, struct err *e);
+
+// Both, of a text.
 MUST_USE bool folder_write(
     const struct folder *f, const char *name, const struct buf *content, struct err *e);
 

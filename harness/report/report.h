@@ -58,6 +58,9 @@ MUST_USE bool report_trace_otlp(const struct report *r, struct buf *out, struct 
 // Writes trace.json and trace.otlp.json into the result folder.
 MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 
+// Writes tokens.csv and tokens.jsonl into the result folder.
+MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
+
 // The figures of measure, load and server that result.json has beyond its
 // contract; `root` is a json_t object.
 struct json_t;

@@ -3,11 +3,12 @@
 # the traces by Python's JSON. Stages nest in their token and add up to it.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
+cd "$place"
 
 expect_exit 0 run backend-kill-storm --set load.0.for=2s \
     --set 'faults=[{at: 1s, do: terminate-backend, target: collector}]'
 folder=$place/results/backend-kill-storm/latest
-expect_exit 0 "$mailproof" report --trace "$folder"
+expect_exit 0 "$mailproof" report --trace --tokens "$folder"
 
 /usr/bin/python3 - "$folder" <<'PYTHON'
 import collections, json, sys
@@ -49,6 +50,27 @@ for key, total in sums.items():
     assert total == int(by_id[key]["endTimeUnixNano"]) - int(by_id[key]["startTimeUnixNano"])
 assert len(sums) == delivered
 
+# The tokens, as rows and as objects: both say the same, and what result.json says.
+import csv
+rows = list(csv.DictReader(open(folder + "/tokens.csv", newline="")))
+objects = [json.loads(line) for line in open(folder + "/tokens.jsonl")]
+assert len(rows) == len(objects) > 0
+assert sum(int(row["deliveries"]) for row in rows) == delivered
+assert sum(row["outcome"] == "committed" for row in rows) == result["tokens"]["committed"]
+for row, token in zip(rows, objects):
+    assert (row["login"], int(row["token"])) == (token["login"], token["token"])
+    assert (row["committed"] == "1") == token["committed"]
+    assert int(row["deliveries"]) == len(token["deliveries"])
+    if token["deliveries"]:
+        first = token["deliveries"][0]
+        assert abs(float(row["read_s"]) - first["read_s"]) < 2e-6
+        assert abs((first["read_s"] - token["intended_s"]) * 1000 - float(row["latency_ms"])) < 3e-3
+        assert first["line_tokens"] == int(row["line_tokens"]) > 0
+    else:
+        assert row["read_s"] == row["latency_ms"] == row["line"] == ""
+longest = max(float(row["latency_ms"]) for row in rows if row["latency_ms"])
+assert abs(longest - result["latency_ms"]["from_intended"]["max"]) < 1 + longest / 500
+
 try:
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 except ImportError:
@@ -60,4 +82,19 @@ else:
     p50 = families["mailproof_latency_p50_seconds"].samples[0].value
     assert abs(p50 * 1000 - result["metrics"]["latency.p50"]) < 1e-3 * p50 * 1000 + 1e-3
 PYTHON
+
+# A phase without a token measures nothing, and says so in words.
+mkdir empty
+cat >empty/empty.yaml <<'YAML'
+name: empty
+summary: A phase without any token, whose objectives cannot be measured.
+load: [{for: 300ms, rate: 0/s}]
+drain: 1s
+expect: {latency.p99: < 1s, recovery.max: < 1s}
+YAML
+expect_exit 2 "$mailproof" run --out "$place/results" empty/empty.yaml
+grep -q 'expect  *latency.p99 < 1s: not measured, cannot be judged' out || fail "not told: $(cat out)"
+cp out "$place/results/empty/latest/"
+! grep -rwil --exclude=report.html --exclude=latency.hlog nan "$place/results/empty/latest/" ||
+    fail "a figure that was not measured is printed as nan"
 echo "other programs can read it"

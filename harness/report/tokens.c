@@ -1,0 +1,229 @@
+// The history of every token, for other programs: tokens.csv, a row each, with its first
+// delivery; tokens.jsonl, an object each, with all of them. Times are seconds since the
+// load began; what never happened is empty, or null.
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/names.h"
+#include "report/report.h"
+
+// Deliveries by token: those of t are at[from[t]] up to at[from[t + 1]].
+struct deliveries {
+    uint32_t *from, *at;
+};
+
+static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct err *e)
+{
+    const struct subject_log *log = l->log;
+    const size_t tokens = l->plan->token_count;
+
+    d->from = calloc(tokens + 2, sizeof *d->from);
+    d->at = calloc(log->delivery_count + 1, sizeof *d->at);
+    if (!d->from || !d->at)
+        return err_set(e, ERR_INTERNAL, "out of memory for the tokens' deliveries");
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        if (log->deliveries[i].token < tokens)
+            d->from[log->deliveries[i].token + 2]++;
+    }
+    for (size_t t = 2; t < tokens + 2; t++)
+        d->from[t] += d->from[t - 1];
+    // Each token's place moves to its end while it is filled.
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        if (log->deliveries[i].token < tokens)
+            d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+static void deliveries_fini(struct deliveries *d)
+{
+    free(d->from);
+    free(d->at);
+}
+
+static const char *outcome_name(enum txn_outcome outcome)
+{
+    switch (outcome) {
+    case TXN_NOT_SENT:
+        return "not_sent";
+    case TXN_COMMITTED:
+        return "committed";
+    case TXN_NOT_NEEDED:
+        return "not_needed";
+    case TXN_ROLLED_BACK:
+        return "rolled_back";
+    case TXN_UNKNOWN:
+        return "unknown";
+    }
+    return "unknown";
+}
+
+static const char *state_name(enum line_state state)
+{
+    return state == LINE_WHOLE ? "whole" : state == LINE_TORN ? "torn" : "tail";
+}
+
+static const char *reply_name(enum reply reply)
+{
+    static const char *const names[REPLIES] = {NULL, "sent", "transient", "permanent", "never"};
+
+    return names[reply];
+}
+
+// NAN of what never happened.
+static double when(const struct ledger *l, int64_t ns)
+{
+    return ns == 0 || ns == CLOCK_NEVER ? NAN : ledger_seconds(l, ns);
+}
+
+// --- rows ---------------------------------------------------------------------------------
+
+static void put_number(FILE *out, double value)
+{
+    fputc(',', out);
+    if (!isnan(value))
+        fprintf(out, "%.6f", value);
+}
+
+static void put_quoted(FILE *out, const char *text)
+{
+    fputs(",\"", out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void put_first_delivery(const struct ledger *l, uint32_t token, FILE *out)
+{
+    int64_t read_ns = ledger_read_ns(l, token);
+
+    if (read_ns == CLOCK_NEVER) {
+        fputs(",,,,,", out);
+        return;
+    }
+    const struct line_record *line = &l->log->lines[l->tokens[token].first_line];
+    put_number(out, ledger_seconds(l, read_ns));
+    put_number(out, (double)(read_ns - ledger_intended_ns(l, token)) / 1e6);
+    fprintf(out, ",%d,%u,%u", l->log->processes[line->process].instance,
+        l->tokens[token].first_line, line->tokens);
+}
+
+static void put_row(const struct ledger *l, uint32_t token, FILE *out)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    const struct ledger_token *t = &l->tokens[token];
+    char login[NAMES_MAX];
+
+    names_login(login, token);
+    fprintf(out, "%u,%s,%s", token, login, token_kind_name(l->plan->kinds[token]));
+    put_quoted(out, l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name);
+    fprintf(out, ",%u", l->txn_of[token]);
+    put_number(out, when(l, ledger_intended_ns(l, token)));
+    put_number(out, when(l, txn->sent_ns));
+    put_number(out, when(l, txn->commit_ns));
+    put_number(out, when(l, txn->ended_ns));
+    fprintf(out, ",%s,%d,%d,%d,%u", outcome_name(txn->outcome), ledger_committed(l, token),
+        (t->flags & TOKEN_PRESENT) != 0, (t->flags & TOKEN_DEAD_LETTER) != 0, t->deliveries);
+    put_first_delivery(l, token, out);
+    fputc('\n', out);
+}
+
+static bool write_csv(const struct report *r, FILE *out, struct err *e)
+{
+    (void)e;
+    fputs("token,login,kind,phase,transaction,intended_s,sent_s,commit_sent_s,answered_s,outcome,"
+          "committed,in_database,in_dead_letters,deliveries,read_s,latency_ms,collector,line,"
+          "line_tokens\n",
+        out);
+    for (uint32_t token = 0; token < r->ledger->plan->token_count; token++)
+        put_row(r->ledger, token, out);
+    return true;
+}
+
+// --- objects ------------------------------------------------------------------------------
+
+static json_t *number(double value)
+{
+    return isnan(value) ? json_null() : json_real(rint(value * 1e6) / 1e6);
+}
+
+static json_t *delivery_json(const struct ledger *l, const struct delivery *d)
+{
+    const struct line_record *line = &l->log->lines[d->line];
+    const struct process_record *p = &l->log->processes[line->process];
+
+    return json_pack("{s:o, s:i, s:i, s:I, s:I, s:s, s:b, s:b, s:s?, s:o}", "read_s",
+        number(ledger_seconds(l, line->read_ns)), "collector", p->instance, "pid", (int)p->pid,
+        "line", (json_int_t)d->line, "line_tokens", (json_int_t)line->tokens, "line_state",
+        state_name(line->state), "forged", (d->flags & DELIVERY_FORGED) != 0, "only_named",
+        (d->flags & DELIVERY_NAMED) != 0, "reply", reply_name((enum reply)d->reply), "replied_s",
+        number(when(l, d->replied_ns)));
+}
+
+static json_t *token_json(const struct ledger *l, uint32_t token, const struct deliveries *d)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    const struct ledger_token *t = &l->tokens[token];
+    const struct change_record *record;
+    const struct plan_change *change = ledger_change(l, token, &record);
+    json_t *list = json_array();
+    char login[NAMES_MAX];
+
+    names_login(login, token);
+    for (uint32_t i = d->from[token]; i < d->from[token + 1]; i++)
+        json_array_append_new(list, delivery_json(l, &l->log->deliveries[d->at[i]]));
+    return json_pack("{s:I, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:b, s:s?, s:o, "
+                     "s:o}",
+        "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
+        "phase", l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name, "transaction",
+        (json_int_t)l->txn_of[token], "intended_s", number(when(l, ledger_intended_ns(l, token))),
+        "sent_s", number(when(l, txn->sent_ns)), "commit_sent_s", number(when(l, txn->commit_ns)),
+        "answered_s", number(when(l, txn->ended_ns)), "outcome", outcome_name(txn->outcome),
+        "committed", ledger_committed(l, token), "in_database", (t->flags & TOKEN_PRESENT) != 0,
+        "in_dead_letters", (t->flags & TOKEN_DEAD_LETTER) != 0, "change",
+        change ? change_kind_name((enum change_kind)change->kind) : NULL, "changed_s",
+        number(when(l, ledger_changed_ns(l, token))), "deliveries", list);
+}
+
+static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
+{
+    struct deliveries d = {0};
+    bool ok = deliveries_make(&d, r->ledger, e);
+
+    for (uint32_t token = 0; ok && token < r->ledger->plan->token_count; token++) {
+        json_t *object = token_json(r->ledger, token, &d);
+        ok = object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
+        fputc('\n', out);
+        json_decref(object);
+        if (!ok)
+            err_set(e, ERR_INTERNAL, "cannot make the JSON of token %u", token);
+    }
+    deliveries_fini(&d);
+    return ok;
+}
+
+// --- files --------------------------------------------------------------------------------
+
+static bool write_file(const struct report *r, const char *name,
+    bool (*write)(const struct report *, FILE *, struct err *), struct err *e)
+{
+    struct folder_file file;
+
+    if (!folder_begin(r->folder, name, &file, e))
+        return false;
+    // Whatever happens, the file is closed.
+    bool ok = write(r, file.out, e);
+    return folder_finish(&file, ok, e) && ok;
+}
+
+bool report_write_tokens(const struct report *r, struct err *e)
+{
+    return write_file(r, "tokens.csv", write_csv, e) &&
+           write_file(r, "tokens.jsonl", write_jsonl, e);
+}
