@@ -9,6 +9,7 @@
 #include "cli/files.h"
 #include "cli/locate.h"
 #include "compare/collect.h"
+#include "compare/picture.h"
 #include "compare/print.h"
 #include "compare/setup.h"
 #include "os/interrupt.h"
@@ -27,22 +28,35 @@ struct comparisons {
 
 // --- telling ------------------------------------------------------------------------
 
+static bool markdown(const struct comparison *list, size_t count, struct buf *out)
+{
+    for (size_t i = 0; i < count; i++)
+        print_markdown(&list[i], out);
+    return !out->failed;
+}
+
 static bool write_files(const struct comparisons *all, const struct options *o, struct err *e)
 {
+    const struct {
+        const char *name, *path;
+        bool (*print)(const struct comparison *list, size_t count, struct buf *out);
+    } files[] = {
+        {"markdown", o->markdown, markdown},
+        {"html", o->html, picture_html},
+        {"json", o->json_file, print_json},
+        {"csv", o->csv, print_csv},
+    };
     struct buf text;
     bool ok = true;
 
     buf_init(&text, TEXT_MAX);
-    for (size_t i = 0; i < all->count && o->markdown; i++)
-        print_markdown(&all->items[i], &text);
-    if (o->markdown)
-        ok = file_write("markdown", o->markdown, &text, e);
-    buf_clear(&text);
-    if (ok && o->json_file && print_json(all->items, all->count, &text))
-        ok = file_write("json", o->json_file, &text, e);
-    buf_clear(&text);
-    if (ok && o->csv && print_csv(all->items, all->count, &text))
-        ok = file_write("csv", o->csv, &text, e);
+    for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
+        buf_clear(&text);
+        ok = !files[i].path ||
+             ((files[i].print(all->items, all->count, &text) ||
+                  err_set(e, ERR_INTERNAL, "--%s: the comparison is too long", files[i].name)) &&
+                 file_write(files[i].name, files[i].path, &text, e));
+    }
     buf_fini(&text);
     return ok;
 }

@@ -112,7 +112,7 @@ static const struct {
         "what lies within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
         "compare A with itself first, to see whether the machine is steady"},
-    {"html", "FILE", SCOPE_FIELD, TEXT(html), "write the table as one HTML file"},
+    {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, TEXT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(quick), "do not look for the highest rate"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
         "write the table as Markdown"},

@@ -22,7 +22,7 @@ struct options {
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
     int retries;      // run: of an inconclusive one
-    const char *html; // field
+    const char *html; // field, compare, check
     bool quick;       // field
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given

@@ -67,7 +67,16 @@ static void put_times(const struct compared *row, char *text, size_t size)
         snprintf(text, size, "%.2f times %s", times, word);
 }
 
-static void print_counts(const struct comparison *c, struct buf *out)
+void print_cells(const struct compared *row, struct print_cells *cells)
+{
+    put_value(row, row->base, cells->base, sizeof cells->base);
+    put_value(row, row->new, cells->new, sizeof cells->new);
+    put_ratio(row->ratio.estimate, cells->ratio, sizeof cells->ratio);
+    put_interval(&row->ratio, cells->interval, sizeof cells->interval);
+    snprintf(cells->p, sizeof cells->p, "%.2g", row->ratio.p);
+}
+
+void print_counts(const struct comparison *c, struct buf *out)
 {
     buf_printf(out, "%s: %zu runs of %s, %zu of %s", c->scenario, c->base->count, c->base->name,
         c->new->count, c->new->name);
@@ -75,23 +84,21 @@ static void print_counts(const struct comparison *c, struct buf *out)
 
 static void print_rows(const struct comparison *c, struct buf *out)
 {
-    char interval[32], base[48], new[48], ratio[32];
+    char interval[32];
 
     snprintf(interval, sizeof interval, "%.4g%% interval", 100 * c->confidence);
     buf_printf(out, "  %-16s %14s %14s %8s %16s %9s\n", "median of runs", c->base->name,
         c->new->name, "ratio", interval, "p");
     for (size_t i = 0; i < c->row_count; i++) {
-        const struct compared *row = &c->rows[i];
-        put_value(row, row->base, base, sizeof base);
-        put_value(row, row->new, new, sizeof new);
-        put_ratio(row->ratio.estimate, ratio, sizeof ratio);
-        put_interval(&row->ratio, interval, sizeof interval);
-        buf_printf(out, "  %-16s %14s %14s %8s %16s %9.2g  %s\n", metrics[row->id].name, base, new,
-            ratio, interval, row->ratio.p, change_name(row->change));
+        struct print_cells cells;
+        print_cells(&c->rows[i], &cells);
+        buf_printf(out, "  %-16s %14s %14s %8s %16s %9s  %s\n", metrics[c->rows[i].id].name,
+            cells.base, cells.new, cells.ratio, cells.interval, cells.p,
+            change_name(c->rows[i].change));
     }
 }
 
-static void print_correctness(const struct comparison *c, const char *indent, struct buf *out)
+static void print_failures(const struct comparison *c, const char *indent, struct buf *out)
 {
     for (int f = 0; f < FAILURES; f++) {
         if (c->hits_base[f] + c->hits_new[f] > 0)
@@ -105,6 +112,11 @@ static void print_correctness(const struct comparison *c, const char *indent, st
             indent, 100 * c->unseen);
     for (size_t i = 0; i < c->note_count; i++)
         buf_printf(out, "%s%s\n", indent, c->notes[i]);
+}
+
+void print_correctness(const struct comparison *c, struct buf *out)
+{
+    print_failures(c, "", out);
 }
 
 // The row that decided, with the largest ratio.
@@ -143,27 +155,27 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         100 * c->margin);
 }
 
-static bool print_verdict(const struct comparison *c, struct buf *out)
+void print_verdict(const struct comparison *c, struct buf *out)
 {
     const struct compared *row = strongest(c);
     char times[80];
 
-    if (c->correctness == CHANGE_WORSE)
-        return buf_printf(out, "regression: runs of %s fail more often than those of %s",
+    if (c->correctness == CHANGE_WORSE) {
+        buf_printf(out, "regression: runs of %s fail more often than those of %s", c->new->name,
+            c->base->name);
+    } else if (c->correctness == CHANGE_BETTER) {
+        buf_printf(out, "better: runs of %s fail less often than those of %s; speed does not count",
             c->new->name, c->base->name);
-    if (c->correctness == CHANGE_BETTER)
-        return buf_printf(out,
-            "better: runs of %s fail less often than those of %s; speed does "
-            "not count",
-            c->new->name, c->base->name);
-    if (c->overall == CHANGE_UNKNOWN)
-        return print_unknown(c, out);
-    if (c->overall == CHANGE_NONE || !row)
-        return buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
-    put_times(row, times, sizeof times);
-    return buf_printf(out, "%s: %s of %s is %s than that of %s",
-        c->overall == CHANGE_WORSE ? "regression" : "better", metrics[row->id].name, c->new->name,
-        times, c->base->name);
+    } else if (c->overall == CHANGE_UNKNOWN) {
+        print_unknown(c, out);
+    } else if (c->overall == CHANGE_NONE || !row) {
+        buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
+    } else {
+        put_times(row, times, sizeof times);
+        buf_printf(out, "%s: %s of %s is %s than that of %s",
+            c->overall == CHANGE_WORSE ? "regression" : "better", metrics[row->id].name,
+            c->new->name, times, c->base->name);
+    }
 }
 
 bool print_terminal(const struct comparison *c, struct buf *out)
@@ -171,7 +183,7 @@ bool print_terminal(const struct comparison *c, struct buf *out)
     print_counts(c, out);
     buf_append_char(out, '\n');
     print_rows(c, out);
-    print_correctness(c, "  ", out);
+    print_failures(c, "  ", out);
     buf_append_str(out, "  ");
     print_verdict(c, out);
     return buf_append_str(out, "\n");
@@ -179,8 +191,6 @@ bool print_terminal(const struct comparison *c, struct buf *out)
 
 bool print_markdown(const struct comparison *c, struct buf *out)
 {
-    char base[48], new[48], ratio[32], interval[32];
-
     buf_append_str(out, "### ");
     print_counts(c, out);
     buf_append_str(out, "\n\n**");
@@ -189,16 +199,14 @@ bool print_markdown(const struct comparison *c, struct buf *out)
         c->base->name, c->new->name, 100 * c->confidence);
     buf_append_str(out, "|---|--:|--:|--:|---|--:|---|\n");
     for (size_t i = 0; i < c->row_count; i++) {
-        const struct compared *row = &c->rows[i];
-        put_value(row, row->base, base, sizeof base);
-        put_value(row, row->new, new, sizeof new);
-        put_ratio(row->ratio.estimate, ratio, sizeof ratio);
-        put_interval(&row->ratio, interval, sizeof interval);
-        buf_printf(out, "| %s | %s | %s | %s | %s | %.2g | %s |\n", metrics[row->id].name, base,
-            new, ratio, interval, row->ratio.p, change_name(row->change));
+        struct print_cells cells;
+        print_cells(&c->rows[i], &cells);
+        buf_printf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", metrics[c->rows[i].id].name,
+            cells.base, cells.new, cells.ratio, cells.interval, cells.p,
+            change_name(c->rows[i].change));
     }
     buf_append_char(out, '\n');
-    print_correctness(c, "- ", out);
+    print_failures(c, "- ", out);
     return buf_append_char(out, '\n');
 }
 

@@ -11,6 +11,11 @@
 #include "report/charts.h"
 #include "report/escape.h"
 
+const char *report_style(void)
+{
+    return page_style;
+}
+
 static json_t *parse(bool made, struct buf *text)
 {
     return made && buf_str(text) ? json_loads(text->data, 0, NULL) : NULL;

@@ -11,6 +11,7 @@
 #include "report/escape.h"
 #include "report/folder.h"
 #include "report/gather.h"
+#include "report/report.h"
 #include "report/stored.h"
 
 #define INDEX_MAX (16u << 20)
@@ -113,7 +114,7 @@ static void fill(struct buf *out, const char *dir, const struct gathered *g)
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         rest = append_until(out, rest, marks[i]);
         if (i == 0)
-            buf_append_str(out, page_style);
+            buf_append_str(out, report_style());
         else if (i == 1)
             put_rows(out, dir, g);
         else {

@@ -61,6 +61,9 @@ MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 // Writes tokens.csv and tokens.jsonl into the result folder.
 MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 
+// The style that all pages share.
+const char *report_style(void);
+
 // The figures of measure, load and server that result.json has beyond its
 // contract; `root` is a json_t object.
 struct json_t;

@@ -28,10 +28,13 @@ turns 0 reference reference "${short[@]}"
 grep -q 'no difference: every interval lies within 100%' "$place/out" || fail "a collector differs from itself"
 
 turns 4 reference "$slowed" "${short[@]}" \
-    --markdown "$place/table.md" --json "$place/trend.json" --csv "$place/table.csv"
+    --html "$place/page.html" --markdown "$place/table.md" --json "$place/trend.json" --csv "$place/table.csv"
 grep -qE 'regression: latency\.p[0-9]+ of B is [0-9.]+ ± [0-9.]+ times slower than that of A' "$place/out" ||
     fail "no reason"
 grep -q '| latency.p50 |' "$place/table.md" || fail "no Markdown"
+grep -q '<p class="change worse">regression: latency' "$place/page.html" || fail "no page"
+[ "$(grep -o '<title>[a-z]* [0-9]' "$place/page.html" | wc -l)" = 40 ] || fail "not each run of each metric has a dot"
+! grep -qE 'nan|inf |https?:' "$place/page.html" || fail "the page is not self-contained, or shows no figure"
 grep -q '"name": "steady latency.p50"' "$place/trend.json" || fail "no JSON"
 grep -q '^steady,latency.p50,ms,5,' "$place/table.csv" || fail "no CSV"
 runs=$(sed -n 's/^  results  *//p' "$place/out")

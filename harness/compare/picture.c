@@ -1,0 +1,278 @@
+#include "compare/picture.h"
+
+#include <math.h>
+
+#include "compare/print.h"
+#include "compare_html.h"
+#include "report/escape.h"
+#include "report/report.h"
+
+// A picture's measures, in its own units.
+enum { WIDTH = 720, LEFT = 150, RIGHT = 700, ROW = 26, AXIS = 44 };
+
+static const char *class_of(enum change change)
+{
+    static const char *const names[] = {
+        [CHANGE_NONE] = "none",
+        [CHANGE_BETTER] = "better",
+        [CHANGE_WORSE] = "worse",
+        [CHANGE_UNKNOWN] = "unknown",
+    };
+
+    return names[change];
+}
+
+// --- the ratios ---------------------------------------------------------------------------
+
+// Ratios from 1 / most to most, on a scale of logarithms.
+struct scale {
+    double most;
+};
+
+static double widest(double ratio)
+{
+    return ratio > 0 && isfinite(ratio) ? fabs(log(ratio)) : 0;
+}
+
+static struct scale scale_of(const struct comparison *c)
+{
+    double most = log1p(c->margin) * 1.5;
+
+    for (size_t i = 0; i < c->row_count; i++) {
+        most = fmax(most, widest(c->rows[i].ratio.low));
+        most = fmax(most, widest(c->rows[i].ratio.high));
+        most = fmax(most, widest(c->rows[i].ratio.estimate));
+    }
+    // What lies beyond is drawn to the edge.
+    return (struct scale){fmin(exp(most * 1.05), 16)};
+}
+
+static double x_of(struct scale s, double ratio)
+{
+    double at = ratio > 0 ? log(ratio) / log(s.most) : -1;
+
+    at = fmin(fmax(at, -1), 1);
+    return LEFT + (at + 1) / 2 * (RIGHT - LEFT);
+}
+
+static void put_ticks(const struct comparison *c, struct scale s, struct buf *out)
+{
+    static const double all[] = {1.02, 1.05, 1.1, 1.2, 1.5, 2, 4, 8, 16};
+    const int bottom = ROW * (int)c->row_count + 4;
+    double last = 0;
+
+    buf_printf(out,
+        "<path class=\"one\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
+        "text-anchor=\"middle\">1</text>",
+        x_of(s, 1), bottom, x_of(s, 1), bottom + 15);
+    // Those that leave room for their numbers.
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double right = x_of(s, all[i]) - x_of(s, 1);
+        if (all[i] > s.most || right - last < 48)
+            continue;
+        last = right;
+        for (int side = 0; side < 2; side++) {
+            double ratio = side ? all[i] : 1 / all[i];
+            buf_printf(out,
+                "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
+                "text-anchor=\"middle\">%.*g</text>",
+                x_of(s, ratio), bottom, x_of(s, ratio), bottom + 15, side ? 3 : 2, ratio);
+        }
+    }
+    buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">times ", (LEFT + RIGHT) / 2,
+        bottom + 34);
+    append_escaped(out, c->base->name);
+    buf_append_str(out, ", scale of logarithms</text>");
+}
+
+static void put_ratio_row(const struct compared *row, struct scale s, double y, struct buf *out)
+{
+    double low = x_of(s, row->ratio.low), high = x_of(s, row->ratio.high);
+
+    buf_printf(out,
+        "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>"
+        "<path class=\"mark\" stroke-width=\"2\" d=\"M%.1f %.1fH%.1f\"/>",
+        class_of(row->change), LEFT - 10, y + 4, metrics[row->id].name, low, y, high);
+    if (row->ratio.estimate > 0 && isfinite(row->ratio.estimate))
+        buf_printf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>",
+            x_of(s, row->ratio.estimate), y);
+    buf_append_str(out, "</g>");
+}
+
+static void put_ratios(const struct comparison *c, struct buf *out)
+{
+    const int rows = ROW * (int)c->row_count;
+    struct scale s = scale_of(c);
+
+    if (c->row_count == 0)
+        return;
+    buf_printf(out,
+        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Ratios with their intervals; the "
+        "figures stand in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" width=\"%.1f\" "
+        "height=\"%d\"/>",
+        WIDTH, rows + AXIS, x_of(s, 1 / (1 + c->margin)),
+        x_of(s, 1 + c->margin) - x_of(s, 1 / (1 + c->margin)), rows + 4);
+    put_ticks(c, s, out);
+    for (size_t i = 0; i < c->row_count; i++)
+        put_ratio_row(&c->rows[i], s, ROW * ((double)i + 0.5), out);
+    buf_append_str(out, "</svg>\n");
+}
+
+// --- each run -----------------------------------------------------------------------------
+
+static void put_dots(const struct side *s, enum metric_id id, double highest, double y,
+    const char *class, struct buf *out)
+{
+    buf_printf(out, "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+        class, LEFT - 10, y + 4);
+    append_escaped(out, s->name);
+    buf_append_str(out, "</text>");
+    for (size_t i = 0; i < s->count; i++) {
+        double value = s->runs[i].values[id];
+        bool told = s->runs[i].verdict != VERDICT_INCONCLUSIVE;
+        if (!isfinite(value))
+            continue;
+        buf_printf(out,
+            "<circle class=\"mark%s\" fill-opacity=\"0.5\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\">"
+            "<title>%s %.4g %s</title></circle>",
+            told ? "" : " hollow", LEFT + value / highest * (RIGHT - LEFT), y,
+            verdict_name(s->runs[i].verdict), value, metric_unit_name(metrics[id].unit));
+    }
+    buf_append_str(out, "</g>");
+}
+
+static double highest_of(const struct side *s, enum metric_id id, double highest)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (isfinite(s->runs[i].values[id]))
+            highest = fmax(highest, s->runs[i].values[id]);
+    }
+    return highest;
+}
+
+// A step of 1, 2 or 5 by a power of ten, about a fifth of the whole.
+static double step_of(double highest)
+{
+    double power = pow(10, floor(log10(highest / 5)));
+    double rough = highest / 5 / power;
+
+    return power * (rough <= 1 ? 1 : rough <= 2 ? 2 : rough <= 5 ? 5 : 10);
+}
+
+static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
+{
+    double highest = highest_of(c->new, row->id, highest_of(c->base, row->id, 0));
+    const char *unit = metric_unit_name(metrics[row->id].unit);
+
+    if (!(highest > 0))
+        return;
+    double step = step_of(highest);
+    buf_printf(out,
+        "<figure style=\"margin:0\"><figcaption class=\"hint\">%s%s%s, each run</figcaption>"
+        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s of each run\">",
+        metrics[row->id].name, *unit ? " in " : "", unit, WIDTH, 2 * ROW + 24,
+        metrics[row->id].name);
+    for (int i = 0; i * step <= highest * 1.0001; i++) {
+        double x = LEFT + i * step / highest * (RIGHT - LEFT);
+        buf_printf(out,
+            "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
+            "text-anchor=\"middle\">%.6g</text>",
+            x, 2 * ROW + 4, x, 2 * ROW + 19, i * step);
+    }
+    put_dots(c->base, row->id, highest, ROW * 0.5, "none", out);
+    put_dots(c->new, row->id, highest, ROW * 1.5, class_of(row->change), out);
+    buf_append_str(out, "</svg></figure>\n");
+}
+
+// --- words and numbers --------------------------------------------------------------------
+
+static void put_cell(const char *text, struct buf *out)
+{
+    buf_append_str(out, "<td class=\"n\">");
+    append_escaped(out, text);
+    buf_append_str(out, "</td>");
+}
+
+static void put_table(const struct comparison *c, struct buf *out)
+{
+    if (c->row_count == 0)
+        return;
+    buf_append_str(out, "<table><tr><th scope=\"col\">median of runs</th><th scope=\"col\"></th>"
+                        "<th scope=\"col\" class=\"n\">");
+    append_escaped(out, c->base->name);
+    buf_append_str(out, "</th><th scope=\"col\" class=\"n\">");
+    append_escaped(out, c->new->name);
+    buf_printf(out,
+        "</th><th scope=\"col\" class=\"n\">ratio</th><th scope=\"col\" class=\"n\">%.4g%% "
+        "interval</th><th scope=\"col\" class=\"n\">p</th></tr>\n",
+        100 * c->confidence);
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct compared *row = &c->rows[i];
+        struct print_cells cells;
+        print_cells(row, &cells);
+        buf_printf(out, "<tr><td>%s</td><td class=\"%s\">%s</td>", metrics[row->id].name,
+            class_of(row->change), change_name(row->change));
+        put_cell(cells.base, out);
+        put_cell(cells.new, out);
+        put_cell(cells.ratio, out);
+        put_cell(cells.interval, out);
+        put_cell(cells.p, out);
+        buf_append_str(out, "</tr>\n");
+    }
+    buf_append_str(out, "</table>\n");
+}
+
+// A text of print.c, which may name a folder or a command.
+static void put_text(const struct comparison *c,
+    void (*print)(const struct comparison *c, struct buf *out), struct buf *out)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    print(c, &text);
+    append_escaped(out, buf_str(&text) ? text.data : "");
+    buf_fini(&text);
+}
+
+static void put_program(const struct side *s, struct buf *out)
+{
+    if (s->count == 0 || (!s->runs[0].program[0] && !s->runs[0].changed[0]))
+        return;
+    buf_append_str(out, "<li>");
+    append_escaped(out, s->name);
+    buf_append_str(out, ": <code>");
+    append_escaped(out, s->runs[0].program);
+    buf_append_str(out, s->runs[0].program[0] && s->runs[0].changed[0] ? "; " : "");
+    append_escaped(out, s->runs[0].changed);
+    buf_append_str(out, "</code></li>");
+}
+
+static void put_section(const struct comparison *c, struct buf *out)
+{
+    buf_append_str(out, "<section><h2>");
+    put_text(c, print_counts, out);
+    buf_printf(out, "</h2>\n<p class=\"change %s\">", class_of(c->overall));
+    put_text(c, print_verdict, out);
+    buf_append_str(out, "</p>\n<ul>");
+    put_program(c->base, out);
+    put_program(c->new, out);
+    buf_append_str(out, "</ul>\n<pre>");
+    put_text(c, print_correctness, out);
+    buf_append_str(out, "</pre>\n");
+    put_ratios(c, out);
+    put_table(c, out);
+    for (size_t i = 0; i < c->row_count; i++)
+        put_runs(c, &c->rows[i], out);
+    buf_append_str(out, "</section>\n");
+}
+
+bool picture_html(const struct comparison *list, size_t count, struct buf *out)
+{
+    const char *rest = append_until(out, compare_html_page, "{{style}}");
+
+    buf_append_str(out, report_style());
+    rest = append_until(out, rest, "{{sections}}");
+    for (size_t i = 0; i < count; i++)
+        put_section(&list[i], out);
+    return buf_append_str(out, rest) && !out->failed;
+}

@@ -1,0 +1,8 @@
+// The comparison as one HTML file with everything inside: what changed, the ratios with
+// their intervals as a picture, and each run as a dot.
+#pragma once
+
+#include "compare/compare.h"
+
+// Appends the page; false when `out` is full.
+bool picture_html(const struct comparison *list, size_t count, struct buf *out);
