@@ -150,8 +150,8 @@ static void judge_record(const struct chain *h)
              unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
         contradict(h, "the last attempt was sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
-             h->errors + h->m->attempts == 0)
-        contradict(h, "no attempt had failed");
+             t->deliveries < (uint32_t)h->m->attempts)
+        contradict(h, "it was not refused, and not tried often enough");
     else if (t->outcome != OUTCOME_NONE && t->attempts < t->deliveries &&
              !h->c->l->log->processes[line_of(h->c->l, h->last)->process].asked)
         contradict(h, "fewer attempts are recorded than were made");

@@ -81,10 +81,19 @@ static void tell_early_retries(struct story *s)
     }
 }
 
+// It waits in the database to be tried again, and nobody comes.
 static void tell_never_retried(struct story *s)
 {
     tell_leases(s);
     tell_attempt(s, 150, story_txn(s, 50, 1), 1, REPLY_TRANSIENT, 10);
+    s->token_flags[0] = TOKEN_UNMARKED;
+}
+
+static void tell_given_up_soon(struct story *s)
+{
+    tell_leases(s);
+    tell_attempt(s, 150, story_txn(s, 50, 1), 1, REPLY_TRANSIENT, 10);
+    s->outcomes[0] = OUTCOME_DEAD;
 }
 
 static void tell_over_attempts(struct story *s)
@@ -137,6 +146,7 @@ static const struct story_case cases[] = {
     {"tried too often", tell_over_attempts, "over_attempts=1 ", VERDICT_VIOLATED},
     {"sent, and recorded as dead", tell_misrecorded, "misrecorded=1 ", VERDICT_VIOLATED},
     {"refused, and recorded as sent", tell_recorded_unsent, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"failed once, and recorded as dead", tell_given_up_soon, "misrecorded=1 ", VERDICT_VIOLATED},
     {"answered, and never recorded", tell_stuck, "lost=1 ", VERDICT_VIOLATED},
     {"more than the budget", tell_over_budget, "over_budget=1 ", VERDICT_VIOLATED},
 };

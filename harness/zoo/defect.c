@@ -96,6 +96,14 @@ static const struct defect_row defects[] = {
     {DEFECT_SLOW_10, "slow-10", "sustains 10% less than comes in", "falls_behind", "paced"},
     {DEFECT_SLOW_20, "slow-20", "sustains 20% less than comes in", "falls_behind", "paced"},
     {DEFECT_SLOW_40, "slow-40", "sustains 40% less than comes in", "falls_behind", "paced"},
+    {DEFECT_SHORT_LEASE, "short-lease", "leasing: takes a token back after 100 ms, whether it was answered or not", "double_leased", "answers"},
+    {DEFECT_FORGETS_ANSWERS, "forgets-answers", "leasing: forgets one answer in ten, and tries what was sent again", "resurrected", "leased"},
+    {DEFECT_RETRIES_AT_ONCE, "retries-at-once", "leasing: tries again at once what has failed", "early_retry", "leased"},
+    {DEFECT_PUTS_OFF, "puts-off", "leasing: puts off for an hour what has failed", "never_retried", "leased"},
+    {DEFECT_NEVER_GIVES_UP, "never-gives-up", "leasing: tries again for ever", "over_attempts", "refused"},
+    {DEFECT_OVERSPENDS, "overspends", "leasing: sends what comes, whatever the budget", "over_budget", "budget"},
+    {DEFECT_ALL_IS_WELL, "all-is-well", "leasing: records as sent what failed for good", "misrecorded", "leased"},
+    {DEFECT_LOSES_ANSWERS, "loses-answers", "leasing: never records one answer in ten", "lost", "answers"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -18,6 +18,17 @@ static const char *text(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
+// A scenario has checked these.
+static void load_lease(struct settings *s)
+{
+    s->retry_base_ms = strtoll(text("MAILROOM_RETRY_BASE", "1000"), NULL, 10);
+    s->retry_max_ms = strtoll(text("MAILROOM_RETRY_MAX", "900000"), NULL, 10);
+    s->attempts = (int)strtol(text("MAILROOM_ATTEMPTS", "8"), NULL, 10);
+    s->in_flight = (int)strtol(text("MAILROOM_IN_FLIGHT", "4"), NULL, 10);
+    s->budget_per_s = strtod(text("MAILROOM_BUDGET", "0"), NULL); // "40/s"
+    s->burst = strtod(text("MAILROOM_BURST", "50"), NULL);
+}
+
 bool settings_load(struct settings *s, struct err *e)
 {
     int64_t healthcheck, timeout, limit, grace, rate;
@@ -39,8 +50,11 @@ bool settings_load(struct settings *s, struct err *e)
             "MAILROOM_HEALTHCHECK_INTERVAL is %lld, below MAILROOM_BATCH_TIMEOUT, %lld",
             (long long)healthcheck, (long long)timeout);
     s->shares = strcmp(dequeue, "shared") == 0;
-    if (!s->shares && strcmp(dequeue, "cursor") != 0)
-        return err_set(e, ERR_USAGE, "MAILROOM_DEQUEUE is '%s', not cursor or shared", dequeue);
+    s->leases = strcmp(dequeue, "leased") == 0;
+    if (!s->shares && !s->leases && strcmp(dequeue, "cursor") != 0)
+        return err_set(
+            e, ERR_USAGE, "MAILROOM_DEQUEUE is '%s', not cursor, shared or leased", dequeue);
+    load_lease(s);
     s->grace_ns = grace * NS_PER_MS;
     s->healthcheck_ns = healthcheck * NS_PER_MS;
     s->timeout_ns = timeout * NS_PER_MS;

@@ -1,0 +1,342 @@
+#include "leasing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "batch.h"
+#include "output.h"
+#include "session.h"
+#include "sql.h"
+#include "stop.h"
+
+#define PATIENCE_NS (5 * NS_PER_S)
+#define LOOK_NS (20 * NS_PER_MS)
+#define SHORT_LEASE_NS (100 * NS_PER_MS)
+#define FORGOTTEN_NS (300 * NS_PER_MS)
+#define ANSWERS_MAX (1u << 20)
+
+struct leased_token {
+    int64_t id;
+    int number; // of this attempt
+    int errors; // before it
+    bool answered;
+    int64_t forgotten_ns; // defect resurrects: when its answer was thrown away; 0: was not
+};
+
+struct leased_line {
+    int64_t row; // in deliveries
+    int64_t written_ns;
+    int count, left; // without an answer
+    struct leased_token *tokens;
+};
+
+struct leasing {
+    const struct settings *settings;
+    enum defect defect;
+    char number[24]; // ours
+    struct session session;
+    struct batch batch;
+    struct buf input;
+    struct leased_line *lines; // the n-th line is lines[n - 1]
+    int count, cap;
+    int answers; // so far
+    int64_t look_ns;
+};
+
+static bool has(const struct leasing *g, enum defect defect)
+{
+    return g->defect == defect;
+}
+
+static bool run(struct leasing *g, const char *sql, int count, const char *const *params,
+    char *value, size_t size, struct err *e)
+{
+    PGresult *result;
+
+    if (!session_query(&g->session, sql, count, params, &result, e))
+        return false;
+    bool null = PQntuples(result) == 0 || PQgetisnull(result, 0, 0);
+    if (value)
+        snprintf(value, size, "%s", null ? "" : PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return true;
+}
+
+static bool join(struct leasing *g, struct err *e)
+{
+    const char *params[] = {g->settings->queue, g->number};
+    char why[80];
+
+    if (!run(g, sql_lease_join, 2, params, why, sizeof why, e))
+        return false;
+    return !*why || err_set(e, ERR_SCHEMA, "the queue is not to be leased from: %s", why);
+}
+
+// --- lines ------------------------------------------------------------------------
+
+static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
+{
+    enum { ID = 4, LINE = 11, NUMBER, ERRORS };
+    int n = PQntuples(rows);
+
+    if (g->count == g->cap) {
+        int cap = g->cap ? 2 * g->cap : 64;
+        struct leased_line *more = realloc(g->lines, (size_t)cap * sizeof *more);
+        if (!more)
+            return err_set(e, ERR_INTERNAL, "no memory for %d lines", cap);
+        g->lines = more;
+        g->cap = cap;
+    }
+    struct leased_line *line = &g->lines[g->count++];
+    *line = (struct leased_line){.row = strtoll(PQgetvalue(rows, 0, LINE), NULL, 10),
+        .count = n,
+        .left = n,
+        .tokens = calloc((size_t)n, sizeof *line->tokens)};
+    if (!line->tokens)
+        return err_set(e, ERR_INTERNAL, "no memory for %d tokens", n);
+    for (int i = 0; i < n; i++)
+        line->tokens[i] = (struct leased_token){.id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
+            .number = atoi(PQgetvalue(rows, i, NUMBER)),
+            .errors = atoi(PQgetvalue(rows, i, ERRORS))};
+    return true;
+}
+
+static bool write_line(struct leasing *g, struct err *e)
+{
+    int ignored = 0;
+
+    if (!buf_append_char(&g->batch.line, '\n'))
+        return err_set(e, ERR_INTERNAL, "no memory for a line");
+    g->lines[g->count - 1].written_ns = clock_now_ns();
+    return output_write(&g->batch.line, &g->session, &ignored, g->defect, e);
+}
+
+static int unanswered(const struct leasing *g)
+{
+    int lines = 0;
+
+    for (int i = 0; i < g->count; i++)
+        lines += g->lines[i].left > 0;
+    return lines;
+}
+
+// One line, if there is anything for it.
+static bool lease(struct leasing *g, bool *some, struct err *e)
+{
+    const struct settings *s = g->settings;
+    char limit[16], per_s[32], burst[32];
+    const char *params[] = {s->queue, g->number, limit, per_s, burst};
+    PGresult *rows;
+
+    snprintf(limit, sizeof limit, "%d", s->limit);
+    snprintf(per_s, sizeof per_s, "%g", has(g, DEFECT_OVERSPENDS) ? 0 : s->budget_per_s);
+    snprintf(burst, sizeof burst, "%g", s->burst);
+    if (!session_query(&g->session, sql_lease, 5, params, &rows, e))
+        return false;
+    batch_clear(&g->batch);
+    bool ok = true;
+    *some = PQntuples(rows) > 0;
+    for (int i = 0; ok && i < PQntuples(rows); i++)
+        ok = batch_add(&g->batch, rows, i, s->key, e);
+    ok = ok && (!*some || keep_line(g, rows, e));
+    PQclear(rows);
+    return ok && (!*some || write_line(g, e));
+}
+
+// --- answers ----------------------------------------------------------------------
+
+static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
+    const char *outcome, int64_t delay_ms, struct err *e)
+{
+    char row[24], id[24], number[16], errors[16], delay[24];
+    const char *params[] = {g->settings->queue, g->number, row, id, number, outcome, "", errors,
+        delay, line->left == 1 ? "t" : "f"};
+
+    t->answered = true;
+    line->left--;
+    snprintf(row, sizeof row, "%" PRId64, line->row);
+    snprintf(id, sizeof id, "%" PRId64, t->id);
+    snprintf(number, sizeof number, "%d", t->number);
+    snprintf(errors, sizeof errors, "%d", t->errors + (strcmp(outcome, "transient") == 0));
+    snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
+    return run(g, sql_lease_answer, 10, params, NULL, 0, e);
+}
+
+// Full jitter, or dead.
+static bool record_error(
+    struct leasing *g, struct leased_line *line, struct leased_token *t, struct err *e)
+{
+    const struct settings *s = g->settings;
+    int64_t most = s->retry_base_ms;
+
+    if (t->errors + 1 >= s->attempts && !has(g, DEFECT_NEVER_GIVES_UP))
+        return record(g, line, t, "dead", 0, e);
+    for (int i = 0; i <= t->errors && most < s->retry_max_ms; i++)
+        most *= 2;
+    most = clock_min(most, s->retry_max_ms);
+    int64_t delay_ms = random() % (most + 1);
+    if (has(g, DEFECT_RETRIES_AT_ONCE))
+        delay_ms = 0;
+    if (has(g, DEFECT_PUTS_OFF))
+        delay_ms = 3600 * 1000;
+    return record(g, line, t, "transient", delay_ms, e);
+}
+
+static bool take_answer(struct leasing *g, int number, int place, const char *what, struct err *e)
+{
+    if (number < 1 || number > g->count || place < 1 || place > g->lines[number - 1].count)
+        return true;
+    struct leased_line *line = &g->lines[number - 1];
+    struct leased_token *t = &line->tokens[place - 1];
+    if (t->answered || t->forgotten_ns)
+        return true; // said before, or too late
+    bool nth = ++g->answers % 10 == 0;
+    if (strncmp(what, "error transient", 15) == 0)
+        return record_error(g, line, t, e);
+    if (strncmp(what, "error permanent", 15) == 0)
+        return record(g, line, t, has(g, DEFECT_ALL_IS_WELL) ? "sent" : "dead", 0, e);
+    if (strncmp(what, "sent", 4) != 0 || (has(g, DEFECT_LOSES_ANSWERS) && nth))
+        return true;
+    if (has(g, DEFECT_FORGETS_ANSWERS) && nth) {
+        t->forgotten_ns = clock_now_ns();
+        return true;
+    }
+    return record(g, line, t, "sent", 0, e);
+}
+
+// "12.3 sent", or "12 sent" for all of a line's tokens.
+static bool take_line(struct leasing *g, const char *text, struct err *e)
+{
+    int number, place, end = 0;
+
+    if (sscanf(text, "%d.%d %n", &number, &place, &end) == 2 && end > 0)
+        return take_answer(g, number, place, text + end, e);
+    end = 0;
+    if (sscanf(text, "%d %n", &number, &end) == 1 && end > 0 && number >= 1 && number <= g->count)
+        for (place = 1; place <= g->lines[number - 1].count; place++)
+            if (!take_answer(g, number, place, text + end, e))
+                return false;
+    return true;
+}
+
+// What poll() said is there.
+static bool take_answers(struct leasing *g, struct err *e)
+{
+    char *room = buf_reserve(&g->input, 65536), *end;
+    ssize_t n = room ? read(STDIN_FILENO, room, 65536) : -1;
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n <= 0)
+        return err_set(e, ERR_OUTPUT, "nobody answers any more");
+    g->input.len += (size_t)n;
+    while (g->input.len > 0 && (end = memchr(g->input.data, '\n', g->input.len)) != NULL) {
+        *end = '\0';
+        if (!take_line(g, g->input.data, e))
+            return false;
+        buf_consume(&g->input, (size_t)(end - g->input.data) + 1);
+    }
+    return true;
+}
+
+// What some do after a while; the good wait for the answer. A short lease ends once
+// for each token.
+static bool end_leases(struct leasing *g, struct err *e)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (!has(g, DEFECT_SHORT_LEASE) && !has(g, DEFECT_FORGETS_ANSWERS))
+        return true;
+    for (int i = 0; i < g->count; i++) {
+        struct leased_line *line = &g->lines[i];
+        for (int k = 0; k < line->count; k++) {
+            struct leased_token *t = &line->tokens[k];
+            bool over = has(g, DEFECT_SHORT_LEASE)
+                            ? t->number == 1 && now_ns - line->written_ns >= SHORT_LEASE_NS
+                            : t->forgotten_ns && now_ns - t->forgotten_ns >= FORGOTTEN_NS;
+            if (over && !t->answered && !record(g, line, t, "returned", 0, e))
+                return false;
+        }
+    }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------
+
+static bool round_of(struct leasing *g, struct err *e)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+        {.fd = PQsocket(g->session.conn), .events = POLLIN}};
+    int announced = 0;
+    bool some = true;
+
+    stop_poll(fds, 2, g->look_ns);
+    if ((fds[0].revents & (POLLIN | POLLHUP)) && !take_answers(g, e))
+        return false;
+    if (!session_listen(&g->session, &announced, e) || !end_leases(g, e))
+        return false;
+    if (clock_now_ns() < g->look_ns)
+        return true;
+    while (some && unanswered(g) < g->settings->in_flight && !stop_requested())
+        if (!lease(g, &some, e))
+            return false;
+    g->look_ns = clock_now_ns() + LOOK_NS;
+    return true;
+}
+
+static bool serve(struct leasing *g, struct err *e)
+{
+    const struct settings *s = g->settings;
+    const char *params[] = {s->queue, g->number};
+
+    if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e))
+        return false;
+    while (!stop_requested())
+        if (!round_of(g, e))
+            return false;
+    return run(g, sql_lease_leave, 2, params, NULL, 0, e);
+}
+
+static void fini(struct leasing *g)
+{
+    session_close(&g->session);
+    batch_fini(&g->batch);
+    buf_fini(&g->input);
+    for (int i = 0; i < g->count; i++)
+        free(g->lines[i].tokens);
+    free(g->lines);
+}
+
+int leasing_run(const struct settings *settings, enum defect defect)
+{
+    struct leasing g = {.settings = settings, .defect = defect};
+    struct err e = {0};
+    uint64_t number = 0;
+
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        number = (uint64_t)clock_now_ns();
+    snprintf(g.number, sizeof g.number, "%" PRIu64, number >> 1 | 1);
+    srandom((unsigned)number);
+    batch_init(&g.batch, defect);
+    buf_init(&g.input, ANSWERS_MAX);
+    output_init();
+    bool ok = serve(&g, &e);
+    int code = unanswered(&g) > 0 ? 75 : 0;
+    if (!ok) {
+        log_line("PG", "%s", e.text);
+        code = e.kind == ERR_SCHEMA   ? EX_CONFIG
+               : e.kind == ERR_OUTPUT ? EX_IOERR
+                                      : EX_UNAVAILABLE;
+    }
+    fini(&g);
+    return code;
+}
