@@ -10,6 +10,7 @@
 #include "cli/files.h"
 #include "cli/locate.h"
 #include "os/paths.h"
+#include "scenario/grammar.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
 
@@ -27,6 +28,17 @@ static bool take_number(struct exploring *x, const char *word, struct err *e)
     return true;
 }
 
+static bool take_dequeue(struct exploring *x, const char *word)
+{
+    const struct word *w = dequeue_words;
+
+    while (w->name && strcmp(w->name, word) != 0)
+        w++;
+    if (w->name)
+        x->limits[0].dequeues |= 1u << w->value;
+    return w->name;
+}
+
 static bool take_verb(struct exploring *x, const char *word, struct err *e)
 {
     const struct verb *verb = verb_find(word);
@@ -34,11 +46,14 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
     char text[80];
 
     suggest_init(&s, word);
+    for (const struct word *w = dequeue_words; !verb && w->name; w++)
+        suggest_offer(&s, w->name);
     for (size_t i = 0; !verb && i < VERB_COUNT; i++)
         suggest_offer(&s, verbs[i].name);
     if (!verb)
         return err_set(e, ERR_USAGE,
-            "--only takes fault verbs and numbers of draws, separated by commas, not '%.60s'%s",
+            "--only takes fault verbs, cursor, shared, leased and numbers of draws, separated by "
+            "commas, not '%.60s'%s",
             word, suggest_text(&s, text, sizeof text));
     x->limits[0].only[verb - verbs] = true;
     x->limits[0].any_only = true;
@@ -53,8 +68,11 @@ static bool read_only(struct exploring *x, struct err *e)
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
         bool digits = word[strspn(word, "0123456789")] == '\0';
-        ok = digits ? take_number(x, word, e) : take_verb(x, word, e);
+        ok = digits ? take_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
     }
+    // What a collector of others can do is not known.
+    if (x->limits[0].dequeues == 0)
+        x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
     free(words);
     return ok;
 }
@@ -205,6 +223,8 @@ static bool describe(struct exploring *x, struct err *e)
 
     for (size_t i = 0; ok && i < x->sets.count; i++)
         ok = append(text, size, x->sets.items[i], e);
+    for (const struct word *w = dequeue_words; ok && w->name; w++)
+        ok = !(x->limits[0].dequeues >> w->value & 1) || append(text, size, w->name, e);
     for (size_t i = 0; ok && i < VERB_COUNT; i++)
         ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)

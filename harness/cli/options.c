@@ -61,7 +61,7 @@ static const struct {
     {"jobs", "N", SCOPE_EXPLORE, READ(JOBS),
         "how many runs side by side (default: one for each processor, at most 4)"},
     {"only", "LIST", SCOPE_EXPLORE, TEXT(only),
-        "only these fault verbs, or only the draws of these numbers: reset,cut-at or 17"},
+        "only these fault verbs, these modes, or the draws of these numbers: reset,shared or 17"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO | SCOPE_EXPLORE, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),

@@ -9,17 +9,27 @@
 #include "scenario/units.h"
 
 // Streams of one draw's chance: what one part draws does not shift the others.
-enum stream { STREAM_COLLECTOR, STREAM_LOAD, STREAM_FAULTS, STREAM_PROFILE, STREAM_WATCHED };
+enum stream { STREAM_COLLECTOR, STREAM_LOAD, STREAM_FAULTS, STREAM_PROFILE, STREAM_WATCHED,
+    STREAM_DEQUEUE };
 #define STREAMS 16
 
-// A load for what a random one would seldom show: many tokens, and vitals, which
-// are judged only where nothing is broken.
-enum profile { PROFILE_RANDOM, PROFILE_BULK, PROFILE_IDLE, PROFILE_FAST, PROFILES };
+// A load for what a random one would seldom show: many tokens, more at once than one
+// collector can do while another waits, and vitals, which are judged only where nothing
+// is broken.
+enum profile {
+    PROFILE_RANDOM,
+    PROFILE_BULK,
+    PROFILE_BURST,
+    PROFILE_IDLE,
+    PROFILE_FAST,
+    PROFILES
+};
 
 struct drawing {
     const struct draw_limits *limits;
     uint64_t seed, number;
     enum profile profile;
+    enum dequeue dequeue;
     int instances;
     int64_t load_ns;
     bool stops_server;
@@ -75,6 +85,11 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
     }
 }
 
+// Retries and timeouts that are over before a short run is.
+#define LEASED_ENV                                                                                 \
+    "MAILROOM_RETRY_BASE: \"20\", MAILROOM_RETRY_MAX: \"200\", MAILROOM_ATTEMPTS: \"20\", "        \
+    "MAILROOM_GRACE: \"300\", MAILROOM_ANSWER_TIMEOUT: \"1000\""
+
 static void write_env(struct drawing *d, struct rng *rng)
 {
     static const char prefix[] = "collector.env.";
@@ -82,6 +97,10 @@ static void write_env(struct drawing *d, struct rng *rng)
     char value[160];
 
     buf_append_str(d->out, "  env: {");
+    if (d->dequeue == DEQUEUE_LEASED) {
+        buf_append_str(d->out, LEASED_ENV);
+        separator = ", ";
+    }
     for (size_t i = 0; i < draw_row_count; i++) {
         const char *path = draw_rows[i].path;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
@@ -93,22 +112,42 @@ static void write_env(struct drawing *d, struct rng *rng)
     buf_append_str(d->out, "}\n");
 }
 
+// How tokens are dequeued; in leased mode a sender that errs, hangs and answers oddly,
+// and retries that are over before a short run is.
+static void write_dequeue(struct drawing *d, struct rng *rng)
+{
+    static const char senders[] = "{delay: 1ms..10ms}|{error: 20%, delay: 5ms..40ms}|"
+                                  "{error: 5%, permanent: 2%, delay: 1ms..5ms}|"
+                                  "{hang: 2%, delay: 1ms..10ms}|{twice: 5%, wrong: 5%}";
+    char sender[160];
+
+    if (d->dequeue == DEQUEUE_SHARED)
+        buf_append_str(d->out, "  dequeue: shared\n");
+    if (d->dequeue != DEQUEUE_LEASED)
+        return;
+    draw_option(rng, senders, sender, sizeof sender);
+    buf_printf(d->out, "  dequeue: leased\n  sender: %s\n", sender);
+}
+
 static void write_collector(struct drawing *d)
 {
+    static const char *const fixed[PROFILES] = {
+        // A bulk in batches of one would outlast any drain.
+        [PROFILE_BULK] = "  batch_limit: 50\n  batch_timeout: 100ms\n",
+        [PROFILE_BURST] = "  instances: 2\n  batch_limit: 10\n  batch_timeout: 200ms\n",
+        [PROFILE_IDLE] = "  batch_limit: 20\n  batch_timeout: 200ms\n",
+        [PROFILE_FAST] = "  batch_limit: 1\n  batch_timeout: 200ms\n",
+    };
     struct rng rng;
 
     start(&rng, d->seed, d->number, STREAM_COLLECTOR);
-    d->instances = 1;
+    d->instances = d->profile == PROFILE_BURST ? 2 : 1;
     buf_append_str(d->out, "collector:\n");
-    // A bulk in batches of one would outlast any drain.
-    if (d->profile == PROFILE_BULK)
-        buf_append_str(d->out, "  batch_limit: 50\n  batch_timeout: 100ms\n");
-    else if (d->profile == PROFILE_FAST)
-        buf_append_str(d->out, "  batch_limit: 1\n  batch_timeout: 200ms\n");
-    else if (d->profile == PROFILE_IDLE)
-        buf_append_str(d->out, "  batch_limit: 20\n  batch_timeout: 200ms\n");
+    if (fixed[d->profile])
+        buf_append_str(d->out, fixed[d->profile]);
     else
         write_section(d, &rng, "collector.", "  ");
+    write_dequeue(d, &rng);
     write_env(d, &rng);
 }
 
@@ -125,7 +164,9 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *path = draw_rows[i].path;
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
-            !value_of(rng, path, value, sizeof value))
+            !value_of(rng, path, value, sizeof value) ||
+            // What waits before the start stands in the first phase.
+            (number > 1 && strcmp(key, "backlog") == 0))
             continue;
         buf_printf(d->out, "    %s: %s\n", key, value);
         if (strcmp(key, "for") == 0)
@@ -157,6 +198,10 @@ static void write_load(struct drawing *d)
                           "rows_per_transaction: 100, recovery: 0.5, hold_open: {share: 0.5, "
                           "for: 150ms}}\n",
             2 * NS_PER_S},
+        [PROFILE_BURST] = {"  - {name: before, for: 1500ms, rate: 0/s}\n"
+                           "  - {name: burst, for: 1s, rate: 1000/s, rows_per_transaction: 1000, "
+                           "arrivals: constant}\n",
+            2500 * NS_PER_MS},
         [PROFILE_IDLE] = {"  - {name: load, for: 500ms, rate: 40/s}\n"
                           "  - {name: rest, for: 3s, rate: 0/s}\n",
             3500 * NS_PER_MS},
@@ -178,6 +223,8 @@ static void write_load(struct drawing *d)
 
 static bool may_be_drawn(const struct drawing *d, size_t verb)
 {
+    if (verbs[verb].on_sender && d->dequeue != DEQUEUE_LEASED)
+        return false;
     return !d->limits->any_only || d->limits->only[verb];
 }
 
@@ -276,7 +323,7 @@ static void write_faults(struct drawing *d)
     double share = rng_uniform(&rng);
     while (count < 4 && share >= counts[count])
         count++;
-    bool quiet = d->profile == PROFILE_IDLE || d->profile == PROFILE_FAST;
+    bool quiet = d->profile >= PROFILE_BURST;
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
@@ -302,7 +349,8 @@ static void write_postgres(struct drawing *d)
     for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
         snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
-        if (!needs || !strstr(text, wanted))
+        // Several verbs may need the same.
+        if (!needs || !strstr(text, wanted) || strstr(text, needs))
             continue;
         buf_printf(d->out, "%s  %s\n", any ? "" : "postgres:\n", needs);
         any = true;
@@ -314,7 +362,7 @@ static void write_postgres(struct drawing *d)
 
 static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed, uint64_t number)
 {
-    static const double shares[PROFILES] = {0.84, 0.9, 0.95, 1};
+    static const double shares[PROFILES] = {0.8, 0.86, 0.9, 0.95, 1};
     struct rng rng;
     enum profile profile = PROFILE_RANDOM;
 
@@ -326,6 +374,29 @@ static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed
     return limits->any_only && profile > PROFILE_BULK ? PROFILE_RANDOM : profile;
 }
 
+// Of those that the limits leave, cursor mode the most often. Two that stand by for
+// each other share no burst.
+static enum dequeue draw_dequeue(
+    const struct draw_limits *limits, uint64_t seed, uint64_t number, enum profile profile)
+{
+    static const unsigned weights[] = {
+        [DEQUEUE_CURSOR] = 5, [DEQUEUE_SHARED] = 3, [DEQUEUE_LEASED] = 2};
+    unsigned allowed = limits->dequeues ? limits->dequeues : DRAW_DEQUEUES, sum = 0, at = 0;
+    struct rng rng;
+
+    start(&rng, seed, number, STREAM_DEQUEUE);
+    if (profile == PROFILE_BURST && allowed != 1u << DEQUEUE_CURSOR)
+        allowed &= ~(1u << DEQUEUE_CURSOR);
+    for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
+        sum += allowed >> i & 1 ? weights[i] : 0;
+    uint64_t share = rng_below(&rng, sum);
+    while (!(allowed >> at & 1) || share >= weights[at]) {
+        share -= allowed >> at & 1 ? weights[at] : 0;
+        at++;
+    }
+    return (enum dequeue)at;
+}
+
 // A good collector is back long before, also from a server that was away.
 static void write_rest(struct drawing *d)
 {
@@ -335,8 +406,10 @@ static void write_rest(struct drawing *d)
     };
     const char *recovery = d->stops_server ? "5s" : "2500ms";
 
-    buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s", recovery,
-        expect[d->profile] ? expect[d->profile] : "");
+    buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
+        expect[d->profile] ? expect[d->profile] : "",
+        // A retry that is due opens the window, too.
+        d->dequeue == DEQUEUE_LEASED ? "allow: {late: any, early: any}\n" : "");
 }
 
 bool draw_scenario(
@@ -354,6 +427,7 @@ bool draw_scenario(
         buf_append_str(out, limits->base);
     } else {
         d.profile = draw_profile(limits, seed, number);
+        d.dequeue = draw_dequeue(limits, seed, number, d.profile);
         write_collector(&d);
         write_load(&d);
     }

@@ -11,14 +11,19 @@
 
 #include "base/buf.h"
 #include "plan/rng.h"
+#include "scenario/scenario.h"
 #include "scenario/verbs.h"
 
 #define DRAW_VERBS_MAX 64
+
+// Leased mode needs a collector that knows it.
+#define DRAW_DEQUEUES (1u << DEQUEUE_CURSOR | 1u << DEQUEUE_SHARED)
 
 // What may be drawn; zeroed: everything.
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
     bool any_only;             // one of them is set
+    unsigned dequeues;         // 1 << enum dequeue, of those drawn; 0: DRAW_DEQUEUES
     const char *base;          // YAML that takes the place of all but name, seed and faults; NULL
     int64_t base_load_ns;      // how long its load lasts
     int base_instances;

@@ -16,7 +16,9 @@
 #define TEXT_MAX (64u << 10)
 #define DRAWS 400
 
-static const struct draw_limits everything = {0};
+#define ALL_MODES (DRAW_DEQUEUES | 1u << DEQUEUE_LEASED)
+
+static const struct draw_limits everything = {.dequeues = ALL_MODES};
 
 static char *draw(const struct draw_limits *limits, uint64_t seed, uint64_t number)
 {
@@ -89,7 +91,7 @@ static void nearly_all_draws_can_be_run(void **state)
 static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
 {
     (void)state;
-    struct draw_limits limits = {.any_only = true};
+    struct draw_limits limits = {.any_only = true, .dequeues = ALL_MODES};
     char wanted[80];
 
     for (size_t v = 0; v < VERB_COUNT; v++) {
@@ -108,6 +110,21 @@ static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
         for (const char *p = text; (p = strstr(p, "do: ")) != NULL; p++)
             assert_int_equal(strncmp(p, "do: reset", 9), 0);
         free(text);
+    }
+}
+
+static void a_mode_is_drawn_where_it_may_be(void **state)
+{
+    (void)state;
+    static const struct draw_limits leased = {.dequeues = 1u << DEQUEUE_LEASED}, none = {0};
+
+    for (uint64_t n = 0; n < 200; n++) {
+        char *text = draw(&leased, 1, n), *other = draw(&none, 1, n);
+        assert_non_null(strstr(text, "dequeue: leased\n  sender: {"));
+        assert_null(strstr(other, "leased"));
+        assert_null(strstr(other, "-sender"));
+        free(text);
+        free(other);
     }
 }
 
@@ -310,6 +327,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_draws_the_same),
         cmocka_unit_test(nearly_all_draws_can_be_run),
         cmocka_unit_test(every_verb_is_drawn_and_nothing_else_with_only),
+        cmocka_unit_test(a_mode_is_drawn_where_it_may_be),
         cmocka_unit_test(every_key_has_a_row),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
         cmocka_unit_test(what_was_seen_gains_nothing),

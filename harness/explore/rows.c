@@ -18,7 +18,7 @@ const struct draw_row draw_rows[] = {
     {"drain", NULL, 0, ELSEWHERE},
     {"recovery_limit", NULL, 0, ELSEWHERE},
     {"slack", NULL, 0, "measured beside the run"},
-    {"allow", NULL, 0, "nothing is allowed"},
+    {"allow", NULL, 0, ELSEWHERE},
     {"judged", NULL, 0, "a draw that is judged little shows little, and is no failure"},
     {"expect", NULL, 0, ELSEWHERE},
 
@@ -42,9 +42,9 @@ const struct draw_row draw_rows[] = {
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},
     {"collector.capacity", NULL, 0, "a property of what is tested"},
-    {"collector.dequeue", "shared", 0.4, NULL},
-    {"collector.sender", NULL, 0, "its keys are not drawn"},
-    {"collector.sender.", NULL, 0, "answers belong to leased mode, which is not drawn"},
+    {"collector.dequeue", NULL, 0, ELSEWHERE},
+    {"collector.sender", NULL, 0, ELSEWHERE},
+    {"collector.sender.", NULL, 0, "drawn together, as collector.sender"},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},
@@ -65,7 +65,7 @@ const struct draw_row draw_rows[] = {
     {"load.N.unsendable", "0.02|0.1", 0.35, NULL},
     {"load.N.names", "hostile", 0.2, NULL},
     {"load.N.insert", "savepoint|copy|upsert", 0.3, NULL},
-    {"load.N.backlog", NULL, 0, "only the first phase may have one"},
+    {"load.N.backlog", "30|300", 0.1, NULL},
     {"load.N.changes",
         "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"
         "{consume: 0.1, suspend: 0.1, reactivate: 0.1, expire: 0.1, delete: 0.1}",

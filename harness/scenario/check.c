@@ -359,6 +359,9 @@ static bool check_fault(
     if (fault->verb->needs_disk && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
+    if (fault->verb->on_sender && s->collector.dequeue != DEQUEUE_LEASED)
+        return node_err(
+            node_child(n, "do"), e, "%s needs collector.dequeue: leased", fault->verb->name);
     if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
         return node_err(
             node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");

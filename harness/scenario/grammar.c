@@ -86,7 +86,7 @@ const struct word promise_words[] = {
     {0},
 };
 
-static const struct word dequeues[] = {
+const struct word dequeue_words[] = {
     {"cursor", DEQUEUE_CURSOR, NULL},
     {"shared", DEQUEUE_SHARED, NULL},
     {"leased", DEQUEUE_LEASED, NULL},
@@ -196,7 +196,7 @@ static const struct field collector_fields[] = {
         .help = "mailroom: a collector of mail lines; else a queue of subjects/, see --subject"},
     {"layout", FIELD_WORD, AT(collector.layout), .fallback = "reference", .words = layouts,
         .help = "reference, or foreign: its tables are not looked into"},
-    {"dequeue", FIELD_WORD, AT(collector.dequeue), .fallback = "cursor", .words = dequeues,
+    {"dequeue", FIELD_WORD, AT(collector.dequeue), .fallback = "cursor", .words = dequeue_words,
         .help = "how tokens are dequeued: cursor, one collector in commit order; shared, by any "
                 "number; or leased, with answers"},
     {"instances", FIELD_INT, AT(collector.instances), .fallback = "1", .min = 1, .max = 64,

@@ -68,3 +68,4 @@ extern const struct table scenario_table;
 extern const struct table fault_table; // the part of it that describes one fault
 
 extern const struct word promise_words[]; // of enum promise
+extern const struct word dequeue_words[]; // of enum dequeue

@@ -237,6 +237,8 @@ static void says_what_cannot_be_done(void **state)
             "x.yaml:6:22: postgres.provider: 'cloud' should be local, container or url"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",
             "x.yaml:7:18: faults.0.do: cut-power needs postgres.storage: crashable"},
+        {HEAD LOAD "faults:\n  - {at: 1s, do: hang-sender, for: 1s}\n",
+            "x.yaml:7:18: faults.0.do: hang-sender needs collector.dequeue: leased"},
         {HEAD LOAD "postgres: {provider: url, standby: sync}\n",
             "x.yaml:6:36: postgres.standby: only provider: local can have a standby"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: promote-standby}\n",

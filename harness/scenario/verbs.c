@@ -60,10 +60,11 @@ const struct verb verbs[VERB_COUNT] = {
         .help =
             "stops the collector, reads its pipe empty, closes it, lets the collector continue"),
     VERB(KILL_SENDER, "kill-sender", .params = PARAM_INSTANCE, .kills_collector = true,
+        .on_sender = true,
         .help = "leased mode: whoever answers is gone, the collector's standard input is closed"),
-    VERB(PAUSE_SENDER, "pause-sender", .params = PARAM_INSTANCE | LASTS,
+    VERB(PAUSE_SENDER, "pause-sender", .params = PARAM_INSTANCE | LASTS, .on_sender = true,
         .help = "leased mode: nothing is answered while it lasts, all of it when it is over"),
-    VERB(HANG_SENDER, "hang-sender", .params = PARAM_INSTANCE | LASTS,
+    VERB(HANG_SENDER, "hang-sender", .params = PARAM_INSTANCE | LASTS, .on_sender = true,
         .help = "leased mode: what is read while it lasts is never answered"),
     VERB(PARTITION, "partition", .params = PARAM_RESET | PARAM_THROUGH | LASTS, .on_network = true,
         .help =

@@ -86,6 +86,7 @@ struct verb {
     bool kills_collector;
     bool stops_server; // the server is away while it lasts
     bool on_network;   // acts on what lies between the collector and the server
+    bool on_sender;    // acts on whoever answers: collector.dequeue: leased
     bool needs_disk;   // acts on a disk of ours: postgres.storage: crashable
     const char *help;  // one line for people
 };
