@@ -33,7 +33,7 @@ static void *make_one(void *arg)
     struct maker *m = arg;
 
     if (unshare(CLONE_NEWNET) != 0) {
-        err_sys(&m->err, ERR_SKIP, "through: kernel needs network namespaces");
+        err_sys(&m->err, ERR_SKIP, "cannot make a network namespace");
         return NULL;
     }
     m->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static void *make_one(void *arg)
     return NULL;
 }
 
-static bool new_namespace(int *fd, struct err *e)
+bool netns_new(int *fd, struct err *e)
 {
     struct maker m = {.fd = -1};
     pthread_t thread;
@@ -56,7 +56,7 @@ static bool new_namespace(int *fd, struct err *e)
     return m.fd >= 0;
 }
 
-static bool run_in(int net, const char *const *argv, char *text, size_t size, struct err *e)
+bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
 
@@ -67,7 +67,7 @@ static bool run_in(int net, const char *const *argv, char *text, size_t size, st
 }
 
 #define RUN_IN(net, e, ...)                                                                        \
-    run_in((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
+    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
 
 static bool add_cable(const struct netns *n, struct err *e)
 {
@@ -94,7 +94,7 @@ bool netns_make(struct netns *n, struct err *e)
     *n = (struct netns)NETNS_INIT;
     if (geteuid() != 0)
         return err_set(e, ERR_SKIP, "through: kernel needs root, for network namespaces");
-    if (!new_namespace(&n->fds[NETNS_SERVER], e) || !new_namespace(&n->fds[NETNS_COLLECTOR], e))
+    if (!netns_new(&n->fds[NETNS_SERVER], e) || !netns_new(&n->fds[NETNS_COLLECTOR], e))
         return false;
     if (add_cable(n, e) && set_up(n, NETNS_SERVER, NETNS_SERVER_ADDRESS "/30", e) &&
         set_up(n, NETNS_COLLECTOR, NETNS_COLLECTOR_ADDRESS "/30", e))
@@ -124,7 +124,7 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
     char text[1000];
 
     *dropped = 0;
-    bool seen = run_in(n->fds[end], look, text, sizeof text, e);
+    bool seen = netns_run(n->fds[end], look, text, sizeof text, e);
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped = packets;

@@ -6,6 +6,7 @@
 // in them alone: however those end, the kernel removes the cable with them.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -37,3 +38,13 @@ MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct er
 // Ends the silence; *dropped gets the packets that it took.
 MUST_USE bool netns_heal(
     const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e);
+
+// --- what lan.c shares ----------------------------------------------------------
+
+// A namespace of its own; the caller closes the descriptor. ERR_SKIP where that is
+// not allowed.
+MUST_USE bool netns_new(int *fd, struct err *e);
+
+// Runs a program in it, as process_run does.
+MUST_USE bool netns_run(
+    int net, const char *const *argv, char *text, size_t size, struct err *e);

@@ -1,9 +1,12 @@
 #include "os/postmasters.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,6 +98,63 @@ static void kill_server(const struct note *n)
         kill(pids[i], SIGKILL);
 }
 
+// Line 1 of a lock file is the pid, line 3 the time of day of the start.
+static bool read_lock_file(const char *data_dir, struct note *n)
+{
+    char path[PATH_MAX];
+    long long noted;
+    int pid;
+    struct err ignored;
+    FILE *file =
+        path_join(path, data_dir, "postmaster.pid", &ignored) ? fopen(path, "re") : NULL;
+    bool ok = file && fscanf(file, "%d %*[^\n] %lld", &pid, &noted) == 2 && pid > 1;
+
+    if (file)
+        fclose(file);
+    if (ok)
+        *n = (struct note){.pid = (pid_t)pid, .noted = (time_t)noted};
+    return ok;
+}
+
+// A server works in its data folder; nobody else whose pid it may be does.
+static bool works_in(pid_t pid, const char *dir)
+{
+    char link[64], cwd[PATH_MAX], real[PATH_MAX];
+
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    ssize_t len = readlink(link, cwd, sizeof cwd - 1);
+    cwd[len > 0 ? len : 0] = '\0';
+    return len > 0 && realpath(dir, real) && strcmp(cwd, real) == 0;
+}
+
+void postmasters_clear(const char *data_dir)
+{
+    struct note n;
+
+    if (!read_lock_file(data_dir, &n))
+        return;
+    if (works_in(n.pid, data_dir))
+        n.started = process_started(n.pid);
+    kill_server(&n);
+    bury(&n);
+}
+
+static void clear_below(const char *dir)
+{
+    char pattern[PATH_MAX];
+    glob_t found = {0};
+    struct err ignored;
+
+    if (!path_join(pattern, dir, "*/postmaster.pid", &ignored) ||
+        glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        *strrchr(found.gl_pathv[i], '/') = '\0';
+        postmasters_clear(found.gl_pathv[i]);
+    }
+    globfree(&found);
+}
+
 void postmasters_sweep(const char *dir)
 {
     FILE *file = open_notes(dir);
@@ -106,4 +166,5 @@ void postmasters_sweep(const char *dir)
     }
     if (file)
         fclose(file);
+    clear_below(dir);
 }

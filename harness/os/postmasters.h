@@ -15,5 +15,11 @@ MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 void postmasters_bury(const char *dir, pid_t pid);
 
 // For a folder whose mailproof is gone: kills every noted server that still runs,
-// also one that stands still, and removes the shared memory of all of them.
+// also one that stands still, and removes the shared memory of all of them; and of
+// those that others have started in a folder below it, as Patroni does.
 void postmasters_sweep(const char *dir);
+
+// For a data folder whose server has been killed: removes its shared memory, which the
+// lock file in it names. A postmaster of this folder that still runs is killed first,
+// with its children. Without a lock file there is nothing to do.
+void postmasters_clear(const char *data_dir);

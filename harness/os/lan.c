@@ -1,0 +1,169 @@
+#include "os/lan.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/netns.h"
+#include "os/process.h"
+
+const char *lan_address(int member, char text[LAN_ADDRESS])
+{
+    snprintf(text, LAN_ADDRESS, "192.0.2.%d", 11 + member);
+    return text;
+}
+
+#define RUN_IN(net, e, ...)                                                                        \
+    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
+
+static bool make_middle(struct lan *l, struct err *e)
+{
+    return netns_new(&l->middle, e) &&
+           RUN_IN(l->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
+           RUN_IN(l->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
+           RUN_IN(
+               l->middle, e, "ip", "address", "add", LAN_MIDDLE_ADDRESS "/24", "dev", "switch") &&
+           RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
+}
+
+// Packets are dropped where they come off the cable, so that no sender is told.
+static bool add_filter(int net, const char *device, struct err *e)
+{
+    char filter[200];
+
+    snprintf(filter, sizeof filter,
+        "add table netdev %s; add chain netdev %s cut "
+        "{ type filter hook ingress device %s priority 0; }",
+        device, device, device);
+    return RUN_IN(net, e, "nft", filter);
+}
+
+// The cable's ends: "cable" at the member, "m0" and so on in the middle.
+static bool lay_cable(struct lan *l, int member, struct err *e)
+{
+    int net = l->members[member];
+    char other[64], port[8], address[LAN_ADDRESS], with_mask[LAN_ADDRESS + 4];
+
+    snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), net);
+    snprintf(port, sizeof port, "m%d", member);
+    snprintf(with_mask, sizeof with_mask, "%s/24", lan_address(member, address));
+    return RUN_IN(l->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer", "name",
+               "cable", "netns", other) &&
+           RUN_IN(l->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
+           RUN_IN(net, e, "ip", "address", "add", with_mask, "dev", "cable") &&
+           RUN_IN(net, e, "ip", "link", "set", "dev", "cable", "up") &&
+           RUN_IN(net, e, "ip", "link", "set", "dev", "lo", "up") && add_filter(net, "cable", e) &&
+           add_filter(l->middle, port, e);
+}
+
+bool lan_make(struct lan *l, struct err *e)
+{
+    *l = (struct lan)LAN_INIT;
+    if (geteuid() != 0)
+        return err_set(e, ERR_SKIP, "to cut a member off needs root, for network namespaces");
+    bool ok = make_middle(l, e);
+    for (int i = 0; ok && i < LAN_MEMBERS; i++)
+        ok = netns_new(&l->members[i], e) && lay_cable(l, i, e);
+    if (ok)
+        return true;
+    e->kind = ERR_SKIP;
+    return err_prefix(
+        e, "to cut a member off needs ip (Debian: iproute2), nft (nftables) and a kernel's bridge");
+}
+
+void lan_fini(struct lan *l)
+{
+    if (l->middle >= 0)
+        close(l->middle);
+    for (int i = 0; i < LAN_MEMBERS; i++) {
+        if (l->members[i] >= 0)
+            close(l->members[i]);
+    }
+    *l = (struct lan)LAN_INIT;
+}
+
+// Address resolution passes, as in netns.c.
+static bool drop(int net, const char *device, struct err *e)
+{
+    char rule[100];
+
+    snprintf(rule, sizeof rule, "add rule netdev %s cut meta protocol ip counter drop", device);
+    return RUN_IN(net, e, "nft", rule);
+}
+
+bool lan_cut(const struct lan *l, int member, struct err *e)
+{
+    char port[8];
+
+    snprintf(port, sizeof port, "m%d", member);
+    return drop(l->members[member], "cable", e) && drop(l->middle, port, e);
+}
+
+static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)
+{
+    char chain[64], text[1000];
+    unsigned long long packets = 0;
+
+    snprintf(chain, sizeof chain, "list chain netdev %s cut", device);
+    bool seen = netns_run(net, (const char *const[]){"nft", chain, NULL}, text, sizeof text, e);
+    const char *counter = seen ? strstr(text, "counter packets ") : NULL;
+    if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
+        *dropped += packets;
+    // Whatever it showed, the cut ends.
+    snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
+    struct err *first = seen ? e : &(struct err){0};
+    return RUN_IN(net, first, "nft", chain) && seen;
+}
+
+bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e)
+{
+    char port[8];
+    struct err ignored;
+
+    *dropped = 0;
+    snprintf(port, sizeof port, "m%d", member);
+    bool here = pass(l->members[member], "cable", dropped, e);
+    return pass(l->middle, port, dropped, here ? e : &ignored) && here;
+}
+
+// --- a socket of another namespace ------------------------------------------------
+
+struct enter {
+    int net, fd;
+    struct err err;
+};
+
+static void *make_socket(void *arg)
+{
+    struct enter *n = arg;
+
+    if (n->net >= 0 && setns(n->net, CLONE_NEWNET) != 0) {
+        err_sys(&n->err, ERR_SYSTEM, "cannot enter a network namespace");
+        return NULL;
+    }
+    n->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (n->fd < 0)
+        err_sys(&n->err, ERR_SYSTEM, "cannot make a socket");
+    return NULL;
+}
+
+// A socket stays in the namespace in which it was made; a thread of its own enters
+// it, so that nobody else does.
+int lan_socket(int net, struct err *e)
+{
+    struct enter n = {.net = net, .fd = -1};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, make_socket, &n) != 0) {
+        err_set(e, ERR_SYSTEM, "cannot start a thread");
+        return -1;
+    }
+    pthread_join(thread, NULL);
+    if (n.fd < 0)
+        *e = n.err;
+    return n.fd;
+}

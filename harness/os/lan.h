@@ -1,0 +1,42 @@
+// A network of a few machines that are network namespaces: one in the middle, and a
+// cable from it to each of the others, which reach each other through it. A cable can
+// be cut: what passes it is dropped in both directions, and nobody is told.
+//
+// As netns.h: the namespaces have no names, and the kernel removes them when the last
+// descriptor and the last process in them are gone.
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define LAN_MEMBERS 3
+#define LAN_MIDDLE_ADDRESS "192.0.2.1"
+
+struct lan {
+    int middle, members[LAN_MEMBERS]; // for process_spec.net; -1: none
+};
+
+#define LAN_INIT                                                                                   \
+    {                                                                                              \
+        .middle = -1, .members = {-1, -1, -1 }                                                     \
+    }
+
+// Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
+MUST_USE bool lan_make(struct lan *l, struct err *e);
+
+// Lets go of all of it. Accepts LAN_INIT and what lan_make left half made.
+void lan_fini(struct lan *l);
+
+// The address of a member, e.g. 192.0.2.12.
+#define LAN_ADDRESS 24
+const char *lan_address(int member, char text[LAN_ADDRESS]);
+
+MUST_USE bool lan_cut(const struct lan *l, int member, struct err *e);
+
+// Ends the cut; *dropped gets the packets that it took.
+MUST_USE bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e);
+
+// A TCP socket, not blocking, that belongs to that namespace wherever the caller is;
+// net -1: to the caller's own. Returns -1 with the reason.
+MUST_USE int lan_socket(int net, struct err *e);

@@ -1,0 +1,64 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "os/lan.h"
+#include "os/process.h"
+
+static void send_one(int net, const char *to)
+{
+    char device[60], text[200];
+    struct err e = {0};
+    struct process_spec spec = PROCESS_SPEC_INIT;
+
+    snprintf(device, sizeof device, "echo >/dev/udp/%s/9", to);
+    spec.argv = (const char *const[]){"bash", "-c", device, NULL};
+    spec.net = net;
+    if (!process_collect(&spec, text, sizeof text, &e))
+        fail_msg("%s", e.text);
+}
+
+static void only_the_member_that_is_cut_off_is_silent(void **state)
+{
+    char cut_off[LAN_ADDRESS], other[LAN_ADDRESS];
+    struct lan l;
+    struct err e = {0};
+    uint64_t dropped = 99;
+
+    (void)state;
+    if (!lan_make(&l, &e)) {
+        print_message("skipped: %s\n", e.text);
+        lan_fini(&l);
+        skip();
+    }
+    lan_address(0, cut_off);
+    lan_address(1, other);
+    assert_true(lan_cut(&l, 0, &e));
+    send_one(l.middle, cut_off);
+    send_one(l.members[1], cut_off);
+    send_one(l.members[0], LAN_MIDDLE_ADDRESS);
+    send_one(l.members[0], other);
+    send_one(l.members[1], LAN_MIDDLE_ADDRESS);
+    send_one(l.middle, other);
+    assert_true(lan_heal(&l, 0, &dropped, &e));
+    assert_int_equal(dropped, 4);
+
+    assert_true(lan_cut(&l, 0, &e));
+    assert_true(lan_heal(&l, 0, &dropped, &e));
+    assert_int_equal(dropped, 0);
+    lan_fini(&l);
+    lan_fini(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_member_that_is_cut_off_is_silent),
+    };
+
+    return cmocka_run_group_tests_name("lan", tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+// mailproof-leash PROGRAM [ARGUMENT…]: runs a program and everything that it starts
+// as if they were one machine. SIGTERM to the leash is that machine's power switch:
+// all of them die at once, also those that were made daemons. The same happens when
+// the leash's own parent dies, which the kernel says with SIGTERM (process.h).
+//
+// Patroni starts its PostgreSQL as a daemon, so that neither a process group nor the
+// kernel's death signal reaches it. As a subreaper the leash is the parent of every
+// orphan below it and finds them all.
+//
+// SIGUSR1: the leash no longer follows its parent (--keep). It exits when nobody is
+// left on it: with 0 after SIGTERM, else with 1. 127: the program cannot be started.
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/process.h"
+
+#define FAMILY_MAX 4096
+
+static const int64_t stop_limit_ns = 5 * NS_PER_S;
+
+static pid_t family[FAMILY_MAX];
+
+// All that descend from this process, parents before their children.
+static size_t find_family(void)
+{
+    size_t count = process_children(getpid(), family, FAMILY_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        count += process_children(family[i], family + count, FAMILY_MAX - count);
+    return count;
+}
+
+// What stands still starts nobody: once nobody is new, all stand still.
+static size_t freeze_family(void)
+{
+    size_t before, count = 0;
+
+    do {
+        before = count;
+        count = find_family();
+        for (size_t i = 0; i < count; i++) {
+            kill(family[i], SIGSTOP);
+            process_wait_stopped(family[i], clock_now_ns() + stop_limit_ns);
+        }
+    } while (count != before);
+    return count;
+}
+
+// True when there is no child any more.
+static bool reap(int flags)
+{
+    pid_t pid;
+
+    do
+        pid = waitpid(-1, NULL, flags);
+    while (pid > 0 || (pid < 0 && errno == EINTR));
+    return pid < 0 && errno == ECHILD;
+}
+
+static void kill_family(void)
+{
+    do {
+        size_t count = freeze_family();
+        for (size_t i = 0; i < count; i++)
+            kill(family[i], SIGKILL);
+    } while (!reap(0));
+}
+
+static pid_t start(char **argv)
+{
+    sigset_t none;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execvp(argv[0], argv);
+    fprintf(stderr, "mailproof-leash: cannot start %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+static int watch(const sigset_t *signals)
+{
+    for (;;) {
+        int signal = sigwaitinfo(signals, NULL);
+        if (signal == SIGUSR1)
+            prctl(PR_SET_PDEATHSIG, 0);
+        if (signal == SIGTERM || signal == SIGINT) {
+            kill_family();
+            return 0;
+        }
+        if (signal == SIGCHLD && reap(WNOHANG))
+            return 1;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    sigset_t signals;
+
+    if (argc < 2) {
+        fputs("usage: mailproof-leash PROGRAM [ARGUMENT...]\n", stderr);
+        return 64;
+    }
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (start(argv + 1) < 0) {
+        perror("mailproof-leash");
+        return 127;
+    }
+    return watch(&signals);
+}
