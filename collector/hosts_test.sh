@@ -15,6 +15,7 @@ main()
     start_standby
     the_first_host_is_dead
     the_first_host_is_a_standby
+    the_second_host_is_silent
     nobody_can_be_written_to_until_the_promotion
     a_standby_alone_is_waited_for
     echo "hosts take turns"
@@ -61,6 +62,26 @@ the_first_host_is_a_standby()
 {
     MAILROOM_DATABASE_URL=$(hosts "$standby" "$server_dir") run b
     delivers b 4 6
+}
+
+# The one behind the silent host is the next to be tried, not one round later.
+the_second_host_is_silent()
+{
+    silent=$server_dir/silent
+    mkdir "$silent"
+    python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+signal.pause()' "$silent/.s.PGSQL.${PGPORT:-5432}" &
+    silent_pid=$!
+    at_exit "kill $silent_pid 2>/dev/null || true"
+    until [ -S "$silent/.s.PGSQL.${PGPORT:-5432}" ]; do sleep 0.05; done
+    MAILROOM_DATABASE_URL=$(hosts "$standby,$silent" "$server_dir") run e
+    has_logged e "did not answer in time"
+    delivers e 13 15
+    same "attempts that met silence" 1 "$(grep -c "did not answer in time" "$server_dir/e.log")"
+    kill "$silent_pid"
 }
 
 delivers() # name, first account, last account

@@ -92,9 +92,10 @@ void link_lose(struct collector *c, const struct err *e)
     struct link *l = &c->link;
 
     l->loss = loss_of(l, c->now_ns, e);
-    // libpq would begin with the host that does not answer again.
+    // libpq would begin again with those before it, and come to the host that does not
+    // answer before it has tried the others.
     if (l->loss == LOSS_SILENT && !l->session.up)
-        l->silent_hosts++;
+        l->silent_hosts += l->session.hosts_tried;
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
         l->loss == LOSS_COMPLAINT ? "; this needs somebody's attention" : "");

@@ -58,6 +58,7 @@ static void watch_host(struct session *s, int64_t now_ns)
     if (strcmp(name, s->host) == 0)
         return;
     memcpy(s->host, name, sizeof name);
+    s->hosts_tried++;
     s->connect_deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
 }
 
