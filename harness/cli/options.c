@@ -201,15 +201,19 @@ static bool take_postgres(struct options *o, const char *value, struct err *e)
 {
     bool conninfo = strchr(value, '=') || strstr(value, "://");
     bool container = strcmp(value, "container") == 0;
+    bool patroni = strcmp(value, "patroni") == 0;
 
-    if (!conninfo && !container && strcmp(value, "local") != 0)
+    if (!conninfo && !container && !patroni && strcmp(value, "local") != 0)
         return err_set(e, ERR_USAGE,
-            "--postgres takes local, container or a conninfo such as 'host=db user=postgres', not "
+            "--postgres takes local, container, patroni or a conninfo such as 'host=db "
+            "user=postgres', "
+            "not "
             "'%.20s'",
             value);
     o->conninfo = conninfo ? value : NULL;
     o->provider = conninfo    ? "postgres.provider=url"
                   : container ? "postgres.provider=container"
+                  : patroni   ? "postgres.provider=patroni"
                               : "postgres.provider=local";
     return true;
 }

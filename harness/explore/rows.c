@@ -31,6 +31,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.checksums", NULL, 0, WARM},
     {"postgres.durability", NULL, 0, "always proved"},
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
+    {"postgres.route", NULL, 0, "comes with a cluster"},
 
     {"collector.command", NULL, 0, "what is tested"},
     {"collector.subject", NULL, 0, "what is tested"},
@@ -142,8 +143,11 @@ const struct draw_row *draw_row(const char *path)
     return NULL;
 }
 
+// The failovers of a cluster take longer than a draw.
 unsigned draw_weight(const struct verb *verb)
 {
+    if (verb->needs_cluster)
+        return 0;
     return special[verb->id].weight ? special[verb->id].weight : USUAL;
 }
 

@@ -12,8 +12,9 @@
 const struct fault_verb *fault_verb_find(enum verb_id id)
 {
     static const struct fault_verb *const families[] = {fault_backend_verbs, fault_server_verbs,
-        fault_host_verbs, fault_storage_verbs, fault_collector_verbs, fault_reader_verbs,
-        fault_sender_verbs, fault_network_verbs, fault_weather_verbs, fault_strain_verbs};
+        fault_host_verbs, fault_cluster_verbs, fault_storage_verbs, fault_collector_verbs,
+        fault_reader_verbs, fault_sender_verbs, fault_network_verbs, fault_weather_verbs,
+        fault_strain_verbs};
 
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         for (const struct fault_verb *verb = families[i]; verb->begin; verb++) {
@@ -30,6 +31,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
            : verb->need == NEEDS_PROMOTE ? p->promote != NULL
+           : verb->need == NEEDS_CLUSTER ? p->strike != NULL
            : verb->need == NEEDS_DISK    ? p->disk != NULL
            : verb->need == NEEDS_ADDRESS ? p->address != NULL
                                          : true;
@@ -52,8 +54,13 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
         const struct verb *verb = s->faults[i].verb;
         if (!is_possible(provider, fault_verb_find(verb->id)))
             return err_set(e, ERR_SKIP,
-                "%s needs a server that the harness controls; provider %s does not", verb->name,
-                provider->name);
+                verb->needs_cluster
+                    ? "%s needs provider: patroni, which %s is not"
+                    : "%s needs a server that the harness controls; provider %s does not",
+                verb->name, provider->name);
+        if (verb->on_network && provider->strike && s->postgres.route != ROUTE_PROXY)
+            return err_set(e, ERR_SKIP,
+                "%s needs one address of the cluster: postgres.route: proxy", verb->name);
         if (s->faults[i].through == THROUGH_KERNEL && provider != &provider_local)
             return err_set(e, ERR_SKIP, "%s through: kernel needs provider: local, which %s is not",
                 verb->name, provider->name);
@@ -122,7 +129,8 @@ void fault_end(struct fault_context *c, struct fault_record *r)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
-    r->ended_ns = clock_now_ns();
+    // What another member has taken over long ago is no excuse any more.
+    r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count)

@@ -27,6 +27,7 @@ struct fault_record {
     int64_t planned_ns; // absolute, on the run's clock
     int64_t began_ns;   // 0: never begun
     int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
+    int64_t served_ns;  // of a cluster's leader: when another took over, which is its end; 0
     bool ok;
     enum left_out left_out;
     bool undone; // an instant is undone as soon as it is over

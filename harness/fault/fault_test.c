@@ -16,6 +16,7 @@ static void every_verb_has_a_family(void **state)
         // What must say how long it lasts must end, and what acts on a disk needs one.
         assert_true(found->end || !(verbs[id].params & PARAM_NEEDS_FOR));
         assert_int_equal(found->need == NEEDS_DISK, verbs[id].needs_disk);
+        assert_int_equal(found->need == NEEDS_CLUSTER, verbs[id].needs_cluster);
         assert_true(found->need == NEEDS_ADDRESS || !verbs[id].on_network);
     }
     assert_null(fault_verb_find(VERB_COUNT));

@@ -9,6 +9,7 @@ enum fault_need {
     NEEDS_STOP,
     NEEDS_PAUSE,
     NEEDS_PROMOTE,
+    NEEDS_CLUSTER,
     NEEDS_DISK,
     NEEDS_ADDRESS
 };
@@ -24,8 +25,8 @@ struct fault_verb {
 
 // The verbs of each family, in its own file; the last has no `begin`.
 extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
-    fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[], fault_sender_verbs[],
-    fault_network_verbs[], fault_weather_verbs[], fault_strain_verbs[];
+    fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
+    fault_sender_verbs[], fault_network_verbs[], fault_weather_verbs[], fault_strain_verbs[];
 
 // NULL: no family has it.
 const struct fault_verb *fault_verb_find(enum verb_id id);

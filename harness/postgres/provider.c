@@ -64,7 +64,7 @@ long provider_log_length(const struct server *s)
 const struct provider *provider_find(const char *name)
 {
     static const struct provider *const all[] = {
-        &provider_local, &provider_container, &provider_url};
+        &provider_local, &provider_container, &provider_url, &provider_patroni};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, name) == 0)
@@ -75,9 +75,12 @@ const struct provider *provider_find(const char *name)
 
 bool provider_suits(const struct provider *p, const struct scenario_postgres *want, struct err *e)
 {
-    if (want->standby != STANDBY_NONE && !p->promote)
+    if (want->standby != STANDBY_NONE && !p->promote && !p->strike)
+        return err_set(e, ERR_SKIP,
+            "postgres.standby needs provider: local or patroni, which %s is not", p->name);
+    if (want->route == ROUTE_PROXY && !p->strike)
         return err_set(
-            e, ERR_SKIP, "postgres.standby needs provider: local, which %s is not", p->name);
+            e, ERR_SKIP, "postgres.route: proxy needs provider: patroni, which %s is not", p->name);
     if (want->storage == STORAGE_CRASHABLE && p != &provider_local)
         return err_set(e, ERR_SKIP,
             "postgres.storage: crashable needs provider: local, which %s is not", p->name);

@@ -29,6 +29,20 @@ enum server_stop {
     SERVER_STOP_POWER,     // the same, and what was not flushed is gone
 };
 
+// What can befall a cluster that chooses its leader itself.
+enum cluster_fault {
+    CLUSTER_SWITCHOVER,       // asked to, it changes its leader
+    CLUSTER_KILL_LEADER,      // the leader's machine: every process at once
+    CLUSTER_PARTITION_LEADER, // nobody reaches it over the network, and it nobody
+    CLUSTER_KILL_STORE,       // where the members agree on a leader
+};
+
+// What came of it.
+struct failover {
+    int64_t served_ns; // when another member was seen to take writes; 0: not waited for
+    char text[160];    // the evidence
+};
+
 struct provider {
     const char *name; // as in the scenario file
     MUST_USE bool (*open)(struct server *s, const struct scenario_postgres *want, struct err *e);
@@ -45,6 +59,13 @@ struct provider {
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
+    // Does that to the cluster. Where its leader is to change, returns when another
+    // takes writes. Mending undoes it, and returns when the cluster takes writes. NULL:
+    // the server is no cluster.
+    MUST_USE bool (*strike)(
+        struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
+    MUST_USE bool (*mend)(
+        struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     // Runs a program where the server runs, and collects its output. NULL: no
     // way in, or this machine is where it runs.
     MUST_USE bool (*exec)(
@@ -68,16 +89,18 @@ struct provider {
 
 struct server {
     const struct provider *provider;
-    void *state;             // the provider's own
-    const char *conninfo;    // --postgres CONNINFO, before open; NULL: none was given
-    uint64_t seed;           // of what a power cut keeps, before open
-    const struct netns *net; // of the run's own, before open; NULL: none. Local only
-    const char *database;    // of the run
-    const char *superuser;   // role that the harness itself uses
-    const char *password;    // for the roles that the harness makes; NULL: none is asked for
-    const char *data_dir;    // where the data lies on this machine; NULL: elsewhere
-    const char *log_path;    // the server's log; NULL: not to be had
-    bool log_is_live;        // what the server says stands there at once
+    void *state;                 // the provider's own
+    const char *conninfo;        // --postgres CONNINFO, before open; NULL: none was given
+    uint64_t seed;               // of what a power cut keeps, before open
+    const struct netns *net;     // of the run's own, before open; NULL: none. Local only
+    bool cuts_off;               // members will be cut off from each other, before open
+    const struct netns *clients; // at whose collector's end its addresses are; NULL: ours
+    const char *database;        // of the run
+    const char *superuser;       // role that the harness itself uses
+    const char *password;        // for the roles that the harness makes; NULL: none is asked for
+    const char *data_dir;        // where the data lies on this machine; NULL: elsewhere
+    const char *log_path;        // the server's log; NULL: not to be had
+    bool log_is_live;            // what the server says stands there at once
     bool running;
     bool shares_pids; // what it calls a process is what this machine calls it
     pid_t outer_pid;  // else: what its first process is called here; 0: not to be seen
@@ -111,3 +134,4 @@ MUST_USE bool provider_suits(
 extern const struct provider provider_local;
 extern const struct provider provider_url;
 extern const struct provider provider_container;
+extern const struct provider provider_patroni;

@@ -40,7 +40,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     PQfreemem(why);
     if (!given)
         return err_set(e, ERR_USAGE,
-            "--postgres takes local, container or a conninfo such as "
+            "--postgres takes local, container, patroni or a conninfo such as "
             "postgresql://me@host/postgres");
     conn = PQconnectStart(conninfo);
     t->options = conn ? PQconninfo(conn) : NULL;

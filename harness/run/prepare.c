@@ -34,6 +34,15 @@ static bool lay_cable(struct run *r, struct err *e)
     return netns_make(&r->net, e);
 }
 
+static bool has_verb(const struct scenario *s, enum verb_id id)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (s->faults[i].verb->id == id)
+            return true;
+    }
+    return false;
+}
+
 // Of its own, or the one that several runs share.
 static bool get_server(struct run *r, struct err *e)
 {
@@ -47,6 +56,7 @@ static bool get_server(struct run *r, struct err *e)
         r->log_from = provider_log_length(&r->server);
         return true;
     }
+    r->server.cuts_off = has_verb(r->scenario, VERB_PARTITION_LEADER);
     return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
            r->server.provider->start(&r->server, e);
 }
@@ -157,7 +167,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .token_count = r->plan.token_count,
         .sender = leased.on ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
-        .net = r->hands.net,
+        .net = r->hands.net ? r->hands.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),
         .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,
         .log_dir = r->folder.logs,

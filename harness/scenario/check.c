@@ -43,8 +43,8 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
-static bool check_fault(
-    const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e);
+static bool check_fault(const struct scenario *s, const struct node *root, struct fault_spec *fault,
+    const struct node *n, struct err *e);
 static bool check_network(const struct scenario *s, const struct node *root, struct err *e);
 
 bool check_scenario(struct scenario *s, const struct node *root, const char *path, struct err *e)
@@ -55,7 +55,7 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
         !check_collector(s, root, e) || !check_load(s, node_child(root, "load"), path, e))
         return false;
     for (size_t i = 0; i < s->fault_count; i++)
-        if (!check_fault(s, &s->faults[i], node_item(faults, i), e))
+        if (!check_fault(s, root, &s->faults[i], node_item(faults, i), e))
             return false;
     return check_network(s, root, e);
 }
@@ -125,6 +125,16 @@ static bool says_elsewhere(const struct scenario *s, const struct node *root)
            strcmp(s->postgres.provider, "local") != 0;
 }
 
+// Whether the file itself, without an option, goes without a cluster.
+static bool says_no_cluster(const struct scenario *s, const struct node *root)
+{
+    const struct node *postgres = node_child(root, "postgres");
+    const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
+
+    return strcmp(s->postgres.provider, "patroni") != 0 &&
+           (!provider || (!provider->origin.set && !is_kept(provider->origin.file)));
+}
+
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -132,8 +142,16 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
 
     const struct node *standby = postgres ? node_child(postgres, "standby") : NULL;
 
-    if (s->postgres.standby != STANDBY_NONE && says_elsewhere(s, root))
-        return node_err(standby ? standby : root, e, "only provider: local can have a standby");
+    const struct node *route = postgres ? node_child(postgres, "route") : NULL;
+    const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
+
+    if (s->postgres.standby != STANDBY_NONE && !cluster && says_elsewhere(s, root))
+        return node_err(standby ? standby : root, e,
+            "only provider: local and provider: patroni can have a standby");
+    if (s->postgres.standby == STANDBY_NONE && cluster && says_elsewhere(s, root))
+        return node_err(root, e, "provider: patroni needs postgres.standby: async or sync");
+    if (s->postgres.route == ROUTE_PROXY && says_no_cluster(s, root))
+        return node_err(route ? route : root, e, "route: proxy needs postgres.provider: patroni");
     if (s->postgres.storage == STORAGE_CRASHABLE && says_elsewhere(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
@@ -348,8 +366,8 @@ static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
     return false;
 }
 
-static bool check_fault(
-    const struct scenario *s, struct fault_spec *fault, const struct node *n, struct err *e)
+static bool check_fault(const struct scenario *s, const struct node *root, struct fault_spec *fault,
+    const struct node *n, struct err *e)
 {
     int64_t load_ns = scenario_load_ns(s);
     const struct node *until = node_child(n, "until");
@@ -365,6 +383,9 @@ static bool check_fault(
     if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
         return node_err(
             node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");
+    if (fault->verb->needs_cluster && says_no_cluster(s, root))
+        return node_err(
+            node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
     if (fault->at_ns > load_ns)
         return after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)

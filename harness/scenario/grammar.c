@@ -36,6 +36,13 @@ static const struct word providers[] = {
     {"local", 0, NULL},
     {"container", 1, NULL},
     {"url", 2, NULL},
+    {"patroni", 3, NULL},
+    {0},
+};
+
+static const struct word routes[] = {
+    {"hosts", ROUTE_HOSTS, NULL},
+    {"proxy", ROUTE_PROXY, NULL},
     {0},
 };
 
@@ -150,7 +157,7 @@ static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
 
 static const struct field postgres_fields[] = {
     {"provider", FIELD_STRING, AT(postgres.provider), .fallback = "local", .words = providers,
-        .help = "where the server comes from: local, container or url"},
+        .help = "where the server comes from: local, container, url or patroni"},
     {"image", FIELD_STRING, AT(postgres.image), .fallback = "postgres:17",
         .help = "the image of provider: container"},
     {"schema", FIELD_INT, AT(postgres.schema), .fallback = "latest", .min = 1, .max = 999999,
@@ -168,6 +175,8 @@ static const struct field postgres_fields[] = {
         .help = "prove that commits reach the disk, or waive it"},
     {"standby", FIELD_WORD, AT(postgres.standby), .fallback = "none", .words = standbys,
         .help = "none, async or sync"},
+    {"route", FIELD_WORD, AT(postgres.route), .fallback = "hosts", .words = routes,
+        .help = "how clients find a cluster's leader: hosts (a list of its members) or proxy"},
 };
 
 static const struct table postgres_table = TABLE(postgres_fields, struct scenario);

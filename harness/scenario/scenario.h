@@ -18,6 +18,8 @@
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
 enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
+// How clients find the leader of a cluster: by its members' addresses, or through HAProxy.
+enum route { ROUTE_HOSTS, ROUTE_PROXY };
 enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
 
 // What becomes of a flush on a crashable disk.
@@ -55,6 +57,7 @@ struct scenario_postgres {
     enum disk_manner disk;
     bool checksums; // of data pages
     enum standby_mode standby;
+    enum route route;
 };
 
 #define SCHEMA_LATEST 0

@@ -44,6 +44,19 @@ const struct verb verbs[VERB_COUNT] = {
             "postgres.storage: crashable"),
     VERB(PROMOTE_STANDBY, "promote-standby", .stops_server = true,
         .help = "kills the primary for good and promotes its standby; needs postgres.standby"),
+    VERB(SWITCHOVER, "switchover", .stops_server = true, .needs_cluster = true,
+        .help = "Patroni changes its leader in good order; needs postgres.provider: patroni"),
+    VERB(KILL_LEADER, "kill-leader", .params = PARAM_FOR, .stops_server = true,
+        .needs_cluster = true,
+        .help = "the leader's whole machine dies, and another takes over; started again at once or "
+                "when it is over; needs postgres.provider: patroni"),
+    VERB(PARTITION_LEADER, "partition-leader", .params = LASTS, .stops_server = true,
+        .needs_cluster = true,
+        .help = "the network of the leader's machine is cut, and another takes over; needs "
+                "postgres.provider: patroni"),
+    VERB(KILL_ETCD, "kill-etcd", .params = LASTS, .stops_server = true, .needs_cluster = true,
+        .help = "the store dies in which the cluster agrees on its leader; started again when it "
+                "is over; needs postgres.provider: patroni"),
     VERB(KILL_COLLECTOR, "kill-collector", .params = ENDS, .kills_collector = true,
         .help = "SIGKILL to the collector's process, or to every instance; started again after 100 "
                 "ms, after for, or with for: rest not any more"),

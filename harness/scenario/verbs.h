@@ -33,6 +33,10 @@ enum verb_id {
     VERB_FAIL_FLUSH,
     VERB_FILL_DISK,
     VERB_PROMOTE_STANDBY,
+    VERB_SWITCHOVER,
+    VERB_KILL_LEADER,
+    VERB_PARTITION_LEADER,
+    VERB_KILL_ETCD,
     VERB_KILL_COLLECTOR,
     VERB_STOP_COLLECTOR,
     VERB_PAUSE_COLLECTOR,
@@ -84,11 +88,12 @@ struct verb {
     const char *name; // as in the scenario file
     unsigned params;  // of enum verb_param
     bool kills_collector;
-    bool stops_server; // the server is away while it lasts
-    bool on_network;   // acts on what lies between the collector and the server
-    bool on_sender;    // acts on whoever answers: collector.dequeue: leased
-    bool needs_disk;   // acts on a disk of ours: postgres.storage: crashable
-    const char *help;  // one line for people
+    bool stops_server;  // the server is away while it lasts
+    bool on_network;    // acts on what lies between the collector and the server
+    bool on_sender;     // acts on whoever answers: collector.dequeue: leased
+    bool needs_disk;    // acts on a disk of ours: postgres.storage: crashable
+    bool needs_cluster; // acts on one: postgres.provider: patroni
+    const char *help;   // one line for people
 };
 
 extern const struct verb verbs[VERB_COUNT];

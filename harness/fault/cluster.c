@@ -1,0 +1,55 @@
+// Faults against a cluster that elects its leader.
+#include "fault/inside.h"
+
+#include <stdio.h>
+
+static enum cluster_fault fault_of(enum verb_id id)
+{
+    switch (id) {
+    case VERB_KILL_LEADER:
+        return CLUSTER_KILL_LEADER;
+    case VERB_PARTITION_LEADER:
+        return CLUSTER_PARTITION_LEADER;
+    case VERB_KILL_ETCD:
+        return CLUSTER_KILL_STORE;
+    default:
+        return CLUSTER_SWITCHOVER;
+    }
+}
+
+// The connection was to the leader of before, or will be.
+static void let_go(struct fault_context *c)
+{
+    PQfinish(c->admin);
+    c->admin = NULL;
+}
+
+static bool strike(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct failover f;
+
+    let_go(c);
+    bool ok = c->server->provider->strike(c->server, fault_of(r->spec->verb->id), &f, e);
+    r->served_ns = f.served_ns;
+    snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
+    return ok;
+}
+
+static bool mend(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    struct failover f = {.served_ns = r->served_ns};
+
+    let_go(c);
+    snprintf(f.text, sizeof f.text, "%s", r->evidence);
+    bool ok = c->server->provider->mend(c->server, fault_of(r->spec->verb->id), &f, e);
+    snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
+    return ok;
+}
+
+const struct fault_verb fault_cluster_verbs[] = {
+    {VERB_SWITCHOVER, .begin = strike, .need = NEEDS_CLUSTER},
+    {VERB_KILL_LEADER, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
+    {VERB_PARTITION_LEADER, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
+    {VERB_KILL_ETCD, .begin = strike, .end = mend, .need = NEEDS_CLUSTER},
+    {0},
+};

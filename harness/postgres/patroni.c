@@ -1,0 +1,366 @@
+// The patroni provider: a cluster of three on one machine that elects its leader. Its
+// ports are on loopback, or in a network of namespaces where members are to be cut off
+// from each other; the harness's own sessions use the members' sockets in the run's
+// folder, which nobody else may enter.
+#include "postgres/patroni.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/paths.h"
+#include "os/postmasters.h"
+#include "os/process.h"
+#include "postgres/migrate.h"
+#include "postgres/sql.h"
+#include "postgres/target.h"
+
+#define PORTS 8
+
+static const int64_t keep_limit_ns = 10 * NS_PER_S;
+
+// --- places -----------------------------------------------------------------------------
+
+// Ports that nobody has now: all are held until the last is known, so that they differ.
+static bool find_ports(int ports[PORTS], struct err *e)
+{
+    int fds[PORTS];
+    int count = 0;
+
+    for (; count < PORTS; count++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t len = sizeof a;
+        fds[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fds[count] < 0)
+            break;
+        if (bind(fds[count], (struct sockaddr *)&a, sizeof a) != 0 ||
+            getsockname(fds[count], (struct sockaddr *)&a, &len) != 0) {
+            close(fds[count]);
+            break;
+        }
+        ports[count] = ntohs(a.sin_port);
+    }
+    bool ok = count == PORTS || err_sys(e, ERR_SYSTEM, "cannot find a free port");
+    while (count > 0)
+        close(fds[--count]);
+    return ok;
+}
+
+static struct patroni_place place(const char *host, int port)
+{
+    struct patroni_place p = {.port = port};
+
+    snprintf(p.host, sizeof p.host, "%s", host);
+    return p;
+}
+
+static bool find_places(struct patroni *p, struct err *e)
+{
+    const bool lan = p->lan.middle >= 0;
+    const char *middle = lan ? LAN_MIDDLE_ADDRESS : "127.0.0.1";
+    int ports[PORTS];
+
+    if (!find_ports(ports, e))
+        return false;
+    for (int i = 0; i < PATRONI_MEMBERS; i++) {
+        char address[LAN_ADDRESS];
+        const char *host = lan ? lan_address(i, address) : middle;
+        p->at.servers[i] = place(host, ports[i]);
+        p->at.rests[i] = place(host, ports[PATRONI_MEMBERS + i]);
+    }
+    p->at.store = place(middle, ports[2 * PATRONI_MEMBERS]);
+    p->at.store_peers = place(middle, ports[2 * PATRONI_MEMBERS + 1]);
+    p->at.proxy_port = LAN_MEMBERS; // no port of anybody's: it only names a socket
+    return true;
+}
+
+static bool sockets_fit(const struct patroni *p, struct err *e)
+{
+    const size_t max = sizeof((struct sockaddr_un *)0)->sun_path;
+
+    return strlen(p->dir.path) + strlen("/.s.PGSQL.65535") < max ||
+           err_set(e, ERR_USAGE,
+               "a server's socket path in %s would be longer than the system allows: set "
+               "MAILPROOF_TMPDIR to a shorter folder",
+               p->dir.path);
+}
+
+// --- what stands in the run's folder ---------------------------------------------------
+
+static bool write_file(const struct patroni *p, const char *name, struct buf *text, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_join(path, p->dir.path, name, e))
+        return false;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, text->data, text->len) == (ssize_t)text->len &&
+              fchown(fd, p->user.uid, p->user.gid) == 0;
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool write_configs(const struct patroni *p, struct err *e)
+{
+    struct buf text;
+    char member[8], name[16];
+    bool ok = true;
+
+    buf_init(&text, 1 << 20);
+    for (int i = 0; ok && i < PATRONI_MEMBERS; i++) {
+        buf_clear(&text);
+        snprintf(name, sizeof name, "%s.yml", patroni_member(i, member));
+        ok = patroni_render(&p->at, i, &text, e) && write_file(p, name, &text, e);
+    }
+    buf_clear(&text);
+    ok = ok && patroni_render_proxy(&p->at, &text, e) && write_file(p, "haproxy.cfg", &text, e);
+    buf_fini(&text);
+    return ok;
+}
+
+// Before any member runs: standbys sign in with it from the first moment on.
+static bool set_password(const struct patroni *p, const char *data, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    char program[PATH_MAX], sql[200], text[800];
+    int in[2];
+
+    if (!path_join(program, p->bindir, "postgres", e))
+        return false;
+    if (pipe2(in, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    int len = snprintf(sql, sizeof sql, "ALTER ROLE mailproof PASSWORD '%s'\n", p->at.password);
+    bool ok = write(in[1], sql, (size_t)len) == len;
+    close(in[1]);
+    spec.argv = (const char *const[]){program, "--single", "-D", data, "postgres", NULL};
+    spec.uid = p->user.uid;
+    spec.gid = p->user.gid;
+    spec.in = in[0];
+    spec.death_signal = SIGKILL;
+    ok = ok && process_collect(&spec, text, sizeof text, e);
+    close(in[0]);
+    return ok;
+}
+
+// The members are copies of one folder, so that they are one cluster and stream from
+// each other at once.
+static bool make_data(struct patroni *p, struct err *e)
+{
+    char first[PATH_MAX], other[PATH_MAX], name[8], text[800];
+
+    if (!path_join(first, p->dir.path, patroni_member(0, name), e) ||
+        !template_copy(p->bindir, first, &p->user, e) || !set_password(p, first, e))
+        return false;
+    snprintf(p->data, sizeof p->data, "%s", first);
+    for (int i = 1; i < PATRONI_MEMBERS; i++) {
+        const char *const argv[] = {"cp", "-a", "--reflink=auto", first, other, NULL};
+        if (!path_join(other, p->dir.path, patroni_member(i, name), e) ||
+            !process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
+            return false;
+    }
+    return true;
+}
+
+// --- the provider ----------------------------------------------------------------------
+
+static void patroni_close(struct server *s);
+
+static bool prepare(struct server *s, struct patroni *p, struct err *e)
+{
+    return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
+           parts_find(p, e) && (!s->cuts_off || lan_make(&p->lan, e)) &&
+           workdir_make(&p->dir, p->user.uid, p->user.gid, e) && sockets_fit(p, e) &&
+           target_password(p->password, e) && target_password(p->at.password, e) &&
+           find_places(p, e) && write_configs(p, e) && make_data(p, e) &&
+           path_join(p->log, p->dir.path, "server.log", e);
+}
+
+static bool patroni_open(struct server *s, const struct scenario_postgres *want, struct err *e)
+{
+    struct patroni *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    p->dir = (struct workdir)WORKDIR_INIT;
+    p->lan = (struct lan)LAN_INIT;
+    p->killed = p->cut_off = -1;
+    p->route = want->route;
+    p->at.dir = p->dir.path;
+    p->at.bindir = p->bindir;
+    p->at.synchronous = want->standby == STANDBY_SYNC;
+    p->at.settings = &want->settings;
+    s->state = p;
+    s->shares_pids = true;
+    s->superuser = "mailproof";
+    s->database = "mailroom";
+    process_adopt_orphans();
+    if (!prepare(s, p, e)) {
+        patroni_close(s);
+        return false;
+    }
+    s->password = p->password;
+    p->clients = (struct netns){.fds = {-1, p->lan.middle}};
+    s->clients = p->lan.middle >= 0 ? &p->clients : NULL;
+    s->data_dir = p->data;
+    s->log_path = p->log;
+    s->log_is_live = true;
+    return true;
+}
+
+static bool patroni_start(struct server *s, struct err *e)
+{
+    struct patroni *p = s->state;
+
+    s->running = parts_start(p, PART_STORE, e) && parts_wait_store(p, e) &&
+                 parts_start(p, PART_M1, e) && parts_start(p, PART_M2, e) &&
+                 parts_start(p, PART_M3, e) && parts_start(p, PART_PROXY, e) &&
+                 leader_wait_followed(s, e) && provider_handshake(s, e);
+    return s->running;
+}
+
+// Whichever of the members takes writes, by their sockets. The leader of now first: a
+// standby that has not got the database yet would end the search with an error.
+static bool own_conninfo(
+    const struct patroni *p, const char *user, const char *dbname, struct buf *out)
+{
+    const struct patroni_place *at = p->at.servers;
+    int first = atomic_load(&p->leader);
+
+    return buf_printf(out,
+        "host=%s,%s,%s port=%d,%d,%d target_session_attrs=read-write user=%s dbname=%s",
+        p->dir.path, p->dir.path, p->dir.path, at[first].port,
+        at[(first + 1) % PATRONI_MEMBERS].port, at[(first + 2) % PATRONI_MEMBERS].port, user,
+        dbname);
+}
+
+// The collector finds the leader as it would elsewhere. The load does so only through
+// the proxy: else it is a client on the leader's own machine, which no cut keeps away.
+static bool patroni_conninfo(
+    const struct server *s, const char *user, const char *dbname, struct buf *out)
+{
+    const struct patroni *p = s->state;
+
+    if (strcmp(user, s->superuser) == 0)
+        return own_conninfo(p, user, dbname, out);
+    if (p->route == ROUTE_PROXY)
+        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->dir.path,
+            p->at.proxy_port, user, s->password, dbname);
+    if (strcmp(user, MIGRATE_COLLECTOR) != 0)
+        return own_conninfo(p, user, dbname, out);
+    return buf_printf(out,
+        "host=%s,%s,%s port=%d,%d,%d target_session_attrs=read-write user=%s password=%s "
+        "dbname=%s",
+        p->at.servers[0].host, p->at.servers[1].host, p->at.servers[2].host, p->at.servers[0].port,
+        p->at.servers[1].port, p->at.servers[2].port, user, s->password, dbname);
+}
+
+static bool patroni_address(
+    const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
+{
+    const struct patroni *p = s->state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    int used = snprintf(
+        address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%d", p->dir.path, p->at.proxy_port);
+    if (used < 0 || used >= (int)sizeof address.sun_path)
+        return err_set(e, ERR_INTERNAL, "the socket's path is too long");
+    memcpy(out, &address, sizeof address);
+    *len = sizeof address;
+    return true;
+}
+
+// What the migrations wrote has reached everybody before the load starts.
+static bool patroni_settle(struct server *s, struct err *e)
+{
+    return leader_wait_followed(s, e);
+}
+
+// --- a cluster that is left running ------------------------------------------------------
+
+// Until the leash has taken the signal and waits for the next one.
+static bool has_taken_signals(pid_t leash)
+{
+    int64_t deadline_ns = clock_now_ns() + keep_limit_ns;
+    char path[64], line[256];
+    unsigned long long pending = 1;
+
+    while (pending && clock_now_ns() < deadline_ns) {
+        snprintf(path, sizeof path, "/proc/%d/status", (int)leash);
+        FILE *file = fopen(path, "re");
+        struct process_stat stat;
+        while (file && fgets(line, sizeof line, file))
+            sscanf(line, "ShdPnd: %llx", &pending);
+        if (file)
+            fclose(file);
+        if (!pending && process_stat(leash, &stat) && stat.state == 'S')
+            break;
+        pending = 1;
+        usleep(1000);
+    }
+    return !pending;
+}
+
+static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
+{
+    struct patroni *p = s->state;
+
+    p->detached = true;
+    buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
+    own_conninfo(p, "mailproof", "mailroom", out);
+    buf_printf(out, "'\n  remove it: kill");
+    for (int i = 0; i < PARTS; i++) {
+        if (!p->leashes[i])
+            continue;
+        kill(p->leashes[i], SIGUSR1);
+        if (!has_taken_signals(p->leashes[i]))
+            return err_set(e, ERR_SYSTEM, "the cluster cannot be left running");
+        buf_printf(out, " %d", (int)p->leashes[i]);
+    }
+    // tail waits for their end: they write until then.
+    for (int i = 0; i < PARTS; i++)
+        buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
+    buf_printf(out, " && rm -rf %s\n", p->dir.path);
+    workdir_keep(&p->dir);
+    memset(p->leashes, 0, sizeof p->leashes);
+    return true;
+}
+
+static void patroni_close(struct server *s)
+{
+    struct patroni *p = s->state;
+
+    if (!p)
+        return;
+    for (int i = 0; i < PARTS; i++) {
+        if (!p->detached && p->dir.lock >= 0)
+            parts_kill(p, (enum patroni_part)i);
+    }
+    lan_fini(&p->lan);
+    workdir_remove(&p->dir);
+    free(p);
+    *s = (struct server){.provider = s->provider};
+}
+
+const struct provider provider_patroni = {
+    .name = "patroni",
+    .open = patroni_open,
+    .start = patroni_start,
+    .conninfo = patroni_conninfo,
+    .address = patroni_address,
+    .strike = patroni_strike,
+    .mend = patroni_mend,
+    .settle = patroni_settle,
+    .keep = patroni_keep,
+    .close = patroni_close,
+};

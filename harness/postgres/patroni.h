@@ -1,0 +1,73 @@
+// What the files of the patroni provider share: three members, the store in which they
+// agree on a leader (etcd), and a proxy that leads to it (HAProxy). Each runs on a leash
+// of its own (os/leash.c), which is the machine that it stands on: ended with it, all
+// that the member has started is gone at once.
+#pragma once
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "os/lan.h"
+#include "os/workdir.h"
+#include "postgres/patroni_config.h"
+#include "postgres/provider.h"
+#include "postgres/template.h"
+
+enum patroni_part { PART_M1, PART_M2, PART_M3, PART_STORE, PART_PROXY, PARTS };
+
+struct patroni {
+    struct workdir dir;
+    struct server_user user;
+    char bindir[PATH_MAX], leash[PATH_MAX], data[PATH_MAX], log[PATH_MAX];
+    struct patroni_layout at;
+    char password[PATRONI_PASSWORD_MAX]; // of the roles that the harness makes
+    enum route route;
+    struct lan lan;       // only where a member is to be cut off
+    struct netns clients; // its middle, as the collector's end
+    pid_t leashes[PARTS]; // 0: does not run
+    bool detached;        // they outlive the harness (--keep)
+    int killed, cut_off;  // a member that was; -1: none
+    atomic_int leader;    // who led when somebody looked last
+};
+
+// --- patroni_parts.c ----------------------------------------------------------------
+
+// ERR_SKIP with the names of Debian's packages where a program is missing.
+MUST_USE bool parts_find(struct patroni *p, struct err *e);
+
+// Starts one of them; it is not ready yet.
+MUST_USE bool parts_start(struct patroni *p, enum patroni_part part, struct err *e);
+
+// Kills it with all that it has started, and removes the shared memory of its server.
+void parts_kill(struct patroni *p, enum patroni_part part);
+
+// Waits until etcd answers; 30 s.
+MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
+
+// --- patroni_leader.c ---------------------------------------------------------------
+
+// A connection of the superuser to this member's own socket, whatever lies between.
+MUST_USE PGconn *leader_connect(const struct server *s, int member, struct err *e);
+
+// Whether this member takes writes at this moment; `timeline` gets its timeline.
+bool leader_writes(const struct server *s, int member, int *timeline);
+
+// Which of them takes writes, but for `except` (-1: any of them); -1: none.
+int leader_find(const struct server *s, int except, int *timeline);
+
+// Waits for one; ERR_SYSTEM after 60 s.
+MUST_USE bool leader_wait(
+    const struct server *s, int except, int *member, int *timeline, struct err *e);
+
+// Waits until both others have all that the leader wrote, and stream from it, one of
+// them synchronously where it is to be so; 120 s.
+MUST_USE bool leader_wait_followed(const struct server *s, struct err *e);
+
+// --- patroni_faults.c ---------------------------------------------------------------
+
+// As struct provider says.
+MUST_USE bool patroni_strike(
+    struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
+MUST_USE bool patroni_mend(
+    struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);

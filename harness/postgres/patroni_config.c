@@ -1,0 +1,114 @@
+#include "postgres/patroni_config.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define PLACE_TEXT (LAN_ADDRESS + 12)
+
+static const char *place_text(const struct patroni_place *p, char text[PLACE_TEXT])
+{
+    snprintf(text, PLACE_TEXT, "%s:%d", p->host, p->port);
+    return text;
+}
+
+const char *patroni_member(int member, char name[8])
+{
+    snprintf(name, 8, "m%d", member % 100 + 1);
+    return name;
+}
+
+// Later settings win, so the scenario's come last. Patroni keeps those in the store
+// that must be the same on every member.
+static json_t *parameters(const struct patroni_layout *l)
+{
+    json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
+        "unix_socket_directories", l->dir, "unix_socket_permissions", "0700", "fsync", "on",
+        "full_page_writes", "on", "max_connections", "200", "max_prepared_transactions", "10",
+        "log_connections", "on", "log_line_prefix", "%m [%p] %u ", "timezone", "UTC",
+        "log_timezone", "UTC", "wal_log_hints", "on", "wal_retrieve_retry_interval", "500ms",
+        "wal_keep_size", "256MB");
+
+    for (size_t i = 0; p && i < l->settings->count; i++)
+        json_object_set_new(
+            p, l->settings->items[i].name, json_string(l->settings->items[i].value));
+    return p;
+}
+
+static json_t *shared_part(const struct patroni_layout *l)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:b, s:{s:b, s:b, s:o}}", //
+        "ttl", PATRONI_TTL_S, "loop_wait", PATRONI_LOOP_WAIT_S, "retry_timeout", PATRONI_RETRY_S,
+        "maximum_lag_on_failover", 1 << 30, "synchronous_mode", l->synchronous, //
+        "postgresql", "use_pg_rewind", 1, "use_slots", 1, "parameters", parameters(l));
+}
+
+static json_t *account(const struct patroni_layout *l)
+{
+    return json_pack("{s:s, s:s}", "username", "mailproof", "password", l->password);
+}
+
+static json_t *server_part(const struct patroni_layout *l, const char *name, const char *place)
+{
+    char data[PATH_MAX + 20], pgpass[PATH_MAX + 20];
+
+    snprintf(data, sizeof data, "%s/%s", l->dir, name);
+    snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
+    // The folder lets nobody else in; over TCP the password does. A member whose data
+    // has parted from the leader's, and cannot be rewound, is made anew.
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
+                     "s:[s,s,s,s]}",
+        "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",
+        pgpass, "use_unix_socket", 1, "use_unix_socket_repl", 1,
+        "remove_data_directory_on_rewind_failure", 1, "remove_data_directory_on_diverged_timelines",
+        1, "authentication", "superuser", account(l), "replication", account(l), "rewind",
+        account(l), //
+        "pg_hba", "local all all trust", "local replication all trust",
+        "host all all all scram-sha-256", "host replication all all scram-sha-256");
+}
+
+static json_t *whole(const struct patroni_layout *l, int member)
+{
+    char name[8], server[PLACE_TEXT], rest[PLACE_TEXT], store[PLACE_TEXT];
+
+    patroni_member(member, name);
+    place_text(&l->servers[member], server);
+    place_text(&l->rests[member], rest);
+    place_text(&l->store, store);
+    return json_pack("{s:s, s:s, s:{s:s}, s:{s:s, s:s, s:{s:s, s:s}}, s:{s:o}, s:o}", //
+        "scope", "mailproof", "name", name, "etcd3", "host", store,                   //
+        "restapi", "listen", rest, "connect_address", rest, "authentication", "username",
+        "mailproof", "password", l->password, //
+        "bootstrap", "dcs", shared_part(l), "postgresql", server_part(l, name, server));
+}
+
+bool patroni_render(const struct patroni_layout *l, int member, struct buf *out, struct err *e)
+{
+    json_t *json = whole(l, member);
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    bool ok = text && buf_printf(out, "%s\n", text);
+
+    free(text);
+    json_decref(json);
+    return ok || err_set(e, ERR_INTERNAL, "cannot render the configuration of a member");
+}
+
+// A member is the leader when its Patroni says so; it says so no longer when it has
+// lost the store. Sessions to one that is not are closed.
+bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struct err *e)
+{
+    char name[8];
+
+    bool ok = buf_printf(out,
+        "global\n    maxconn 2000\n"
+        "defaults\n    mode tcp\n    retries 2\n    timeout connect 2s\n    timeout client 1d\n"
+        "    timeout server 1d\n    timeout check 1s\n"
+        "listen leader\n    bind unix@%s/.s.PGSQL.%d mode 600\n"
+        "    option httpchk OPTIONS /primary\n    http-check expect status 200\n"
+        "    default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions\n",
+        l->dir, l->proxy_port);
+    for (int i = 0; i < PATRONI_MEMBERS; i++)
+        ok = ok &&
+             buf_printf(out, "    server %s %s:%d check addr %s port %d\n", patroni_member(i, name),
+                 l->servers[i].host, l->servers[i].port, l->rests[i].host, l->rests[i].port);
+    return ok || err_set(e, ERR_INTERNAL, "cannot render the proxy's configuration");
+}

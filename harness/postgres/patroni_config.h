@@ -1,0 +1,42 @@
+// What Patroni and HAProxy are told about a cluster of three on one machine. Pure.
+#pragma once
+
+#include <limits.h>
+
+#include "base/buf.h"
+#include "os/lan.h"
+#include "scenario/scenario.h"
+
+#define PATRONI_MEMBERS LAN_MEMBERS
+#define PATRONI_PASSWORD_MAX 64
+
+// How soon the cluster notices that its leader is gone. Patroni's own defaults are 30,
+// 10 and 10 s; ttl must be at least loop_wait + 2 * retry_timeout.
+#define PATRONI_TTL_S 8
+#define PATRONI_LOOP_WAIT_S 1
+#define PATRONI_RETRY_S 3
+
+struct patroni_place {
+    char host[LAN_ADDRESS];
+    int port;
+};
+
+struct patroni_layout {
+    const char *dir, *bindir; // the run's folder, with a folder for each member in it
+    struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
+    struct patroni_place store, store_peers; // etcd's
+    int proxy_port;                          // names HAProxy's socket in dir
+    char password[PATRONI_PASSWORD_MAX];     // of the superuser and of the REST interface
+    bool synchronous;
+    const struct settings *settings; // the scenario's
+};
+
+// "m1", "m2", …
+const char *patroni_member(int member, char name[8]);
+
+// Appends the configuration of one member, as JSON, which is YAML.
+MUST_USE bool patroni_render(
+    const struct patroni_layout *l, int member, struct buf *out, struct err *e);
+
+// Appends HAProxy's: one socket that leads to whichever member is the leader.
+MUST_USE bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struct err *e);

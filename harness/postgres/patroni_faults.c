@@ -1,0 +1,174 @@
+// What befalls the cluster, and the evidence that it did.
+#include "postgres/patroni.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "postgres/rest.h"
+
+// The member that leads now, and its timeline.
+static bool find_leader(const struct server *s, int *leader, int *timeline, struct err *e)
+{
+    *leader = leader_find(s, -1, timeline);
+    return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
+}
+
+// Until another member than `from` takes writes.
+static bool await_successor(
+    struct server *s, int from, int timeline, const char *what, struct failover *out, struct err *e)
+{
+    char old[8], new[8];
+    int to, next;
+
+    if (!leader_wait(s, from, &to, &next, e))
+        return false;
+    out->served_ns = clock_now_ns();
+    if (next <= timeline)
+        return err_set(e, ERR_SYSTEM, "%s takes writes on timeline %d, and %s did on %d",
+            patroni_member(to, new), next, patroni_member(from, old), timeline);
+    snprintf(out->text, sizeof out->text, "%s %s; %s takes writes on timeline %d",
+        patroni_member(from, old), what, patroni_member(to, new), next);
+    return true;
+}
+
+// Patroni answers when it is done, or why it will not.
+static bool switch_over(struct server *s, struct failover *out, struct err *e)
+{
+    const struct patroni *p = s->state;
+    static struct rest_answer answer;
+    char name[8], body[64];
+    int leader, timeline;
+
+    if (!find_leader(s, &leader, &timeline, e))
+        return false;
+    const struct rest_target rest = {.net = p->lan.middle,
+        .host = p->at.rests[leader].host,
+        .port = p->at.rests[leader].port,
+        .user = "mailproof",
+        .password = p->at.password};
+    snprintf(body, sizeof body, "{\"leader\": \"%s\"}", patroni_member(leader, name));
+    if (!rest_ask(&rest, "POST", "/switchover", body, &answer, e))
+        return false;
+    if (answer.status != 200 && answer.status != 202)
+        return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover: %.80s", answer.text);
+    return await_successor(s, leader, timeline, "stepped down", out, e);
+}
+
+static bool kill_leader(struct server *s, struct failover *out, struct err *e)
+{
+    struct patroni *p = s->state;
+    int timeline;
+
+    if (!find_leader(s, &p->killed, &timeline, e))
+        return false;
+    parts_kill(p, (enum patroni_part)p->killed);
+    return await_successor(s, p->killed, timeline, "was killed", out, e);
+}
+
+static bool cut_leader_off(struct server *s, struct failover *out, struct err *e)
+{
+    struct patroni *p = s->state;
+    int timeline;
+
+    if (p->lan.middle < 0)
+        return err_set(e, ERR_SKIP, "the members are not in a network of their own");
+    if (!find_leader(s, &p->cut_off, &timeline, e) || !lan_cut(&p->lan, p->cut_off, e))
+        return false;
+    return await_successor(s, p->cut_off, timeline, "was cut off", out, e);
+}
+
+static bool kill_store(struct server *s, struct failover *out, struct err *e)
+{
+    struct patroni *p = s->state;
+    int leader, timeline;
+
+    if (!find_leader(s, &leader, &timeline, e))
+        return false;
+    parts_kill(p, PART_STORE);
+    snprintf(out->text, sizeof out->text, "etcd was killed");
+    return true;
+}
+
+bool patroni_strike(struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)
+{
+    *out = (struct failover){0};
+    switch (fault) {
+    case CLUSTER_SWITCHOVER:
+        return switch_over(s, out, e);
+    case CLUSTER_KILL_LEADER:
+        return kill_leader(s, out, e);
+    case CLUSTER_PARTITION_LEADER:
+        return cut_leader_off(s, out, e);
+    case CLUSTER_KILL_STORE:
+        return kill_store(s, out, e);
+    }
+    return err_set(e, ERR_INTERNAL, "there is no such fault");
+}
+
+// --- undone -----------------------------------------------------------------------------
+
+static bool revive(struct server *s, struct err *e)
+{
+    struct patroni *p = s->state;
+    int member = p->killed;
+
+    p->killed = -1;
+    return member < 0 || parts_start(p, (enum patroni_part)member, e);
+}
+
+// The cut was real when packets were lost in it, and the member that was cut off has
+// stepped down by itself: two that take writes would be a cluster torn in two.
+static bool join(struct server *s, struct failover *out, struct err *e)
+{
+    struct patroni *p = s->state;
+    int member = p->cut_off, timeline;
+    uint64_t dropped = 0;
+    size_t len = strlen(out->text);
+
+    if (member < 0)
+        return true;
+    bool torn = leader_writes(s, member, &timeline);
+    p->cut_off = -1;
+    if (!lan_heal(&p->lan, member, &dropped, e))
+        return false;
+    if (dropped == 0)
+        return err_set(e, ERR_SYSTEM, "no packet was lost in the cut");
+    if (torn)
+        return err_set(
+            e, ERR_SYSTEM, "the member that was cut off still took writes beside the new leader");
+    snprintf(out->text + len, sizeof out->text - len, "; %llu packets dropped",
+        (unsigned long long)dropped);
+    return true;
+}
+
+static bool restore_store(struct server *s, struct failover *out, struct err *e)
+{
+    struct patroni *p = s->state;
+    int timeline, leader, before = leader_find(s, -1, &timeline);
+    char name[8];
+
+    if (p->leashes[PART_STORE])
+        return true;
+    if (!parts_start(p, PART_STORE, e) || !parts_wait_store(p, e) ||
+        !leader_wait(s, -1, &leader, &timeline, e))
+        return false;
+    snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
+        before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
+    return true;
+}
+
+bool patroni_mend(struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)
+{
+    switch (fault) {
+    case CLUSTER_SWITCHOVER:
+        return true;
+    case CLUSTER_KILL_LEADER:
+        return revive(s, e);
+    case CLUSTER_PARTITION_LEADER:
+        return join(s, out, e);
+    case CLUSTER_KILL_STORE:
+        return restore_store(s, out, e);
+    }
+    return err_set(e, ERR_INTERNAL, "there is no such fault");
+}

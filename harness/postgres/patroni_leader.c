@@ -1,0 +1,105 @@
+// Who leads: asked of each member's own socket, which no cut of the network reaches.
+#include "postgres/patroni.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "postgres/sql.h"
+
+static const int64_t leader_limit_ns = 60 * NS_PER_S;
+static const int64_t followed_limit_ns = 120 * NS_PER_S;
+static const int64_t poll_ns = 20 * NS_PER_MS;
+
+PGconn *leader_connect(const struct server *s, int member, struct err *e)
+{
+    const struct patroni *p = s->state;
+    char conninfo[PATH_MAX + 200];
+
+    snprintf(conninfo, sizeof conninfo, "host=%s port=%d user=%s dbname=postgres", p->dir.path,
+        p->at.servers[member].port, s->superuser);
+    return sql_connect(conninfo, e);
+}
+
+bool leader_writes(const struct server *s, int member, int *timeline)
+{
+    char value[16] = "0";
+    struct err ignored;
+    PGconn *conn = leader_connect(s, member, &ignored);
+
+    bool writes = conn && sql_value(conn,
+                              "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
+                              " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))"
+                              "::bit(32)::int END",
+                              value, sizeof value, &ignored);
+    PQfinish(conn);
+    *timeline = atoi(value);
+    return writes && *timeline > 0;
+}
+
+int leader_find(const struct server *s, int except, int *timeline)
+{
+    struct patroni *p = s->state;
+
+    for (int i = 0; i < PATRONI_MEMBERS; i++) {
+        if (i == except || !p->leashes[i] || !leader_writes(s, i, timeline))
+            continue;
+        atomic_store(&p->leader, i);
+        return i;
+    }
+    return -1;
+}
+
+bool leader_wait(const struct server *s, int except, int *member, int *timeline, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + leader_limit_ns;
+
+    while ((*member = leader_find(s, except, timeline)) < 0) {
+        if (clock_now_ns() > deadline_ns)
+            return err_set(
+                e, ERR_SYSTEM, "no %smember took writes within 60 s", except < 0 ? "" : "other ");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}
+
+#define FOLLOWED "SELECT count(*) = 2 AND bool_and(replay_lsn >= pg_current_wal_lsn())"
+#define STREAMING " FROM pg_stat_replication WHERE state = 'streaming'"
+
+static bool is_followed(const struct server *s)
+{
+    const struct patroni *p = s->state;
+    char value[8] = "";
+    struct err ignored;
+    int timeline, leader = leader_find(s, -1, &timeline);
+
+    if (leader < 0)
+        return false;
+    PGconn *conn = leader_connect(s, leader, &ignored);
+    bool ok = conn && sql_value(conn,
+                          p->at.synchronous ? FOLLOWED " AND bool_or(sync_state = 'sync')" STREAMING
+                                            : FOLLOWED STREAMING,
+                          value, sizeof value, &ignored);
+    PQfinish(conn);
+    return ok && strcmp(value, "t") == 0;
+}
+
+bool leader_wait_followed(const struct server *s, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + followed_limit_ns;
+    char tail[600];
+
+    while (!is_followed(s)) {
+        if (clock_now_ns() > deadline_ns) {
+            provider_log_tail(s, tail, sizeof tail);
+            return err_set(e, ERR_SYSTEM,
+                "the cluster had no leader with two standbys within 120 s: …%s", tail);
+        }
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}

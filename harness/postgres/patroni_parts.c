@@ -1,0 +1,223 @@
+// The programs of a cluster: found, started on their leashes, killed.
+#include "postgres/patroni.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+#include "os/postmasters.h"
+#include "os/process.h"
+#include "postgres/rest.h"
+
+// Nothing of the user's own environment, where PATRONI_…, ETCD_… and PG… would change
+// what these programs do.
+#define PATH_OF_PARTS "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static const int64_t kill_limit_ns = 30 * NS_PER_S;
+static const int64_t store_limit_ns = 30 * NS_PER_S;
+static const int64_t poll_ns = 20 * NS_PER_MS;
+
+static bool is_installed(const char *program)
+{
+    const char *dir = strchr(PATH_OF_PARTS, '=') + 1;
+    char path[PATH_MAX];
+
+    while (*dir) {
+        int len = (int)strcspn(dir, ":");
+        snprintf(path, sizeof path, "%.*s/%s", len, dir, program);
+        if (access(path, X_OK) == 0)
+            return true;
+        dir += len + (dir[len] == ':');
+    }
+    return false;
+}
+
+// Beside our own program in the build, elsewhere when installed.
+static bool find_leash(char out[PATH_MAX], struct err *e)
+{
+    return path_sibling(out, "mailproof-leash", e) &&
+           (path_exists(out) ||
+               (path_sibling(out, "../libexec/mailproof/mailproof-leash", e) &&
+                   (path_exists(out) ||
+                       err_set(e, ERR_SYSTEM, "mailproof-leash is not installed with mailproof"))));
+}
+
+bool parts_find(struct patroni *p, struct err *e)
+{
+    static const char *const programs[] = {"patroni", "etcd", "haproxy"};
+
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (!is_installed(programs[i]))
+            return err_set(e, ERR_SKIP,
+                "provider: patroni needs %s, which is not installed (Debian: patroni, "
+                "etcd-server, haproxy)",
+                programs[i]);
+    }
+    return find_leash(p->leash, e);
+}
+
+// --- command lines --------------------------------------------------------------------
+
+struct command_line {
+    const char *argv[40];
+    size_t count;
+    char texts[8][PATH_MAX + 40];
+    size_t used;
+};
+
+static void add(struct command_line *c, const char *word)
+{
+    c->argv[c->count++] = word;
+    c->argv[c->count] = NULL;
+}
+
+static char *room(struct command_line *c)
+{
+    return c->texts[c->used++];
+}
+
+static void begin(struct command_line *c, const struct patroni *p)
+{
+    char *home = room(c);
+
+    snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.path);
+    add(c, p->leash);
+    add(c, "env");
+    add(c, "-i");
+    add(c, "LC_ALL=C.UTF-8");
+    add(c, PATH_OF_PARTS);
+    add(c, home);
+}
+
+static void add_file(struct command_line *c, const struct patroni *p, const char *name)
+{
+    char *path = room(c);
+
+    snprintf(path, sizeof c->texts[0], "%s/%s", p->dir.path, name);
+    add(c, path);
+}
+
+static void store_words(struct command_line *c, const struct patroni *p)
+{
+    char *clients = room(c), *peers = room(c), *cluster = room(c);
+    size_t size = sizeof c->texts[0];
+
+    snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);
+    snprintf(peers, size, "http://%s:%d", p->at.store_peers.host, p->at.store_peers.port);
+    snprintf(cluster, size, "default=http://%s:%d", p->at.store_peers.host, p->at.store_peers.port);
+    add(c, "etcd");
+    add(c, "--data-dir");
+    add_file(c, p, "etcd");
+    const char *const words[] = {"--listen-client-urls", clients, "--advertise-client-urls",
+        clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+        "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        add(c, words[i]);
+}
+
+static void words_of(struct command_line *c, const struct patroni *p, enum patroni_part part)
+{
+    char name[8], file[16];
+
+    begin(c, p);
+    switch (part) {
+    case PART_STORE:
+        store_words(c, p);
+        break;
+    case PART_PROXY:
+        add(c, "haproxy");
+        add(c, "-db");
+        add(c, "-f");
+        add_file(c, p, "haproxy.cfg");
+        break;
+    default:
+        snprintf(file, sizeof file, "%s.yml", patroni_member((int)part, name));
+        add(c, "patroni");
+        add_file(c, p, file);
+    }
+}
+
+// --- processes ------------------------------------------------------------------------
+
+static int net_of(const struct patroni *p, enum patroni_part part)
+{
+    return part < PATRONI_MEMBERS ? p->lan.members[part] : p->lan.middle;
+}
+
+// The members write one log, in which the harness looks for sessions.
+static int open_log(const struct patroni *p, enum patroni_part part, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!path_join(path, p->dir.path, part == PART_STORE ? "etcd.log" : "haproxy.log", e))
+        return -1;
+    if (part < PATRONI_MEMBERS)
+        snprintf(path, sizeof path, "%s", p->log);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0)
+        err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    return fd;
+}
+
+bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct command_line c = {.count = 0};
+    int log = open_log(p, part, e);
+
+    if (log < 0)
+        return false;
+    words_of(&c, p, part);
+    spec.argv = c.argv;
+    spec.dir = p->dir.path;
+    spec.uid = p->user.uid;
+    spec.gid = p->user.gid;
+    spec.net = net_of(p, part);
+    spec.out = log;
+    spec.err = log;
+    spec.death_signal = p->detached ? 0 : SIGTERM;
+    pid_t pid = process_start(&spec, e);
+    close(log);
+    p->leashes[part] = pid > 0 ? pid : 0;
+    return pid > 0;
+}
+
+void parts_kill(struct patroni *p, enum patroni_part part)
+{
+    char data[PATH_MAX], name[8];
+    struct err ignored;
+
+    if (p->leashes[part])
+        process_end(p->leashes[part], SIGTERM, kill_limit_ns);
+    p->leashes[part] = 0;
+    if (part < PATRONI_MEMBERS &&
+        path_join(data, p->dir.path, patroni_member((int)part, name), &ignored))
+        postmasters_clear(data);
+}
+
+bool parts_wait_store(struct patroni *p, struct err *e)
+{
+    const struct rest_target store = {
+        .net = p->lan.middle, .host = p->at.store.host, .port = p->at.store.port};
+    int64_t deadline_ns = clock_now_ns() + store_limit_ns;
+    static struct rest_answer answer;
+
+    while (!rest_ask(&store, "GET", "/health", NULL, &answer, e) || answer.status != 200) {
+        if (process_wait(p->leashes[PART_STORE], 0, NULL)) {
+            p->leashes[PART_STORE] = 0;
+            return err_set(e, ERR_SYSTEM, "etcd ended; see etcd.log in %s", p->dir.path);
+        }
+        if (clock_now_ns() > deadline_ns)
+            return err_set(e, ERR_SYSTEM, "etcd did not answer within 30 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return true;
+}

@@ -1,0 +1,183 @@
+// What Patroni and HAProxy are told, and what Patroni's answers are taken for.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "postgres/patroni_config.h"
+#include "postgres/rest.h"
+
+static struct setting one_setting[] = {{"work_mem", "8MB"}};
+static const struct settings settings = {one_setting, 1};
+
+static struct patroni_layout layout(bool synchronous)
+{
+    struct patroni_layout l = {.dir = "/var/tmp/a \"b\"",
+        .bindir = "/usr/lib/postgresql/15/bin",
+        .store = {"127.0.0.1", 2379},
+        .proxy_port = 7000,
+        .password = "secret",
+        .synchronous = synchronous,
+        .settings = &settings};
+
+    for (int i = 0; i < PATRONI_MEMBERS; i++) {
+        snprintf(l.servers[i].host, sizeof l.servers[i].host, "192.0.2.%d", 11 + i);
+        snprintf(l.rests[i].host, sizeof l.rests[i].host, "192.0.2.%d", 21 + i);
+        l.servers[i].port = 5001 + i;
+        l.rests[i].port = 8001 + i;
+    }
+    return l;
+}
+
+static json_t *render(const struct patroni_layout *l, int member)
+{
+    struct buf text;
+    struct err e = {0};
+
+    buf_init(&text, 1 << 16);
+    assert_true(patroni_render(l, member, &text, &e));
+    json_t *json = json_loads(buf_str(&text), 0, NULL);
+    assert_non_null(json);
+    buf_fini(&text);
+    return json;
+}
+
+static void a_member_is_told_its_own_places(void **state)
+{
+    const struct patroni_layout l = layout(false);
+    json_t *json = render(&l, 1);
+    const char *name, *store, *rest, *listen, *data, *memory;
+    int ttl, wait, retry, synchronous;
+
+    (void)state;
+    assert_int_equal(
+        json_unpack(json, "{s:s, s:{s:s}, s:{s:s}, s:{s:s, s:s}}", "name", &name, "etcd3", "host",
+            &store, "restapi", "listen", &rest, "postgresql", "listen", &listen, "data_dir", &data),
+        0);
+    assert_string_equal(name, "m2");
+    assert_string_equal(store, "127.0.0.1:2379");
+    assert_string_equal(rest, "192.0.2.22:8002");
+    assert_string_equal(listen, "192.0.2.12:5002");
+    assert_string_equal(data, "/var/tmp/a \"b\"/m2");
+    assert_int_equal(
+        json_unpack(json, "{s:{s:{s:i, s:i, s:i, s:b, s:{s:{s:s}}}}}", "bootstrap", "dcs", "ttl",
+            &ttl, "loop_wait", &wait, "retry_timeout", &retry, "synchronous_mode", &synchronous,
+            "postgresql", "parameters", "work_mem", &memory),
+        0);
+    assert_true(ttl >= wait + 2 * retry);
+    assert_false(synchronous);
+    assert_string_equal(memory, "8MB");
+    json_decref(json);
+}
+
+static void synchronous_is_told(void **state)
+{
+    const struct patroni_layout l = layout(true);
+    json_t *json = render(&l, 0);
+    int synchronous;
+
+    (void)state;
+    assert_int_equal(
+        json_unpack(json, "{s:{s:{s:b}}}", "bootstrap", "dcs", "synchronous_mode", &synchronous),
+        0);
+    assert_true(synchronous);
+    json_decref(json);
+}
+
+static void the_proxy_asks_each_member(void **state)
+{
+    const struct patroni_layout l = layout(false);
+    struct buf text;
+    struct err e = {0};
+
+    (void)state;
+    buf_init(&text, 1 << 16);
+    assert_true(patroni_render_proxy(&l, &text, &e));
+    assert_non_null(strstr(buf_str(&text), "server m1 192.0.2.11:5001 check addr 192.0.2.21 port "
+                                           "8001\n"));
+    assert_non_null(strstr(buf_str(&text), "server m3 192.0.2.13:5003 check addr 192.0.2.23 port "
+                                           "8003\n"));
+    assert_non_null(strstr(buf_str(&text), "/.s.PGSQL.7000 "));
+    buf_fini(&text);
+}
+
+// As Patroni 3.0.2 sends them.
+static const char cluster[] =
+    "{\"members\": [{\"name\": \"m1\", \"role\": \"sync_standby\", \"state\": \"running\", "
+    "\"api_url\": \"http://127.0.0.1:18001/patroni\", \"host\": \"127.0.0.1\", \"port\": 15001, "
+    "\"timeline\": 2, \"lag\": 0}, {\"name\": \"m2\", \"role\": \"replica\", \"state\": "
+    "\"starting\", \"lag\": \"unknown\"}, {\"name\": \"m3\", \"role\": \"leader\", \"state\": "
+    "\"running\", \"host\": \"127.0.0.1\", \"port\": 15003, \"timeline\": 2}]}";
+
+static void members_are_read(void **state)
+{
+    struct rest_member members[REST_MEMBERS_MAX];
+    struct err e = {0};
+    size_t count;
+
+    (void)state;
+    assert_true(rest_members(cluster, members, &count, &e));
+    assert_int_equal(count, 3);
+    assert_string_equal(members[0].role, "sync_standby");
+    assert_int_equal(members[1].timeline, 0);
+    const struct rest_member *leader = rest_leader(members, count);
+    assert_non_null(leader);
+    assert_string_equal(leader->name, "m3");
+    assert_int_equal(leader->port, 15003);
+    assert_int_equal(leader->timeline, 2);
+    // A leader that is being started takes no writes.
+    snprintf(members[2].state, sizeof members[2].state, "starting");
+    assert_null(rest_leader(members, count));
+}
+
+static void other_lists_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "", "{}", "[]", "{\"members\": 1}", "{\"members\": [{\"name\": \"m1\"}]}", "<html>"};
+    struct rest_member members[REST_MEMBERS_MAX];
+    struct err e = {0};
+    size_t count;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(rest_members(wrong[i], members, &count, &e));
+}
+
+static void answers_are_taken_apart(void **state)
+{
+    static const char good[] = "HTTP/1.0 503 Service Unavailable\r\nServer: x\r\n\r\n{\"a\": 1}";
+    static const char *const wrong[] = {
+        "", "HTTP/1.0 200 OK\r\n", "FOO 200 OK\r\n\r\n", "\r\n\r\n"};
+    static struct rest_answer answer;
+    static char long_one[sizeof answer.text + 100];
+    struct err e = {0};
+
+    (void)state;
+    assert_true(rest_take(good, strlen(good), &answer, &e));
+    assert_int_equal(answer.status, 503);
+    assert_string_equal(answer.text, "{\"a\": 1}");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(rest_take(wrong[i], strlen(wrong[i]), &answer, &e));
+    memset(long_one, 'x', sizeof long_one);
+    memcpy(long_one, "HTTP/1.0 200 OK\r\n\r\n", 19);
+    assert_false(rest_take(long_one, sizeof long_one, &answer, &e));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_is_told_its_own_places),
+        cmocka_unit_test(synchronous_is_told),
+        cmocka_unit_test(the_proxy_asks_each_member),
+        cmocka_unit_test(members_are_read),
+        cmocka_unit_test(other_lists_are_refused),
+        cmocka_unit_test(answers_are_taken_apart),
+    };
+
+    return cmocka_run_group_tests_name("patroni", tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+// Patroni's REST interface: short questions over HTTP, one connection each.
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define REST_MEMBERS_MAX 16
+
+struct rest_target {
+    int net; // namespace from which it is reached; -1: ours
+    const char *host;
+    int port;
+    const char *user, *password; // NULL: none is asked for
+};
+
+struct rest_answer {
+    int status;          // of HTTP
+    char text[64 << 10]; // the body; a longer answer is an error
+};
+
+// ERR_CONNECTION without an answer within 30 s; a switchover is answered when it is over. Any
+// status is an answer. `body` NULL: there is none.
+MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const char *path,
+    const char *body, struct rest_answer *out, struct err *e);
+
+// Takes an answer as it came over the wire apart, in place. Pure.
+MUST_USE bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e);
+
+// A member of GET /cluster.
+struct rest_member {
+    char name[64], role[32], state[32], host[256];
+    int port, timeline; // timeline 0: not known
+};
+
+// Pure. `count` gets how many there are, at most REST_MEMBERS_MAX.
+MUST_USE bool rest_members(
+    const char *json, struct rest_member *members, size_t *count, struct err *e);
+
+// The leader among them, running; NULL: there is none now.
+const struct rest_member *rest_leader(const struct rest_member *members, size_t count);
