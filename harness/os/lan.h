@@ -19,7 +19,7 @@ struct lan {
 
 #define LAN_INIT                                                                                   \
     {                                                                                              \
-        .middle = -1, .members = {-1, -1, -1 }                                                     \
+        .middle = -1, .members = { -1, -1, -1 }                                                    \
     }
 
 // Needs root, and the programs ip and nft; ERR_SKIP says which is missing.

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# A cluster that fails over: what `run scenarios --tag ha` promises, that a server
+# which loses what it acknowledged is convicted unless that is allowed, and that
+# nothing of a cluster outlives its run.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Looked at from here, so that a broken harness does not excuse itself.
+for program in patroni etcd haproxy; do
+    PATH=$PATH:/usr/sbin command -v "$program" >/dev/null ||
+        { echo "skipped: $program is not installed (Debian: patroni, etcd-server, haproxy)"; exit 77; }
+done
+namespaces=no
+[ "$(id -u)" -ne 0 ] || ! command -v nft >/dev/null ||
+    ! unshare --net sh -c 'ip link add type veth && ip link add type bridge' 2>/dev/null || namespaces=yes
+
+metric() { # scenario, key
+    number "$2" "$place/results/$1/latest/result.json"
+}
+
+expect_gone() {
+    local left=1200
+    while pgrep -f "$place/tmp" >/dev/null; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "still running: $(pgrep -af "$place/tmp")"
+        sleep 0.05
+    done
+}
+
+# start_run: in the background, until its collector has connected.
+start_run() {
+    rm -rf "$place/results"
+    "$mailproof" run --quiet --out "$place/results" switchover-sync >"$place/out" 2>"$place/err" &
+    harness=$!
+    local left=2400
+    until grep -qs collecting "$place"/results/*/*/logs/collector-0.log; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "the cluster did not come: $(cat "$place/err")"
+        sleep 0.05
+    done
+}
+
+# segments PID…: how many these have made and left.
+segments() {
+    awk -v pids=" $* " 'index(pids, " " $5 " ") { n++ } END { print n + 0 }' /proc/sysvipc/shm
+}
+
+every_scenario() {
+    expect_exit 0 run "$SOURCE_DIR/scenarios" --tag ha
+    [ "$namespaces" = yes ] || return 0
+    [ "$(metric leader-partitioned-sync vanished)" = 0 ] || fail "a synchronous cluster lost"
+    [ "$(metric leader-partitioned-async vanished)" -gt 0 ] ||
+        fail "the old leader's clients lost nothing, so that the run proves nothing"
+    # What the server lost is tolerated only where the scenario says so.
+    expect_exit 1 run leader-partitioned-async --set 'allow={}'
+    expect_nothing_left
+}
+
+# What comes without a cluster, or with one where a server is needed, is skipped.
+skips() {
+    expect_exit 77 run switchover-sync --postgres local
+    grep -q "switchover needs provider: patroni" "$place/out" || fail "no reason"
+    expect_exit 77 run server-crash --postgres patroni
+    grep -q "kill-server needs a server that the harness controls" "$place/out" || fail "no reason"
+}
+
+interrupted() {
+    start_run
+    kill -INT "$harness"
+    wait "$harness" && fail "an interrupted run succeeded"
+    expect_nothing_left
+}
+
+# The kernel ends the leashes, and they everybody on them; the next run removes the
+# folder and the servers' shared memory.
+killed() {
+    local servers
+    start_run
+    servers=$(head -qn 1 "$place"/tmp/*/m?/postmaster.pid | tr '\n' ' ')
+    # shellcheck disable=SC2086 # they are words
+    [ "$(segments $servers)" = 3 ] || fail "no shared memory to look for: $servers"
+    kill -KILL "$harness"
+    wait "$harness" || true
+    expect_gone
+    expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=20/s
+    expect_nothing_left
+    # shellcheck disable=SC2086 # they are words
+    [ "$(segments $servers)" = 0 ] || fail "shared memory was left behind"
+}
+
+kept() {
+    keep switchover-sync --set 'faults=[]'
+    local reach
+    reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")
+    [ "$(psql -AtX "$reach" -c 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "not to be reached"
+    sh -c "$remove" || fail "not to be removed: $remove"
+    expect_nothing_left
+}
+
+case ${1-} in
+all) every_scenario ;;
+*)
+    skips
+    interrupted
+    killed
+    kept
+    ;;
+esac
