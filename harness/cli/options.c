@@ -144,6 +144,7 @@ static const struct {
     {"output", "FILE", SCOPE_SHRINK, TEXT(output),
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
+    {"html", "FILE", SCOPE_CHECK, TEXT(html), "with --token: draw its life as one HTML file"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"trace", NULL, SCOPE_REPORT, FLAG(trace_spans),

@@ -87,9 +87,10 @@ static json_t *expectations(const struct report *r)
 
     for (size_t i = 0; i < r->scenario->expect_count; i++) {
         const struct expectation *x = &r->scenario->expect[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o, s:b}", "metric", x->metric, "want", x->want, "got",
-                      metric(r, metric_find(x->metric)->id), "holds", r->result->holds[i]));
+        json_array_append_new(list,
+            json_pack("{s:s, s:s, s:o, s:s, s:b}", "metric", x->metric, "want", x->want, "got",
+                metric(r, metric_find(x->metric)->id), "unit",
+                metric_unit_name(metric_find(x->metric)->unit), "holds", r->result->holds[i]));
     }
     return list;
 }

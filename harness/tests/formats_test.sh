@@ -83,6 +83,23 @@ else:
     assert abs(p50 * 1000 - result["metrics"]["latency.p50"]) < 1e-3 * p50 * 1000 + 1e-3
 PYTHON
 
+# The picture of one token has all of its life, and nothing from elsewhere.
+login=$(awk -F, 'NR > 1 && $6 > 1.05 && $16 != "" { print $2; exit }' "$folder/tokens.csv")
+expect_exit 0 "$mailproof" check --token "$login" --html token.html "$folder"
+grep -q "^$login " out || fail "not told: $(cat out)"
+for class in sent commit wait process read fault; do
+    [ "$(grep -c "class=\"$class\"" token.html)" -ge 1 ] || fail "the picture has no $class"
+done
+/usr/bin/python3 - token.html <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+page = open(sys.argv[1]).read()
+picture = tree.fromstring(page[page.index("<svg"):page.index("</svg>") + 6])
+assert len(picture.findall("circle")) == 1, "it is read once"
+assert "http" not in page
+PYTHON
+expect_exit 64 "$mailproof" check --html token.html "$folder"
+grep -q -- '--token' err || fail "not named: $(cat err)"
+
 # A phase without a token measures nothing, and says so in words.
 mkdir empty
 cat >empty/empty.yaml <<'YAML'

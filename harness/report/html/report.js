@@ -42,7 +42,9 @@ function fill(table, caption, head, rows) {
     const tr = element('tr');
     row.forEach((cell, i) => {
       const broken = cell === 'broken' || cell === 'does not hold' || cell === 'no';
-      tr.append(element('td', text(cell), numeric[i] ? 'n' : broken ? 'violated' : ''));
+      const td = element('td', text(cell), numeric[i] ? 'n' : broken ? 'violated' : '');
+      if (text(cell).length < 18) td.classList.add('short');
+      tr.append(td);
     });
     table.append(tr);
   }
@@ -316,7 +318,8 @@ function tables() {
     data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds',
       judgedShare(result.judged[name])]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
-    result.expectations.map((x) => [x.metric, x.want, text(x.got), x.holds ? 'holds' : 'does not hold']));
+    result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']
+      : [x.metric, x.want, `${rounded(x.got)} ${x.unit}`.trim(), x.holds ? 'holds' : 'does not hold'])));
   recoveries();
   environment();
   byId('repeat').textContent = data.repeat;
