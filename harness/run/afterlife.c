@@ -120,7 +120,7 @@ static bool look_for_damage(PGconn *conn, struct afterlife_result *r, struct err
     static const char indexes[] =
         "SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = "
         "i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'btree' AND "
-        "c.relnamespace = 'public'::regnamespace AND i.indisvalid";
+        "c.relkind = 'i' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid";
     PGresult *rows = sql_query(conn, heaps, 0, NULL, e);
 
     if (!rows)
