@@ -82,5 +82,11 @@ grep -q '^  load.N.hold_open.for ' "$place/out" || fail "list does not show keys
 cmp "$place/a" "$place/b" || fail "the same seed gave two plans"
 ! cmp -s "$place/a" "$place/c" || fail "two seeds gave one plan"
 
+# The page of the collector's settings has the table that its program prints.
+settings=$SOURCE_DIR/collector/SETTINGS.md
+sed -n '/^| variable/,/^$/p' "$settings" | grep '^|' |
+    diff - <("$BUILD_DIR/bin/mailroom-collector" --settings) >&2 ||
+    fail "$settings is not what mailroom-collector --settings prints"
+
 expect_exit 0 run "$place/mine.yaml"
 expect_nothing_left
