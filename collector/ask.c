@@ -85,22 +85,32 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_read(c, e);
 }
 
+// Whatever else is to be asked for comes before another take.
+static bool may_take(struct collector *c)
+{
+    return !c->left.ours && !due(c) && !look_at_owners(c);
+}
+
 bool ask_ahead(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
-    if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || f->next.stretch == 0 ||
-        work_stopping(c))
+    if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || work_stopping(c))
         return true;
-    return sent(c, ASK_AHEAD,
-        queue_send_ahead(&c->queue, &c->link.session, &f->next, work_deadline_ns(c), e));
+    if (c->queue.mode->takes)
+        return !may_take(c) || ask_take(c, c->queue.limit, e);
+    return f->next.stretch == 0 ||
+           sent(c, ASK_AHEAD,
+               queue_send_ahead(&c->queue, &c->link.session, &f->next, work_deadline_ns(c), e));
 }
 
 bool ask_behind(struct collector *c, struct err *e)
 {
-    if (c->left.ours || due(c) || (c->queue.mode->takes && look_at_owners(c)))
+    bool takes = c->queue.mode->takes;
+
+    if (takes ? !may_take(c) : c->left.ours || due(c))
         return true;
-    if (!(c->queue.mode->takes ? ask_take(c, c->queue.limit, e) : ask_read(c, e)))
+    if (!(takes ? ask_take(c, c->queue.limit, e) : ask_read(c, e)))
         return false;
     c->fetch.haste = HASTE_FOLLOWS;
     return true;

@@ -10,7 +10,7 @@ struct fetch {
         ASK_NOTHING,
         ASK_READ,
         ASK_AHEAD,      // behind `next`, which is not confirmed
-        ASK_TAKE,       // for a batch of our own
+        ASK_TAKE,       // for a batch of our own; while `next` is in use, for the one behind
         ASK_DELIVERY,   // for one that is left over
         ASK_OWNERS,     // who else has deliveries
         ASK_STALE,      // the answer will be dropped
@@ -22,7 +22,7 @@ struct fetch {
         NEXT_BUILT, // and its line is made
     } next_step;
     struct batch next;
-    PGresult *early;  // the answer to ASK_AHEAD, while `next` is in use
+    PGresult *early;  // the answer to ASK_AHEAD or ASK_TAKE, while `next` is in use
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
     int64_t asked_ns; // when the last request was sent

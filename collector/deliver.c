@@ -157,9 +157,12 @@ static bool send_pass(struct collector *c, struct err *e)
         c->queue.n = b->number + 1;
     // More waits behind a batch that did not see everything: ask for it in the
     // same trip. Nothing of it is written before the pass is confirmed.
-    if (c->deliver->pass.subject != PASS_WRITTEN || b->all || work_stopping(c))
+    if (c->deliver->pass.subject != PASS_WRITTEN)
         return true;
-    return fetch_follow(c, e);
+    if (!b->all && !work_stopping(c))
+        return fetch_follow(c, e);
+    fetch_unfollow(c);
+    return true;
 }
 
 // It is passed, whatever of it was sent.
@@ -308,10 +311,11 @@ void deliver_give_back_memory(struct collector *c)
 
 void deliver_validate(const struct collector *c)
 {
-    const struct deliver *d = c->deliver;
+    const struct pass *p = &c->deliver->pass;
 
-    assert(d->pass.step == PASS_NONE || c->state == PASS);
-    assert(d->pass.step != PASS_NONE || !d->pass.written.result);
-    assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || d->pass.step == PASS_DUE);
-    assert(output_idle(&d->output) || c->state == WRITE);
+    (void)p;
+    assert(p->step == PASS_NONE || c->state == PASS);
+    assert(p->step != PASS_NONE || !p->written.result);
+    assert(!c->fetch.early || c->fetch.next_step != NEXT_EMPTY || p->step == PASS_DUE);
+    assert(output_idle(&c->deliver->output) || c->state == WRITE);
 }

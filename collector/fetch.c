@@ -78,8 +78,6 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     static const enum batch_source sources[] = {
         [ASK_READ] = BATCH_CURSOR, [ASK_TAKE] = BATCH_TAKEN, [ASK_DELIVERY] = BATCH_DELIVERY};
     struct fetch *f = &c->fetch;
-    bool full;
-
     int examine = what == ASK_DELIVERY ? queue_examine(&c->queue) : f->examine;
     int wanted = what == ASK_READ ? f->wanted : examine;
 
@@ -89,8 +87,9 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     }
     if (!still_ours(c, e))
         return false;
-    full = f->next.sendable == c->queue.limit && f->next.n == c->queue.limit;
-    f->haste = f->haste == HASTE_FOLLOWS && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
+    bool full =
+        f->next.sendable == c->queue.limit && (what != ASK_READ || f->next.n == f->next.sendable);
+    f->haste = f->haste != HASTE_NONE && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
     // A take has passed rows already, whatever becomes of its tokens.
     if (what != ASK_READ) {
         tally_add(&c->tally, &f->next.passed, 0, c->now_ns);
@@ -98,7 +97,18 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     }
     f->next_step = NEXT_READY;
     f->large = f->large || f->next.n > LARGE_ROWS;
-    if (!fresh(c, what))
+    return true;
+}
+
+// What was taken ahead and is old by now is judged again, as what is left over.
+static bool keep_early(struct collector *c, PGresult *result, struct err *e)
+{
+    if (!c->queue.mode->takes)
+        return take_ahead(c, result, e);
+    if (!keep(c, result, ASK_TAKE, e))
+        return false;
+    c->fetch.next_asked_ns = c->fetch.ready_ns = c->fetch.asked_ns;
+    if (c->fetch.next_step != NEXT_EMPTY && !quick(c))
         fetch_drop(c);
     return true;
 }
@@ -118,14 +128,22 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
         PQclear(result);
         return true;
     case ASK_AHEAD:
-        if (f->next_step == NEXT_EMPTY)
+    case ASK_TAKE:
+        if (f->next_step != NEXT_EMPTY) {
+            f->early = result;
+            return true;
+        }
+        if (what == ASK_AHEAD)
             return take_ahead(c, result, e);
-        f->early = result;
-        return true;
+        break;
     default:
-        assert(what == ASK_READ || what == ASK_TAKE || what == ASK_DELIVERY);
-        return keep(c, result, what, e);
+        assert(what == ASK_READ || what == ASK_DELIVERY);
     }
+    if (!keep(c, result, what, e))
+        return false;
+    if (f->next_step != NEXT_EMPTY && !fresh(c, what))
+        fetch_drop(c);
+    return true;
 }
 
 bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
@@ -144,8 +162,12 @@ void fetch_drop(struct collector *c)
 
     if (f->next_step != NEXT_EMPTY && batch_is_delivery(&f->next) && f->next.number != 0)
         c->left.ours = true;
+    if (f->early && c->queue.mode->takes)
+        c->left.ours = true;
     if (f->asked == ASK_AHEAD)
         f->asked = ASK_STALE;
+    else if (f->asked == ASK_TAKE)
+        f->asked = ASK_STALE_TAKE;
     f->next_step = NEXT_EMPTY;
     f->haste = HASTE_NONE;
     PQclear(f->early);
@@ -326,7 +348,7 @@ bool fetch_follow(struct collector *c, struct err *e)
     PGresult *early = f->early;
 
     f->early = NULL;
-    if (early && !take_ahead(c, early, e))
+    if (early && !keep_early(c, early, e))
         return false;
     return f->next_step != NEXT_EMPTY || f->asked != ASK_NOTHING || ask_behind(c, e);
 }
@@ -336,6 +358,6 @@ void fetch_unfollow(struct collector *c)
     struct fetch *f = &c->fetch;
 
     fetch_drop(c);
-    if (f->asked != ASK_NOTHING)
-        f->asked = f->asked == ASK_TAKE ? ASK_STALE_TAKE : ASK_STALE;
+    if (f->asked == ASK_READ)
+        f->asked = ASK_STALE;
 }

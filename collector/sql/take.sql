@@ -7,29 +7,23 @@
 --
 -- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only what is in front of the
 -- first token that can be sent
-, turns AS MATERIALIZED (
-    SELECT w.*, can.go, count(*) OVER so_far AS place, count(*) FILTER (WHERE can.go) OVER so_far AS going
-    FROM walk AS w
-    CROSS JOIN LATERAL (
-        SELECT coalesce((w.email || w.login) !~ '[,"\u0001-\u001f\u007f-\u009f]', false)
-               AND length(w.secret) = 32
-               AND coalesce(w.code ~ '^[0-9]{5}$', w.action = 'activation') AS go
-        OFFSET 0) AS can
-    WHERE w.passed IS NULL
-    WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
+, able AS NOT MATERIALIZED (
+    SELECT place, examined
+    FROM walk
+    WHERE passed IS NULL
+      AND (email || login) !~ '[,"\u0001-\u001f\u007f-\u009f]' AND length(secret) = 32
+      AND CASE WHEN code IS NULL THEN action = 'activation' ELSE code ~ '^[0-9]{5}$' END
 ), stop AS MATERIALIZED (
-    SELECT CASE $5::int WHEN 0 THEN place - 1 ELSE place END AS place,
-           CASE $5::int WHEN 0 THEN examined - 1 ELSE examined END AS examined
-    FROM turns
-    WHERE go
+    SELECT *
+    FROM able
     OFFSET CASE $5::int WHEN 0 THEN 0 ELSE $2::int - 1 END
     LIMIT 1
-), taken AS MATERIALIZED (
-    SELECT * FROM turns LIMIT (SELECT place FROM stop)
 ), turn AS MATERIALIZED (
-    SELECT (SELECT examined FROM stop) AS until
-    FROM taken
-    HAVING $5::int = 0 OR max(going) >= $5::int
+    SELECT place - ($5::int = 0)::int AS place, examined - ($5::int = 0)::int AS until
+    FROM stop
+    UNION ALL
+    SELECT $3::int, NULL
+    WHERE NOT EXISTS (SELECT FROM stop) AND (SELECT count(*) FROM able) >= $5::int
 ), last AS MATERIALIZED (
     -- Two, so that a full batch need not look behind its end.
     (SELECT *, false AS every
@@ -53,8 +47,11 @@
     WHERE c.queue = h.queue AND c.lane = h.lane AND c.n = h.n
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
-    SELECT $1::job_type, $4::bigint, array_agg(taken.id ORDER BY taken.place)
-    FROM turn, taken
+    SELECT $1::job_type, $4::bigint, array_agg(id ORDER BY place)
+    FROM (SELECT id, place
+          FROM walk
+          WHERE passed IS NULL
+          LIMIT (SELECT coalesce(max(place), 0) FROM turn)) AS taken
     HAVING count(*) > 0
     RETURNING n, pg_try_advisory_lock_shared($4) -- we have something in hand
 )
@@ -64,8 +61,10 @@
         0::bigint AS examined, 0::bigint AS expired, 0::bigint AS consumed)
 UNION ALL
 (SELECT 1, place::int, '0', xid, id, account, CASE action WHEN 'activation' THEN 1 ELSE 2 END,
-        email, login, secret, code, taken.examined, expired, consumed
- FROM taken, turn)
+        email, login, secret, code, examined, expired, consumed
+ FROM walk
+ WHERE passed IS NULL
+ LIMIT (SELECT coalesce(max(place), 0) FROM turn))
 UNION ALL
 (SELECT 0, coalesce(l.every, false)::int, '0', '0', 0, NULL, NULL, NULL, NULL, NULL, NULL,
         coalesce(l.examined, 0), coalesce(l.expired, 0), coalesce(l.consumed, 0)

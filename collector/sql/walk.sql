@@ -5,6 +5,7 @@
     SELECT t.part, t.to_xid, t.xid, t.id, t.account, t.action, t.secret, t.code, a.email, a.login,
            why.passed,
            count(*) OVER so_far AS examined,
+           count(*) FILTER (WHERE why.passed IS NULL) OVER so_far AS place,
            count(*) FILTER (WHERE why.passed = 'expired') OVER so_far AS expired,
            count(*) FILTER (WHERE why.passed = 'consumed') OVER so_far AS consumed
     FROM base AS t
@@ -12,7 +13,7 @@
     CROSS JOIN LATERAL (
         SELECT CASE
             WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-            WHEN t.expires_at <= extract(epoch FROM now()) THEN 'expired'
+            WHEN t.expires_at <= (SELECT floor(extract(epoch FROM now()))::bigint) THEN 'expired'
             WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
             WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
             ELSE 'status'
