@@ -8,7 +8,8 @@
 
 // --- the verdict ----------------------------------------------------------------
 
-static uint64_t tolerated(const struct ledger *l, enum metric_id id)
+// Where the timelines say what the server lost, no more than that may be gone.
+static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = 0;
 
@@ -17,7 +18,8 @@ static uint64_t tolerated(const struct ledger *l, enum metric_id id)
         if (strcmp(a->invariant, metrics[id].name) == 0 && (uint64_t)a->most > most)
             most = (uint64_t)a->most;
     }
-    return most;
+    uint64_t left = (uint64_t)r->values[METRIC_LEFT_BEHIND];
+    return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
 }
 
 // What is missing may still have been on its way: the drain lasted as long as it
@@ -97,7 +99,7 @@ static bool judge_invariants(
         if (!metrics[id].invariant || !is_looked_for(r, l->scenario, id))
             continue;
         r->values[id] = (double)r->findings[id].count;
-        r->broken[id] = r->findings[id].count > tolerated(l, id);
+        r->broken[id] = r->findings[id].count > tolerated(r, l, id);
         if (id == METRIC_LOST && draining)
             r->broken[id] = false;
         if (nobody_left && needs_collector(id)) {

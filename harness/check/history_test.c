@@ -153,7 +153,7 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
+// Version 6 did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
 // not know how long a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
@@ -174,10 +174,16 @@ static void the_versions_before_are_read(void **state)
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
     // What version 6 has of each delivery, and of each token: nothing was answered.
     size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
-    unsigned char *end = bytes + size - 4 - outcomes;
+    // What version 7 has of each fault: it is not known what it left.
+    size_t left = 2 * s.plan.fault_count;
+    unsigned char *end = bytes + size - 4 - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes, left);
+    *version = 6;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end, outcomes);
     *version = 5;
     spill(bytes, size);
@@ -213,6 +219,8 @@ static void what_was_noted_comes_back(void **state)
     (void)state;
     tell(&s);
     int64_t sessions[] = {s.ledger.start_ns, s.ledger.start_ns + 7};
+    s.faults[0].left_known = true;
+    s.faults[0].left_ns = s.ledger.start_ns + 9;
     struct probe_sample flush = {.due_ns = s.ledger.start_ns, .took_ns = 77};
     s.ledger.sessions = sessions;
     s.ledger.session_count = 2;
@@ -226,6 +234,8 @@ static void what_was_noted_comes_back(void **state)
         !history_read(&h, path, &s.scenario, &e))
         fail_msg("%s", e.text);
     assert_int_equal(h.ledger.session_count, 2);
+    assert_true(h.faults[0].left_known);
+    assert_true(h.faults[0].left_ns == s.ledger.start_ns + 9);
     assert_memory_equal(h.ledger.sessions, sessions, sizeof sessions);
     assert_int_equal(h.ledger.flushes[0].took_ns, 77);
     assert_string_equal(h.log.notes[0].text, "email is not the database's");

@@ -68,9 +68,19 @@ void finding_add_token(struct result *r, enum metric_id id, const struct ledger 
 // was cut, is late through no fault of the generator.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
-// repeats.c: whether a fault between two times made the server lose what it had
-// acknowledged: with durability waived, or by promoting an asynchronous standby.
-bool check_server_forgot(const struct ledger *l, int64_t from_ns, int64_t until_ns);
+// forgot.c: whether a fault between two times made the server lose what it had
+// acknowledged, of something that was committed at `committed_ns` at the latest
+// (CLOCK_NEVER: not known): with durability waived, by promoting an asynchronous
+// standby, or in a failover whose timelines say so.
+bool check_server_forgot(
+    const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
+
+// forgot.c: whether a failover left this token, which was acknowledged, on the old
+// leader's timeline.
+bool check_left_behind(const struct ledger *l, uint32_t token);
+
+// forgot.c: what every failover of the run left behind is known, and there was one.
+bool check_failovers_known(const struct ledger *l);
 
 // The last fault whose window touches that time, from its beginning to its undoing +
 // recovery_limit; CAUSE_NONE when none does. recovery.c

@@ -17,37 +17,6 @@ struct repeats {
     uint32_t late_line; // the latest one that was counted as late
 };
 
-// --- what the server lost ---------------------------------------------------------
-
-static bool loses_data(const struct ledger *l, const struct fault_record *f)
-{
-    const struct scenario_postgres *postgres = &l->scenario->postgres;
-    bool waived = postgres->durability == DURABILITY_WAIVE;
-
-    switch (f->spec->verb->id) {
-    case VERB_CRASH_SERVER:
-    case VERB_KILL_SERVER:
-        return waived;
-    case VERB_CUT_POWER:
-    case VERB_KILL_HOST:
-        return waived || postgres->disk != DISK_HONEST;
-    case VERB_PROMOTE_STANDBY:
-        return waived || postgres->standby == STANDBY_ASYNC;
-    default:
-        return false;
-    }
-}
-
-bool check_server_forgot(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < l->fault_count; i++) {
-        const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && f->began_ns < until_ns && f->ended_ns > from_ns && loses_data(l, f))
-            return true;
-    }
-    return false;
-}
-
 // --- lost sessions and pauses -----------------------------------------------------
 
 static bool ends_sessions(const struct fault_spec *f)
@@ -187,12 +156,23 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
     return (struct cause){CAUSE_BATCH, again};
 }
 
+// A line is confirmed when its process has written the next.
+static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
+{
+    for (size_t i = line + 1; i < l->log->line_count; i++) {
+        if (l->log->lines[i].process == l->log->lines[line].process)
+            return l->log->lines[i].read_ns;
+    }
+    return CLOCK_NEVER;
+}
+
 static void judge_again(struct repeats *t, uint32_t token, uint32_t first, uint32_t again)
 {
     struct result *r = t->c->r;
     const struct ledger *l = t->c->l;
 
-    if (check_server_forgot(l, l->log->lines[first].read_ns, l->log->lines[again].read_ns)) {
+    if (check_server_forgot(l, l->log->lines[first].read_ns, l->log->lines[again].read_ns,
+            confirmed_ns(l, first))) {
         r->values[METRIC_REDELIVERED]++;
         judged_add(r, METRIC_DUPLICATED, 1, (struct cause){CAUSE_FAULT, 0});
         return;

@@ -195,6 +195,68 @@ static void tell_forgotten_by_standby(struct story *s)
     story_line(s, 900, 0, 1);
 }
 
+// The old leader's commits from `left_ms` on are not the new one's.
+static void fail_over(struct story *s, int64_t left_ms)
+{
+    struct fault_record *f = story_fault(s, "kill-leader", 300, 800);
+
+    s->scenario.postgres.standby = STANDBY_ASYNC;
+    f->left_known = true;
+    f->left_ns = f->began_ns + (left_ms - 300) * NS_PER_MS;
+}
+
+// The line was confirmed at 170 ms at the earliest, and at 250 ms at the latest.
+static void fail_over_behind_a_line(struct story *s, int64_t left_ms)
+{
+    story_good_token(s);
+    story_line(s, 250, story_txn(s, 140, 1), 1);
+    fail_over(s, left_ms);
+    story_line(s, 900, 0, 1);
+}
+
+static void tell_again_after_failover(struct story *s)
+{
+    fail_over_behind_a_line(s, 200);
+}
+
+static void tell_again_though_confirmed(struct story *s)
+{
+    fail_over_behind_a_line(s, 260);
+}
+
+static void tell_again_though_nothing_left(struct story *s)
+{
+    fail_over_behind_a_line(s, 200);
+    s->faults[0].left_ns = 0;
+}
+
+// Acknowledged at 291 ms, and gone, which the scenario allows.
+static void fail_over_behind_a_commit(struct story *s, int64_t left_ms)
+{
+    story_good_token(s);
+    s->token_flags[story_txn(s, 290, 1)] = TOKEN_PRESENT; // the story then leaves it out
+    fail_over(s, left_ms);
+    s->allow[0] = (struct allowance){.invariant = (char *)"vanished", .most = INT64_MAX};
+    s->scenario.allow_count = 1;
+}
+
+static void tell_left_behind(struct story *s)
+{
+    fail_over_behind_a_commit(s, 280);
+}
+
+static void tell_vanished_before_failover(struct story *s)
+{
+    fail_over_behind_a_commit(s, 295);
+}
+
+static void tell_vanished_after_failover(struct story *s)
+{
+    fail_over_behind_a_commit(s, 280);
+    story_line(s, 950, story_txn(s, 850, 1), 1);
+    s->token_flags[story_txn(s, 1000, 1)] = TOKEN_PRESENT;
+}
+
 static void tell_forgotten_by_nobody(struct story *s)
 {
     tell_forgotten(s);
@@ -354,6 +416,15 @@ static const struct story_case cases[] = {
         VERDICT_VIOLATED},
     {"again after a loss of power", tell_forgotten, "", VERDICT_PASS},
     {"again after a failover", tell_forgotten_by_standby, "", VERDICT_PASS},
+    {"again after a failover of a cluster", tell_again_after_failover, "", VERDICT_PASS},
+    {"again, though the timeline has it", tell_again_though_confirmed, "duplicated=1 ",
+        VERDICT_VIOLATED},
+    {"again, though the failover left nothing", tell_again_though_nothing_left, "duplicated=1 ",
+        VERDICT_VIOLATED},
+    {"left on the old timeline", tell_left_behind, "", VERDICT_PASS},
+    {"gone, though the timeline has it", tell_vanished_before_failover, "vanished=1 ",
+        VERDICT_VIOLATED},
+    {"gone after the failover", tell_vanished_after_failover, "vanished=2 ", VERDICT_VIOLATED},
     {"again, though nothing is lost", tell_forgotten_by_nobody, "duplicated=1 ", VERDICT_VIOLATED},
     {"twice after a loss of power", tell_forgotten_and_twice, "duplicated=1 ", VERDICT_VIOLATED},
     {"unknown, read, and lost by the server", tell_unknown_and_forgotten, "", VERDICT_PASS},

@@ -83,7 +83,7 @@ static bool is_phantom(const struct ledger *l, uint32_t token)
         return false;
     return ledger_txn(l, token)->outcome != TXN_UNKNOWN ||
            !((l->tokens[token].flags & TOKEN_PRESENT) ||
-               check_server_forgot(l, ledger_read_ns(l, token), l->drain_end_ns));
+               check_server_forgot(l, ledger_read_ns(l, token), l->drain_end_ns, CLOCK_NEVER));
 }
 
 static void count_outcome(struct result *r, const struct ledger *l, uint32_t token)
@@ -149,6 +149,7 @@ static void check_committed(const struct check *c, uint32_t token)
     judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
     if (!(t->flags & TOKEN_PRESENT) && !was_deleted(l, token)) {
         finding_add_token(r, METRIC_VANISHED, l, token);
+        r->values[METRIC_LEFT_BEHIND] += check_left_behind(l, token);
     } else if (token_kind_unsendable(kind)) {
         r->values[METRIC_UNDELIVERABLE]++;
         bool looked = l->scenario->collector.layout == LAYOUT_REFERENCE;
@@ -195,7 +196,8 @@ void check_tokens(const struct check *c)
     const struct ledger *l = c->l;
     static const enum metric_id counted[] = {METRIC_ATTEMPTED, METRIC_COMMITTED, METRIC_ROLLED_BACK,
         METRIC_UNKNOWN, METRIC_EXPECTED, METRIC_UNDELIVERABLE, METRIC_DELIVERED, METRIC_RECOVERED,
-        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_CONFLICTED, METRIC_GENERATOR_DROPPED};
+        METRIC_EXPIRED_UNSENT, METRIC_PASSED, METRIC_CONFLICTED, METRIC_LEFT_BEHIND,
+        METRIC_GENERATOR_DROPPED};
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         r->values[counted[i]] = 0;

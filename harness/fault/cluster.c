@@ -24,24 +24,33 @@ static void let_go(struct fault_context *c)
     c->admin = NULL;
 }
 
+static void note(struct fault_record *r, const struct failover *f)
+{
+    r->served_ns = f->served_ns;
+    r->left_known = f->left_known;
+    r->left_ns = f->left_ns;
+}
+
 static bool strike(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f;
 
     let_go(c);
     bool ok = c->server->provider->strike(c->server, fault_of(r->spec->verb->id), &f, e);
-    r->served_ns = f.served_ns;
+    note(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }
 
 static bool mend(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct failover f = {.served_ns = r->served_ns};
+    struct failover f = {
+        .served_ns = r->served_ns, .left_known = r->left_known, .left_ns = r->left_ns};
 
     let_go(c);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
     bool ok = c->server->provider->mend(c->server, fault_of(r->spec->verb->id), &f, e);
+    note(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }

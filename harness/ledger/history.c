@@ -395,6 +395,17 @@ static void pack_outcomes(struct pack *p, struct history *h)
     }
 }
 
+// What version 7 added: of each fault what its failover left behind.
+static void pack_left_behind(struct pack *p, struct history *h)
+{
+    if (h->version < 7)
+        return;
+    for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++) {
+        PACK_FIELD(p, h->faults[i].left_known, 1);
+        pack_moment(p, &h->faults[i].left_ns);
+    }
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -431,6 +442,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_more(p, h);
     pack_changes(p, h);
     pack_outcomes(p, h);
+    pack_left_behind(p, h);
     pack_end(p);
     return true;
 }

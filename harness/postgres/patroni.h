@@ -28,6 +28,7 @@ struct patroni {
     pid_t leashes[PARTS]; // 0: does not run
     bool detached;        // they outlive the harness (--keep)
     int killed, cut_off;  // a member that was; -1: none
+    int led, led_on;      // who led when the store died, and on which timeline
     atomic_int leader;    // who led when somebody looked last
 };
 

@@ -3,15 +3,50 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
+#include "os/paths.h"
 #include "postgres/rest.h"
+#include "postgres/sql.h"
+#include "postgres/timeline.h"
 
 // The member that leads now, and its timeline.
 static bool find_leader(const struct server *s, int *leader, int *timeline, struct err *e)
 {
     *leader = leader_find(s, -1, timeline);
     return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
+}
+
+// What the old leader committed, and the new one never got: from the new one's history
+// and the old one's own files.
+static bool look_back(
+    struct server *s, int from, int to, int timeline, struct failover *out, struct err *e)
+{
+    const struct patroni *p = s->state;
+    struct timeline_left left;
+    struct timespec wall;
+    char sql[120], history[8192], data[PATH_MAX], name[8];
+    size_t len = strlen(out->text);
+    PGconn *conn = leader_connect(s, to, e);
+
+    snprintf(sql, sizeof sql, "SELECT pg_read_file('pg_wal/%08X.history')", (unsigned)timeline);
+    bool ok = conn && sql_value(conn, sql, history, sizeof history, e) &&
+              timeline_parse_history(history, &left, e) &&
+              path_join(data, p->dir.path, patroni_member(from, name), e) &&
+              timeline_read_wal(p->bindir, data, p->user.uid, p->user.gid, &left, e);
+    PQfinish(conn);
+    if (!ok)
+        return false;
+    out->left_known = true;
+    if (left.commits == 0)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    out->left_ns =
+        left.first_wall_ns - ((int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns());
+    snprintf(out->text + len, sizeof out->text - len, "; %u commit%s stayed on timeline %d",
+        left.commits, left.commits == 1 ? "" : "s", left.timeline);
+    return true;
 }
 
 // Until another member than `from` takes writes.
@@ -29,7 +64,7 @@ static bool await_successor(
             patroni_member(to, new), next, patroni_member(from, old), timeline);
     snprintf(out->text, sizeof out->text, "%s %s; %s takes writes on timeline %d",
         patroni_member(from, old), what, patroni_member(to, new), next);
-    return true;
+    return look_back(s, from, to, next, out, e);
 }
 
 // Patroni answers when it is done, or why it will not.
@@ -81,9 +116,8 @@ static bool cut_leader_off(struct server *s, struct failover *out, struct err *e
 static bool kill_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
-    int leader, timeline;
 
-    if (!find_leader(s, &leader, &timeline, e))
+    if (!find_leader(s, &p->led, &p->led_on, e))
         return false;
     parts_kill(p, PART_STORE);
     snprintf(out->text, sizeof out->text, "etcd was killed");
@@ -155,7 +189,11 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
         return false;
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
-    return true;
+    if (timeline == p->led_on || leader == p->led) {
+        out->left_known = true; // it has all that it wrote
+        return true;
+    }
+    return look_back(s, p->led, leader, timeline, out, e);
 }
 
 bool patroni_mend(struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)

@@ -40,6 +40,8 @@ enum cluster_fault {
 // What came of it.
 struct failover {
     int64_t served_ns; // when another member was seen to take writes; 0: not waited for
+    bool left_known;   // the old leader's WAL was compared with the new one's timeline, and …
+    int64_t left_ns;   // … lost its commits from this time of the run's clock on; 0: none
     char text[160];    // the evidence
 };
 

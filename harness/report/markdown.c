@@ -90,6 +90,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
         buf_printf(out, "\n- because %s\n", r->input->gave_up);
     buf_printf(out, "\n%.0f tokens committed, %.0f expected, %.0f delivered", v[METRIC_COMMITTED],
         v[METRIC_EXPECTED], v[METRIC_DELIVERED]);
+    if (v[METRIC_LEFT_BEHIND] > 0)
+        buf_printf(out, ", %.0f left behind on the old leader's timeline", v[METRIC_LEFT_BEHIND]);
     if (v[METRIC_REDELIVERED] > 0)
         buf_printf(
             out, ", %.0f again because the server lost the cursor's move", v[METRIC_REDELIVERED]);

@@ -20,6 +20,9 @@ static void print_tokens(const struct report *r, FILE *out)
         fprintf(out, ", %.0f undeliverable", value(r, METRIC_UNDELIVERABLE));
     if (value(r, METRIC_CONFLICTED) > 0)
         fprintf(out, ", %.0f conflicted", value(r, METRIC_CONFLICTED));
+    if (value(r, METRIC_LEFT_BEHIND) > 0)
+        fprintf(
+            out, ", %.0f left behind on the old leader's timeline", value(r, METRIC_LEFT_BEHIND));
     if (value(r, METRIC_REDELIVERED) > 0)
         fprintf(out, ", %.0f again because the server lost the cursor's move",
             value(r, METRIC_REDELIVERED));

@@ -42,6 +42,8 @@ const struct metric metrics[METRIC_COUNT] = {
     COUNTER(RECOVERED, "recovered", "unknown tokens that were delivered"),
     COUNTER(REDELIVERED, "redelivered",
         "deliveries again, after the server itself lost the cursor's move"),
+    COUNTER(LEFT_BEHIND, "left_behind",
+        "of the vanished, those that a failover left on the old leader's timeline"),
     COUNTER(REPEATED, "repeated",
         "deliveries again, of the last line of a process that died or lost its turn"),
     COUNTER(LATE_LINES, "late_lines",

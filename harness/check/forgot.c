@@ -1,0 +1,68 @@
+// What the server itself lost of what it had acknowledged.
+#include "check/inside.h"
+
+#include "base/clock.h"
+
+static bool loses_data(const struct ledger *l, const struct fault_record *f)
+{
+    const struct scenario_postgres *postgres = &l->scenario->postgres;
+    bool waived = postgres->durability == DURABILITY_WAIVE;
+
+    if (f->left_known)
+        return f->left_ns != 0;
+    switch (f->spec->verb->id) {
+    case VERB_CRASH_SERVER:
+    case VERB_KILL_SERVER:
+        return waived;
+    case VERB_CUT_POWER:
+    case VERB_KILL_HOST:
+        return waived || postgres->disk != DISK_HONEST;
+    case VERB_PROMOTE_STANDBY:
+        return waived || postgres->standby == STANDBY_ASYNC;
+    default:
+        return f->spec->verb->needs_cluster && postgres->standby != STANDBY_SYNC;
+    }
+}
+
+bool check_server_forgot(
+    const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        bool before = f->left_known && committed_ns < f->left_ns;
+        if (f->began_ns && f->began_ns < until_ns && f->ended_ns > from_ns && loses_data(l, f) &&
+            !before)
+            return true;
+    }
+    return false;
+}
+
+// Its commit came behind the first that was left there, and was sent before another
+// member led: the old leader has stepped down by then.
+bool check_left_behind(const struct ledger *l, uint32_t token)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->left_known && f->left_ns && txn->ended_ns >= f->left_ns &&
+            txn->commit_ns <= f->ended_ns)
+            return true;
+    }
+    return false;
+}
+
+bool check_failovers_known(const struct ledger *l)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (!f->began_ns || !f->spec->verb->needs_cluster)
+            continue;
+        if (!f->left_known)
+            return false;
+        any = true;
+    }
+    return any;
+}

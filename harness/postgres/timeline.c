@@ -1,0 +1,70 @@
+#include "postgres/timeline.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/paths.h"
+#include "os/process.h"
+#include "postgres/sessions.h"
+
+// About 150 bytes a commit: those of minutes.
+#define DUMP_MAX (8u << 20)
+
+bool timeline_parse_history(const char *text, struct timeline_left *left, struct err *e)
+{
+    const char *last = NULL;
+
+    *left = (struct timeline_left){0};
+    for (const char *line = text; line && *line;) {
+        int timeline;
+        char lsn[TIMELINE_LSN];
+        if (sscanf(line, "%d\t%23[0-9A-F/]\t", &timeline, lsn) == 2)
+            last = line;
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    return (last && sscanf(last, "%d\t%23[0-9A-F/]", &left->timeline, left->lsn) == 2) ||
+           err_set(e, ERR_SYSTEM, "this is no history of a timeline: %.60s", text);
+}
+
+void timeline_count_commits(const char *text, struct timeline_left *left)
+{
+    static const char mark[] = "desc: COMMIT ";
+
+    left->commits = 0;
+    left->first_wall_ns = 0;
+    for (const char *at = text; (at = strstr(at, mark)) != NULL;) {
+        at += sizeof mark - 1;
+        if (left->commits++ == 0)
+            left->first_wall_ns = sessions_line_ns(at);
+    }
+}
+
+// It ends with an error where the WAL does, which is what it is to find.
+bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_t gid,
+    struct timeline_left *left, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    char program[PATH_MAX], wal[PATH_MAX], timeline[16];
+    char *text = malloc(DUMP_MAX);
+    struct err ended;
+
+    snprintf(timeline, sizeof timeline, "%d", left->timeline);
+    bool ok = (text || err_set(e, ERR_INTERNAL, "out of memory")) &&
+              path_join(program, bindir, "pg_waldump", e) && path_join(wal, data_dir, "pg_wal", e);
+    spec.argv = (const char *const[]){"env", "TZ=UTC", "LC_ALL=C", program, "--path", wal,
+        "--timeline", timeline, "--start", left->lsn, "--rmgr", "Transaction", NULL};
+    spec.uid = uid;
+    spec.gid = gid;
+    spec.death_signal = SIGKILL;
+    if (ok && !process_collect(&spec, text, DUMP_MAX, &ended))
+        ok = strstr(text, "error in WAL record at") ||
+             strstr(text, "could not find a valid record") ||
+             err_set(e, ERR_SYSTEM, "pg_waldump: %.200s", text);
+    if (ok)
+        timeline_count_commits(text, left);
+    free(text);
+    return ok;
+}

@@ -1,0 +1,29 @@
+// What a failover left behind: a new leader's timeline begins at a point of the old
+// one's WAL, as its history file says, and what the old leader committed behind that
+// point is nobody's any more. The old leader's own files say what that was.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define TIMELINE_LSN 24
+
+struct timeline_left {
+    int timeline;           // the one that was left …
+    char lsn[TIMELINE_LSN]; // … at this point of it
+    unsigned commits;       // that lie behind it
+    int64_t first_wall_ns;  // when the first of them was made, by the server's clock; 0: none
+};
+
+// The last line of a timeline's history file, which says where it left the one before.
+// Pure.
+MUST_USE bool timeline_parse_history(const char *text, struct timeline_left *left, struct err *e);
+
+// Counts the commits that pg_waldump printed, with TZ=UTC. Pure.
+void timeline_count_commits(const char *text, struct timeline_left *left);
+
+// Reads the old leader's WAL from the point on. Its server may run or be dead.
+MUST_USE bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_t gid,
+    struct timeline_left *left, struct err *e);
