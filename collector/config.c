@@ -34,8 +34,6 @@ static const struct setting settings[] = {
         "the key that signs tokens: 64 hex digits (required, here or in a file)"},
     {PREFIX "SECRET_KEY_FILE", TEXT, AT(secret_key_file), 1, 4095, NULL,
         "a file that holds the key instead"},
-    {PREFIX "SECRET_KEY_PREVIOUS", SECRET, AT(secret_key_previous), 64, 64, NULL,
-        "the key before this one, which verifiers still accept; never signs"},
     {PREFIX "CHANNEL_NAME", TEXT, AT(channel_name), 1, 63, "token_insert",
         "the channel on which new tokens are announced"},
     {PREFIX "QUEUE_NAME", TEXT, AT(queue_name), 1, 63, "mailroom",
@@ -183,23 +181,6 @@ static bool load_key(struct config *c, struct err *e)
     return ok;
 }
 
-// A key that was retired by mistake in both places, or mistyped, is noticed here
-// and not by a user whose link does not work.
-static bool check_previous_key(struct config *c, struct err *e)
-{
-    uint8_t key[SIGN_KEY_LEN];
-
-    if (!c->secret_key_previous)
-        return true;
-    bool ok = decode_key(key, c->secret_key_previous, PREFIX "SECRET_KEY_PREVIOUS", e);
-    if (ok && memcmp(key, c->key, sizeof key) == 0)
-        ok = err_set(e, ERR_USAGE,
-            PREFIX "SECRET_KEY_PREVIOUS holds the current key; allowed is the one before it");
-    OPENSSL_cleanse(key, sizeof key);
-    OPENSSL_cleanse(c->secret_key_previous, strlen(c->secret_key_previous));
-    return ok;
-}
-
 // libpq's own message may quote a password, so it is not passed on.
 static bool check_url(const struct config *c, struct err *e)
 {
@@ -267,20 +248,17 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && check_budget(c, e) && load_key(c, e) &&
-           check_previous_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_budget(c, e) && load_key(c, e);
 }
 
 void config_wipe_keys(char *const environ[])
 {
-    static const char *const names[] = {PREFIX "SECRET_KEY=", PREFIX "SECRET_KEY_PREVIOUS="};
+    static const char name[] = PREFIX "SECRET_KEY=";
+    const size_t len = sizeof name - 1;
 
     for (size_t i = 0; environ[i]; i++)
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            size_t len = strlen(names[k]);
-            if (strncmp(environ[i], names[k], len) == 0)
-                OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
-        }
+        if (strncmp(environ[i], name, len) == 0)
+            OPENSSL_cleanse(environ[i] + len, strlen(environ[i] + len));
 }
 
 bool config_leased(const struct config *c)

@@ -34,7 +34,6 @@ struct config {
     int64_t burst;
     int64_t daily; // 0: as many as the budget allows
     char *secret_key;          // as given; wiped by config_load
-    char *secret_key_previous; // checked, and wiped by config_load
     char *secret_key_file;     // where else to find it
     uint8_t key[SIGN_KEY_LEN];
 };

@@ -12,7 +12,6 @@
 #define URL "MAILROOM_DATABASE_URL=host=/tmp password=hunter2"
 #define HEX "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F"
 #define KEY "MAILROOM_SECRET_KEY=" HEX
-#define HEX_BEFORE "ff0102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F"
 
 static bool load(struct config *c, struct err *e, const char *const *extra)
 {
@@ -46,14 +45,12 @@ static void defaults(void **state)
 static void keys_are_wiped_from_the_environment(void **state)
 {
     (void)state;
-    char key[] = KEY, before[] = "MAILROOM_SECRET_KEY_PREVIOUS=" HEX_BEFORE,
-         file[] = "MAILROOM_SECRET_KEY_FILE=/k", again[] = KEY;
-    char *env[] = {key, file, before, again, NULL};
+    char key[] = KEY, file[] = "MAILROOM_SECRET_KEY_FILE=/k", again[] = KEY;
+    char *env[] = {key, file, again, NULL};
 
     config_wipe_keys(env);
     assert_string_equal(key, "MAILROOM_SECRET_KEY=");
     assert_string_equal(again, "MAILROOM_SECRET_KEY=");
-    assert_string_equal(before, "MAILROOM_SECRET_KEY_PREVIOUS=");
     assert_string_equal(file, "MAILROOM_SECRET_KEY_FILE=/k");
     for (size_t i = sizeof "MAILROOM_SECRET_KEY="; i < sizeof key; i++)
         assert_int_equal(key[i], '\0');
@@ -160,65 +157,6 @@ static void key_from_a_file(void **state)
     }
 }
 
-// The key before this one is only checked, and not kept.
-static void previous_key(void **state)
-{
-    (void)state;
-    struct config c;
-    struct err e;
-    char previous[] = "MAILROOM_SECRET_KEY_PREVIOUS=" HEX_BEFORE;
-    char *env[] = {(char *)URL, (char *)KEY, previous, NULL};
-
-    assert_true(config_load(&c, env, &e));
-    for (int i = 0; i < SIGN_KEY_LEN; i++)
-        assert_int_equal(c.key[i], i);
-    assert_int_equal(strspn(c.secret_key_previous, "0123456789abcdefABCDEF"), 0);
-    config_fini(&c);
-}
-
-static void bad_previous_keys(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *value, *text;
-    } table[] = {
-        {HEX, "MAILROOM_SECRET_KEY_PREVIOUS holds the current key"},
-        {"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
-            "MAILROOM_SECRET_KEY_PREVIOUS holds the current key"}, // in other letters
-        {HEX_BEFORE "0", "MAILROOM_SECRET_KEY_PREVIOUS"},
-        {"ff01", "MAILROOM_SECRET_KEY_PREVIOUS"},
-        {"", "MAILROOM_SECRET_KEY_PREVIOUS"},
-        {"ff0102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1g",
-            "MAILROOM_SECRET_KEY_PREVIOUS"},
-    };
-
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        struct config c;
-        struct err e;
-        char setting[128];
-        snprintf(setting, sizeof setting, "MAILROOM_SECRET_KEY_PREVIOUS=%s", table[i].value);
-        assert_false(load(&c, &e, (const char *const[]){setting, NULL}));
-        assert_int_equal(e.kind, ERR_USAGE);
-        if (!strstr(e.text, table[i].text))
-            fail_msg("%s: %s", table[i].value, e.text);
-        assert_true(!table[i].value[0] || !strstr(e.text, table[i].value));
-        config_fini(&c);
-    }
-}
-
-// It does not stand in for the key.
-static void previous_key_alone(void **state)
-{
-    (void)state;
-    struct config c;
-    struct err e;
-    char *env[] = {(char *)URL, (char *)"MAILROOM_SECRET_KEY_PREVIOUS=" HEX, NULL};
-
-    assert_false(config_load(&c, env, &e));
-    assert_non_null(strstr(e.text, "none of MAILROOM_SECRET_KEY"));
-    config_fini(&c);
-}
-
 static void unknown_variables_are_named(void **state)
 {
     (void)state;
@@ -242,9 +180,6 @@ int main(void)
         cmocka_unit_test(secrets_are_not_repeated),
         cmocka_unit_test(required),
         cmocka_unit_test(key_from_a_file),
-        cmocka_unit_test(previous_key),
-        cmocka_unit_test(bad_previous_keys),
-        cmocka_unit_test(previous_key_alone),
         cmocka_unit_test(unknown_variables_are_named),
     };
 

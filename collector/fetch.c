@@ -7,7 +7,7 @@
 #include "work.h"
 
 #define LARGE_ROWS 500
-#define EXAMINE_GROWTH 64 // how far a read may look for a full batch
+#define EXAMINE_MOST 64000 // so far a read may look for a full batch, if not further anyway
 
 static void start_over(struct fetch *f, const struct queue *q)
 {
@@ -213,7 +213,7 @@ static bool look_further(struct collector *c)
     struct fetch *f = &c->fetch;
 
     if (f->next.more) {
-        if (f->examine >= EXAMINE_GROWTH * queue_examine(&c->queue))
+        if (f->examine >= EXAMINE_MOST)
             return false;
         f->examine *= 4;
         return true;

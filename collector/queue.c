@@ -38,6 +38,21 @@ int queue_examine(const struct queue *q)
     return q->limit > 250 ? 4 * q->limit : 1000;
 }
 
+int64_t queue_patience_ms(const struct queue *q)
+{
+    return 4000 + q->limit / 10;
+}
+
+static bool send_patience(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+{
+    char ms[SESSION_NUMBER_LEN];
+
+    return session_query(s, QUEUE_QUIET,
+        "SELECT set_config('lock_timeout', '0', false), set_config('statement_timeout', $1, false)",
+        SESSION_PARAMS(session_number(ms, queue_patience_ms(q))), deadline_ns, e);
+}
+
 void queue_new_session(struct queue *q)
 {
     // A session that was not set up may not have ended its predecessor, and had
@@ -97,6 +112,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
 {
     // LISTEN before the first read: what is committed in between is announced.
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
+        !send_patience(q, s, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
         !send_listen(q, s, deadline_ns, e) || !queue_send_check(q, s, deadline_ns, e) ||
         !send_prepare(s, deadline_ns, e))
@@ -181,13 +197,11 @@ bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
     // Whoever inserts waits behind us while we wait for the lock of tokens.
     static const char patient[] = "SELECT set_config('lock_timeout', '1s', false),"
                                   " set_config('statement_timeout', '0', false)";
-    static const char usual[] = "SELECT set_config('lock_timeout', '0', false),"
-                                " set_config('statement_timeout', '4s', false)";
 
     return session_query(s, QUEUE_QUIET, patient, none, CLOCK_NEVER, e) &&
            session_query(s, QUEUE_SETTLE, queue_sql_settle, SESSION_PARAMS(q->name, q->mode->name),
                CLOCK_NEVER, e) &&
-           session_query(s, QUEUE_QUIET, usual, none, CLOCK_NEVER, e);
+           send_patience(q, s, CLOCK_NEVER, e);
 }
 
 bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
@@ -218,8 +232,8 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
 
     buf_init(&ids, SIZE_MAX);
     bool ok = doubt_ids(d, &ids) || err_set(e, ERR_SYSTEM, "no memory for the doubtful ids");
-    ok = ok && session_execute(s, QUEUE_DOUBT, "doubt", SESSION_PARAMS(q->name, q->number, ids.data),
-                   true, deadline_ns, e);
+    ok = ok && session_execute(s, QUEUE_DOUBT, "doubt",
+                   SESSION_PARAMS(q->name, q->number, ids.data), true, deadline_ns, e);
     buf_fini(&ids);
     return ok;
 }
@@ -266,8 +280,8 @@ bool queue_send_take(const struct queue *q, struct session *s, int fewest, int e
 
     return session_execute_first(s, "take_lock", SESSION_PARAMS(q->name), e) &&
            session_execute(s, QUEUE_READ, "take",
-               SESSION_PARAMS(q->name, session_number(want, q->limit), session_number(most, examine),
-                   q->number, session_number(least, fewest)),
+               SESSION_PARAMS(q->name, session_number(want, q->limit),
+                   session_number(most, examine), q->number, session_number(least, fewest)),
                true, deadline_ns, e);
 }
 

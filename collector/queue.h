@@ -59,6 +59,10 @@ void queue_init(
 // How many rows a read examines at first.
 int queue_examine(const struct queue *q);
 
+// How long a statement may take: 4 s, and 100 us for each token of a batch. The server
+// cancels it then; so an answer that takes a second more comes from no server.
+int64_t queue_patience_ms(const struct queue *q);
+
 // A new session: our backend of the last one becomes the predecessor, if that
 // one was set up.
 void queue_new_session(struct queue *q);

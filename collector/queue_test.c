@@ -39,10 +39,22 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
     assert_string_equal(q.backend.pid, "");
 }
 
+static void a_large_batch_gets_more_time(void **state)
+{
+    (void)state;
+    struct queue q;
+
+    queue_init(&q, "mailroom", "token_insert", mode_find("cursor"), 10);
+    assert_int_equal(queue_patience_ms(&q), 4001);
+    q.limit = 100000;
+    assert_int_equal(queue_patience_ms(&q), 14000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_predecessor_stays_until_it_was_ended),
+        cmocka_unit_test(a_large_batch_gets_more_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,8 +123,6 @@ nothing_is_logged()
     ends port TERM 0
     MAILROOM_DATABASE_URL="host=$server_dir passw=$password" run option
     ends option none 78
-    MAILROOM_SECRET_KEY_PREVIOUS=$key run previous
-    ends previous none 78
     MAILROOM_SECRET_KEY=${key}0 run long
     ends long none 78
     for secret in "$key" "$password"; do

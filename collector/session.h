@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 
-#define SESSION_REQUESTS_MAX 16
+#define SESSION_REQUESTS_MAX 24
 
 struct session_request {
     int tag;

@@ -51,7 +51,7 @@ struct collector {
 // An answer that takes longer is as good as none.
 static inline int64_t work_deadline_ns(const struct collector *c)
 {
-    return c->now_ns + 5 * NS_PER_S;
+    return c->now_ns + NS_PER_MS * (queue_patience_ms(&c->queue) + 1000);
 }
 
 // Others take over from a holder that has not moved or renewed for so long.
