@@ -25,6 +25,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.provider", NULL, 0, WARM},
     {"postgres.image", NULL, 0, WARM},
     {"postgres.schema", NULL, 0, "the collector needs the latest"},
+    {"postgres.announce", NULL, 0, "leased collectors know no bell"},
     {"postgres.settings", NULL, 0, WARM},
     {"postgres.storage", NULL, 0, "comes with the verbs that need it"},
     {"postgres.disk", NULL, 0, "comes with the verbs that need it"},

@@ -160,12 +160,15 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
         e);
 }
 
-bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e)
+bool migrate_database(const struct server *s, int last, enum layout layout,
+    enum announce announce, struct err *e)
 {
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
     PGconn *conn = migrate_admin(s, e);
     bool ok = conn && migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
+    if (ok && announce == ANNOUNCE_BELL)
+        ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
     PQfinish(conn);
     return ok;
 }

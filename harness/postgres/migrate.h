@@ -21,7 +21,9 @@ MUST_USE bool migrate_exists(int last, struct err *e);
 // Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all, SCHEMA_NONE: none).
 // The collector's role gets what mailroom_collector (a migration) grants where
 // that exists and the layout is the reference's, else all rights.
-MUST_USE bool migrate_database(const struct server *s, int last, enum layout layout, struct err *e);
+// With ANNOUNCE_BELL producers then ring the bell, and announce no token otherwise.
+MUST_USE bool migrate_database(
+    const struct server *s, int last, enum layout layout, enum announce announce, struct err *e);
 
 // A connection as superuser to the database of the run; NULL with the reason.
 MUST_USE PGconn *migrate_admin(const struct server *s, struct err *e);

@@ -70,7 +70,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     r->server.seed = s->seed;
     int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;
     if (!queue_load(r, e) || !fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
-        !migrate_database(&r->server, last, s->collector.layout, e))
+        !migrate_database(&r->server, last, s->collector.layout, s->postgres.announce, e))
         return false;
     r->hands.server = &r->server;
     r->hands.admin = migrate_admin(&r->server, e);

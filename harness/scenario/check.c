@@ -135,6 +135,24 @@ static bool says_no_cluster(const struct scenario *s, const struct node *root)
            (!provider || (!provider->origin.set && !is_kept(provider->origin.file)));
 }
 
+// The migration that brings the bell; leased collectors do not know it.
+#define BELL_SCHEMA 17
+
+static bool check_announce(const struct scenario *s, const struct node *root, struct err *e)
+{
+    const struct node *postgres = node_child(root, "postgres");
+    const struct node *key = postgres ? node_child(postgres, "announce") : NULL;
+    int schema = s->postgres.schema;
+
+    if (s->postgres.announce != ANNOUNCE_BELL)
+        return true;
+    if (schema != SCHEMA_LATEST && schema < BELL_SCHEMA)
+        return node_err(key ? key : root, e, "announce: bell needs postgres.schema: 17 or later");
+    if (s->collector.dequeue == DEQUEUE_LEASED)
+        return node_err(key ? key : root, e, "leased collectors need announce: each");
+    return true;
+}
+
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -198,7 +216,7 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     for (size_t i = 0; i < s->collector.env.count; i++)
         if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))
             return false;
-    if (!check_dequeue(s, collector, e))
+    if (!check_dequeue(s, collector, e) || !check_announce(s, root, e))
         return false;
     if (!s->collector.command[0]) {
         free(s->collector.command);

@@ -74,6 +74,12 @@ static const struct word standbys[] = {
     {0},
 };
 
+static const struct word announces[] = {
+    {"each", ANNOUNCE_EACH, NULL},
+    {"bell", ANNOUNCE_BELL, NULL},
+    {0},
+};
+
 static const struct word layouts[] = {
     {"reference", LAYOUT_REFERENCE, NULL},
     {"foreign", LAYOUT_FOREIGN, NULL},
@@ -162,6 +168,9 @@ static const struct field postgres_fields[] = {
         .help = "the image of provider: container"},
     {"schema", FIELD_INT, AT(postgres.schema), .fallback = "latest", .min = 1, .max = 999999,
         .words = schemas, .help = "latest, or the number of the migration to stop at"},
+    {"announce", FIELD_WORD, AT(postgres.announce), .fallback = "each", .words = announces,
+        .help = "each: every token is announced; bell: only while a collector sleeps "
+                "(mailroom_announce)"},
     {"settings", FIELD_SETTINGS, AT(postgres.settings), .fallback = "{}",
         .help = "server settings, as postgresql.conf would have them"},
     {"storage", FIELD_WORD, AT(postgres.storage), .fallback = "plain", .words = storages,

@@ -17,6 +17,8 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
+// Does the database announce each token, or only while a collector sleeps?
+enum announce { ANNOUNCE_EACH, ANNOUNCE_BELL };
 enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 // How clients find the leader of a cluster: by its members' addresses, or through HAProxy.
 enum route { ROUTE_HOSTS, ROUTE_PROXY };
@@ -51,6 +53,7 @@ struct scenario_postgres {
     char *provider; // "local"
     char *image;    // of a container
     int schema;     // the migration to stop at; SCHEMA_LATEST for all
+    enum announce announce;
     struct settings settings;
     enum durability durability;
     enum storage storage;
