@@ -104,6 +104,12 @@ static const struct defect_row defects[] = {
     {DEFECT_OVERSPENDS, "overspends", "leasing: sends what comes, whatever the budget", "over_budget", "budget"},
     {DEFECT_ALL_IS_WELL, "all-is-well", "leasing: records as sent what failed for good", "misrecorded", "leased"},
     {DEFECT_LOSES_ANSWERS, "loses-answers", "leasing: never records one answer in ten", "lost", "answers"},
+    {DEFECT_BELL_UNSEEN, "bell-unseen", "takes the bell, and sleeps without another look", "late",
+        "bell"},
+    {DEFECT_BELL_LATE, "bell-late", "takes the bell after the last look before it sleeps", "late",
+        "bell"},
+    {DEFECT_BELL_LEAKED, "bell-leaked", "believes that it has the bell of its last session", "late",
+        "bell"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

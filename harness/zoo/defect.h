@@ -73,6 +73,9 @@ enum defect {
     DEFECT_OVERSPENDS,
     DEFECT_ALL_IS_WELL,
     DEFECT_LOSES_ANSWERS,
+    DEFECT_BELL_UNSEEN,
+    DEFECT_BELL_LATE,
+    DEFECT_BELL_LEAKED,
 };
 
 struct defect_row {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "batch.h"
 #include "cursor.h"
+#include "doorbell.h"
 #include "output.h"
 #include "session.h"
 #include "sharing.h"
@@ -26,6 +27,7 @@ struct keeper {
     enum defect defect;
     struct session session;
     struct sharing sharing;
+    struct doorbell bell;
     struct batch batch;
     bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
     bool draining;     // after a connect, what waits goes out at once
@@ -78,6 +80,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
 
     batch_init(&k.batch, defect);
     sharing_init(&k.sharing, settings, defect);
+    k.bell.defect = defect;
     output_init();
     while (code == 0 && !stop_requested()) {
         struct err e = {0};
@@ -131,6 +134,19 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
+// With a bell: takes it, and looks again while somebody may have been silent.
+static bool go_to_sleep(struct keeper *k, struct err *e)
+{
+    bool again = true;
+
+    if (has(k, DEFECT_BELL_LATE) && *k->bell.number && !look(k, e))
+        return false;
+    while (again && !stop_requested())
+        if (!doorbell_take(&k->bell, &k->session, &again, e) || (again && !look(k, e)))
+            return false;
+    return true;
+}
+
 // One session, from the connection to its failure (false) or to TERM (true).
 static bool serve(struct keeper *k, struct err *e)
 {
@@ -155,11 +171,14 @@ static bool serve(struct keeper *k, struct err *e)
     if (has(k, DEFECT_UNCOMMITTED))
         return uncommitted_serve(&k->session, s, &k->batch, e);
     k->draining = true;
+    if (!doorbell_find(&k->bell, &k->session, e))
+        return false;
     while (!stop_requested()) {
         if (!look(k, e))
             return false;
         k->backoff_ns = FIRST_BACKOFF_NS;
-        if (!wait_for_work(k, e))
+        if (!go_to_sleep(k, e) || !wait_for_work(k, e) ||
+            !doorbell_let_go(&k->bell, &k->session, e))
             return false;
     }
     return !has(k, DEFECT_BREAKS_OFF) || break_off(k, e);
@@ -266,7 +285,7 @@ static bool wait_for_work(struct keeper *k, struct err *e)
 
     if (k->first_ns != CLOCK_NEVER)
         until_ns = clock_min(until_ns, k->first_ns + timeout_of(k));
-    if (k->behind)
+    if (k->behind || (*k->bell.number && !(k->bell.ours && k->bell.quiet)))
         until_ns = clock_min(until_ns, k->looked_ns + HORIZON_POLL_NS);
     while (!stop_requested() && clock_now_ns() < until_ns) {
         int before = k->announced;

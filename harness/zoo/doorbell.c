@@ -1,0 +1,88 @@
+#include "doorbell.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "stop.h"
+
+// So long the broken ones take from a look to the bell.
+#define GAP_NS (150 * NS_PER_MS)
+
+static bool ask(
+    struct session *s, const char *sql, const char *param, char *value, size_t size, struct err *e)
+{
+    PGresult *result;
+
+    if (!session_query(s, sql, param ? 1 : 0, &param, &result, e))
+        return false;
+    snprintf(value, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return true;
+}
+
+bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
+{
+    char count[8];
+    bool leaked = d->defect == DEFECT_BELL_LEAKED && d->ours;
+
+    // The defect: it had the bell, so it has it.
+    *d = (struct doorbell){.defect = d->defect, .ours = leaked, .quiet = leaked};
+    if (!ask(s,
+            "SELECT count(*) FROM pg_proc WHERE oid = to_regproc('mailroom_bell')"
+            " AND has_function_privilege(oid, 'EXECUTE')",
+            NULL, count, sizeof count, e))
+        return false;
+    return *count == '0' || ask(s, "SELECT mailroom_bell()", NULL, d->number, sizeof d->number, e);
+}
+
+static bool try(struct doorbell *d, struct session *s, struct err *e)
+{
+    char got[2];
+
+    if (!ask(s, "SELECT pg_try_advisory_lock($1::bigint)", d->number, got, sizeof got, e))
+        return false;
+    d->ours = *got == 't';
+    return true;
+}
+
+bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct err *e)
+{
+    bool broken = d->defect == DEFECT_BELL_UNSEEN || d->defect == DEFECT_BELL_LATE;
+    char quiet[2];
+
+    *again = false;
+    if (!*d->number)
+        return true;
+    if (!d->ours) {
+        if (broken)
+            stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
+        if (!try(d, s, e))
+            return false;
+        // The defects: whoever was silent until now is not looked for.
+        d->quiet = broken;
+        *again = d->ours && !broken;
+        if (!d->ours || broken)
+            return true;
+        return ask(s, "SELECT pg_snapshot_xmax(pg_current_snapshot())", NULL, d->silent_below,
+            sizeof d->silent_below, e);
+    }
+    if (d->quiet)
+        return true;
+    if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
+            quiet, sizeof quiet, e))
+        return false;
+    // One more look, behind the last of them.
+    d->quiet = *quiet == 't';
+    *again = d->quiet;
+    return true;
+}
+
+bool doorbell_let_go(struct doorbell *d, struct session *s, struct err *e)
+{
+    char had[2];
+
+    if (!*d->number || !d->ours || d->defect == DEFECT_BELL_LEAKED)
+        return true;
+    d->ours = false;
+    return ask(s, "SELECT pg_advisory_unlock($1::bigint)", d->number, had, sizeof had, e);
+}
