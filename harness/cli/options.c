@@ -113,7 +113,7 @@ static const struct {
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
         "compare A with itself first, to see whether the machine is steady"},
     {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, TEXT(html), "write the table as one HTML file"},
-    {"quick", NULL, SCOPE_FIELD, FLAG(quick), "do not look for the highest rate"},
+    {"quick", NULL, SCOPE_FIELD, FLAG(quick), "each cell from one run, and no search for the highest rate"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
         "write the table as Markdown"},
     {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(json_file),

@@ -40,21 +40,32 @@ static void append_count(char *text, size_t size, double count, const char *what
         snprintf(text + len, size - len, "%s%.0f %s", len ? ", " : "", count, what);
 }
 
+bool fault_outcome_is_bad(const struct fault_outcome *o)
+{
+    return o->judged && !o->missed && (o->lost > 0 || o->left > 0 || o->exits > 0);
+}
+
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
 {
     c->text[0] = '\0';
+    if (o->missed) {
+        c->mark = CELL_EMPTY;
+        snprintf(c->text, sizeof c->text, "nobody to hit");
+        return;
+    }
     append_count(c->text, sizeof c->text, o->lost, "missing");
     append_count(c->text, sizeof c->text, o->left, "left");
     append_count(c->text, sizeof c->text, o->again, "again");
     append_count(c->text, sizeof c->text, o->exits, "exits");
-    c->mark = !o->judged                                   ? CELL_DOUBTFUL
-              : o->lost > 0 || o->left > 0 || o->exits > 0 ? CELL_BAD
-                                                           : CELL_GOOD;
+    c->mark = !o->judged ? CELL_DOUBTFUL : fault_outcome_is_bad(o) ? CELL_BAD : CELL_GOOD;
     if (!c->text[0])
         snprintf(c->text, sizeof c->text, "ok");
     size_t len = strlen(c->text);
     if (!isnan(o->recovery_ms))
         snprintf(c->text + len, sizeof c->text - len, ", back in %.1f s", o->recovery_ms / 1000);
+    len = strlen(c->text);
+    if (o->runs > 1)
+        snprintf(c->text + len, sizeof c->text - len, ", %d of %d runs", o->bad, o->runs);
     len = strlen(c->text);
     if (!o->judged)
         snprintf(c->text + len, sizeof c->text - len, " (inconclusive)");

@@ -49,5 +49,11 @@ struct fault_outcome {
     double lost, again, left, exits; // NAN: not known
     double recovery_ms;              // the longest; NAN: nothing to recover from
     bool judged;                     // else inconclusive
+    bool missed;                     // the fault found nobody to hit
+    int runs, bad;                   // with several seeds: how many, and how many were bad; 0: one
 };
+
+// Whether it is marked as bad: most queues promise at least once, so what comes again is not.
+bool fault_outcome_is_bad(const struct fault_outcome *o);
+
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o);
