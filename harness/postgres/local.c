@@ -310,10 +310,13 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
         return gone && (!power || disk_unmount(&l->disk, e));
     }
     kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
-    if (!process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL))
-        return err_set(e, ERR_SYSTEM, "the server did not stop within 30 s");
+    // A connection whose first message never arrives keeps a server from stopping for
+    // a minute. Killed, it can at least be started again.
+    bool stopped = process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL);
+    bool gone = stopped || kill_all(l, l->postmaster, NULL, e);
     l->postmaster = 0;
-    return true;
+    return stopped ||
+           (gone && err_set(e, ERR_SYSTEM, "the server did not stop within 30 s, and was killed"));
 }
 
 static bool local_pause(struct server *s, bool paused, struct err *e)
