@@ -70,6 +70,12 @@ static const struct setting settings[] = {
         "leased: how many of these may be taken at once after a pause"},
     {PREFIX "DAILY", COUNT, AT(daily), 0, 1000000000, "0",
         "leased: how many may be taken on one day (UTC); 0: as many as the budget allows"},
+    {PREFIX "LANES", TEXT, AT(lanes), 1, 63, NULL,
+        "leased: the lanes that the queue is expected to have, the first one first, such as "
+        "password_recovery,activation; mailroom_lanes() makes them"},
+    {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
+        "leased: a lower lane whose oldest token has waited for longer gets one line in four; "
+        "in whole seconds, rounded up"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])
@@ -214,11 +220,14 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
-// A rate is a number and `/s`.
-static bool check_budget(struct config *c, struct err *e)
+// What only the leased mode keeps. A rate is a number and `/s`.
+static bool check_leased(struct config *c, struct err *e)
 {
     char *end;
 
+    if (c->lanes && !config_leased(c))
+        return err_set(e, ERR_USAGE,
+            PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'", c->dequeue);
     if (!c->budget && c->daily == 0)
         return true;
     if (!config_leased(c))
@@ -248,7 +257,7 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && check_budget(c, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_leased(c, e) && load_key(c, e);
 }
 
 void config_wipe_keys(char *const environ[])

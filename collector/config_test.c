@@ -73,6 +73,7 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_TIMEOUT=270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
         {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; allowed is: cursor, shared"},
+        {"MAILROOM_LANES=activation", "MAILROOM_LANES needs MAILROOM_DEQUEUE=leased"},
         {"MAILROOM_SECRET_KEY_FILE=/x", "exactly one is needed"},
     };
 

@@ -125,7 +125,8 @@ BEGIN
         now_s := extract(epoch FROM clock_timestamp());
         -- The stretches are those of collector/sql/cursor.sql: part 1 is the rest of
         -- the tick, part 2 what came after it. All of it is lazy: no more is walked
-        -- than fills the line.
+        -- than fills the line. Accounts are looked up row by row: a join might change
+        -- the order, and so where the cursor stands.
         WITH stretch AS MATERIALIZED (
             SELECT s.*
             FROM (VALUES (1, c.seen, c.tick, c.xid, c.id),
@@ -172,17 +173,18 @@ BEGIN
                 ORDER BY merged.xid, merged.id) AS t
             LIMIT examine
         ), walk AS MATERIALIZED (
-            SELECT b.part, b.xid, b.id, b.account, b.action, b.secret, b.code, a.email, a.login,
+            SELECT b.part, b.xid, b.id, b.account, b.action, b.secret, b.code,
+                   (b.its).email, (b.its).login,
                    CASE
                        WHEN b.consumed_at IS NOT NULL THEN 'consumed'
                        WHEN b.expires_at <= now_s THEN 'expired'
-                       WHEN b.action = 'activation' AND a.status = 'provisioned' THEN NULL
-                       WHEN b.action = 'password_recovery' AND a.status = 'active' THEN NULL
-                       ELSE 'the account is ' || coalesce(a.status::text, 'gone')
+                       WHEN b.action = 'activation' AND (b.its).status = 'provisioned' THEN NULL
+                       WHEN b.action = 'password_recovery' AND (b.its).status = 'active' THEN NULL
+                       ELSE 'the account is ' || coalesce((b.its).status::text, 'gone')
                    END AS why,
                    count(*) OVER (ROWS UNBOUNDED PRECEDING) AS examined
-            FROM base AS b
-            LEFT JOIN accounts AS a ON a.id = b.account
+            FROM (SELECT base.*, (SELECT a FROM accounts AS a WHERE a.id = base.account) AS its
+                  FROM base OFFSET 0) AS b
         ), until AS MATERIALIZED (
             SELECT CASE WHEN count(*) = room THEN max(fit.examined) ELSE examine END AS rows
             FROM (SELECT w.examined FROM walk AS w WHERE w.why IS NULL LIMIT room) AS fit

@@ -27,6 +27,7 @@ main()
     what_is_not_eligible_any_more_is_not_tried_again
     a_dead_letter_can_be_tried_and_buried
     the_budget_holds
+    recoveries_go_first
     old_history_is_dropped
     echo "every token had an outcome"
 }
@@ -263,6 +264,47 @@ the_budget_holds()
           AND (SELECT count(*) FROM attempts AS c WHERE c.token > $before
                AND c.leased BETWEEN a.leased AND b.leased)
               > 5 + 10 * extract(epoch FROM b.leased - a.leased) + 0.5")"
+}
+
+# Ten activations wait, then five recoveries: lanes are made of what waits and unmade,
+# and nothing is lost or doubled by that.
+recoveries_go_first()
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'okl' || n || '@x', 'okl' || n FROM generate_series(1, 10) n;
+         INSERT INTO accounts (email, login, status)
+         SELECT 'okr' || n || '@x', 'okr' || n, 'active' FROM generate_series(1, 5) n;
+         INSERT INTO tokens (action, account, code)
+         SELECT 'password_recovery', id, '12345' FROM accounts WHERE login LIKE 'okr%'"
+    for bad in activation password_recovery,activation,activation recovery,activation ' '; do
+        ! sql "SELECT mailroom_lanes('$bad')" >/dev/null 2>&1 || failed "lanes '$bad' were taken"
+    done
+    same "lanes before" 1 "$(sql "SELECT mailroom_lanes('password_recovery,activation')")"
+    MAILROOM_LANES=activation,password_recovery run a -- true
+    ends a none 78
+    has_logged a "the queue's lanes are 'password_recovery,activation'"
+    : >"$server_dir/got"
+    export MAILROOM_BATCH_LIMIT=5 MAILROOM_LANES=password_recovery,activation
+    run_with_sender a
+    nothing_is_left
+    unset MAILROOM_LANES
+    same "who came first" "okr okr okr okr okr okl" "$(head -n 6 "$server_dir/got" | sed 's/[0-9]*$//' | paste -sd' ')"
+    ! sql "SELECT mailroom_lanes('')" 2>/dev/null || failed "lanes changed beside a collector"
+    ends a TERM 0
+    add okl11 okl12
+    sql "INSERT INTO tokens (action, account, code)
+         SELECT 'password_recovery', id, '12345' FROM accounts WHERE login = 'okr1'"
+    ! sql "SELECT mailroom_switch_mode('mailroom', 'shared')" 2>/dev/null || failed "lanes outlived their mode"
+    same "lanes to undo" 2 "$(sql "BEGIN; INSERT INTO accounts (email, login) VALUES ('okl13@x', 'okl13');
+        SELECT mailroom_lanes('');
+        INSERT INTO accounts (email, login) VALUES ('okl14@x', 'okl14'); COMMIT")"
+    run_with_sender a
+    nothing_is_left
+    until_true "SELECT NOT EXISTS (SELECT FROM mailroom_untaken('mailroom'))"
+    nothing_is_left
+    same "each came once" "okl1 okl10 okl11 okl12 okl13 okl14 okl2 okl3 okl4 okl5 okl6 okl7 okl8 okl9 okr1 okr1 okr2 okr3 okr4 okr5" \
+        "$(LC_ALL=C sort "$server_dir/got" | paste -sd' ')"
+    ends a TERM 0
+    export MAILROOM_BATCH_LIMIT=10
 }
 
 old_history_is_dropped()

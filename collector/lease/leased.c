@@ -29,7 +29,7 @@ static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exi
 static void handle(struct leased *l, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
-        database_lose(l, e);
+        join_lose(l, e);
         return;
     }
     log_line("MAIN", "%s", e->text);

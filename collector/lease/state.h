@@ -1,5 +1,6 @@
-// What the parts of leased mode share. Internal: leased.c (the loop), database.c
-// (requests and their answers) and sender.c (lines out, answers in).
+// What the parts of leased mode share. Internal: leased.c (the loop), join.c (from no
+// session to one that works), take.c (lines), database.c (all other requests, and what
+// arrives) and sender.c (lines out, answers in).
 #pragma once
 
 #include "backoff.h"
@@ -20,6 +21,7 @@ enum request {
     REQUEST_SELF,
     REQUEST_SETTINGS,
     REQUEST_SCHEMA,
+    REQUEST_LANES,
     REQUEST_JOIN,
     REQUEST_LEASE,
     REQUEST_ANSWER,
@@ -74,6 +76,7 @@ struct leased {
     int64_t others_at_ns; // CLOCK_NEVER: there are none
     int64_t complete_ns;  // what was due before is taken; CLOCK_NEVER: not known
     int64_t budget_ns;    // nothing is leased before
+    unsigned lines;       // that were leased
     int64_t check_at_ns;  // the session is to show that it lives
     int slow;             // answers in a row that were too old to begin a line by
 
@@ -100,10 +103,43 @@ static inline void leased_wake_at(struct leased *l, int64_t at_ns)
     l->wake_ns = clock_min(l->wake_ns, at_ns);
 }
 
+static inline bool leased_awaits(const struct leased *l, enum request request)
+{
+    return l->awaited[request] > 0;
+}
+
+// An answer that takes longer is as good as none.
+static inline int64_t leased_deadline_ns(const struct leased *l)
+{
+    return l->now_ns + 5 * NS_PER_S;
+}
+
+// The next request has this kind.
+static inline void leased_expect(struct leased *l, enum request request)
+{
+    l->awaited[request]++;
+    l->sent_ns[request] = l->now_ns;
+}
+
+// One statement, by itself.
+bool leased_ask(struct leased *l, enum request request, const char *sql, struct session_params p,
+    int64_t deadline_ns, struct err *e) MUST_USE; // database.c
+
+// join.c
+bool join_step(struct leased *l, struct err *e) MUST_USE;
+void join_lose(struct leased *l, const struct err *e); // the session
+bool join_on_self(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
+bool join_on_schema(const PGresult *r, struct err *e) MUST_USE;
+bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
+bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
+
+// take.c: the next line.
+bool take_step(struct leased *l, struct err *e) MUST_USE; // if one may be leased now
+bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
+
 // database.c
 bool database_step(struct leased *l, struct err *e) MUST_USE;
 bool database_serve(struct leased *l, struct err *e) MUST_USE; // what has arrived
-void database_lose(struct leased *l, const struct err *e);
 bool database_fresh(struct leased *l, struct err *e); // a line may be begun now
 bool database_leave(struct leased *l, struct err *e) MUST_USE;
 

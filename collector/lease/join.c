@@ -1,0 +1,203 @@
+#include "lease/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "lease_sql.h"
+#include "queue_sql.h"
+
+static const struct session_params none = {0};
+
+void join_lose(struct leased *l, const struct err *e)
+{
+    bool complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
+    bool silent = session_silent(&l->session, l->now_ns);
+    struct err ignored;
+
+    log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
+        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
+        complained ? "; this needs somebody's attention" : "");
+    session_close(&l->session);
+    pooler_close(&l->pooler);
+    memset(l->awaited, 0, sizeof l->awaited);
+    outbox_lost(&l->outbox);
+    // What was not begun may be another's when we come back.
+    err_clear(&ignored);
+    if (!sender_return_ready(l, "the session ended", &ignored))
+        log_line("MAIN", "%s", ignored.text);
+    l->link = LINK_BACK_OFF;
+    l->greeted = false;
+    l->retry_ns = l->now_ns + backoff_next_ns(&l->backoff,
+                                  complained || silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS);
+    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_ns - l->now_ns) / NS_PER_MS);
+}
+
+static bool send_listen(struct leased *l, struct err *e)
+{
+    const char *name = l->config->channel_name;
+    char sql[sizeof "LISTEN \"\"" + 126];
+    char *quoted = PQescapeIdentifier(l->session.conn, name, strlen(name));
+
+    if (!quoted)
+        return err_set(e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; allowed is valid UTF-8", name);
+    snprintf(sql, sizeof sql, "LISTEN %s", quoted);
+    PQfreemem(quoted);
+    return leased_ask(l, REQUEST_SETTINGS, sql, none, leased_deadline_ns(l), e);
+}
+
+// The rows of deliveries that we know; the others of ours were leased by a
+// request whose answer never came.
+static bool known_rows(const struct leased *l, struct buf *out)
+{
+    buf_append_char(out, '{');
+    for (int i = 0; i < l->flight.count; i++)
+        if (l->flight.lines[i].state == FLIGHT_READY || l->flight.lines[i].state == FLIGHT_OUT)
+            buf_printf(out, "%s%" PRId64, out->len > 1 ? "," : "", l->flight.lines[i].row);
+    for (size_t i = l->outbox.first; i < l->outbox.count; i++)
+        buf_printf(out, "%s%" PRId64, out->len > 1 ? "," : "", l->outbox.results[i].row);
+    buf_append_char(out, '}');
+    return buf_str(out) != NULL && !out->failed;
+}
+
+static bool send_join(struct leased *l, struct err *e)
+{
+    static const char patient[] = "SELECT set_config('statement_timeout', '0', false)";
+    static const char usual[] = "SELECT set_config('statement_timeout', '4s', false)";
+    char host[256] = "", settings[256];
+    struct buf rows;
+    const struct config *c = l->config;
+
+    gethostname(host, sizeof host - 1);
+    snprintf(settings, sizeof settings,
+        "limit %" PRId64 ", timeout %" PRId64 " ms, in flight %" PRId64 ", attempts %" PRId64,
+        c->batch_limit, c->batch_timeout_ms, c->in_flight, c->attempts);
+    buf_init(&rows, 64 * 1024 * 1024);
+    bool ok = known_rows(l, &rows) || err_set(e, ERR_SYSTEM, "no memory for the lines we know");
+    // A queue that was used otherwise is carried over first, for as long as it takes.
+    ok = ok && leased_ask(l, REQUEST_SETTINGS, patient, none, CLOCK_NEVER, e) &&
+         leased_ask(l, REQUEST_JOIN, lease_sql_join,
+             SESSION_PARAMS(c->queue_name, l->owner, rows.data, l->started ? NULL : host,
+                 MAILROOM_VERSION, settings),
+             CLOCK_NEVER, e) &&
+         leased_ask(l, REQUEST_SETTINGS, usual, none, CLOCK_NEVER, e);
+    buf_fini(&rows);
+    return ok;
+}
+
+static bool prepare(struct leased *l, const char *name, const char *sql, struct err *e)
+{
+    leased_expect(l, REQUEST_SETTINGS);
+    return session_prepare(&l->session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
+}
+
+static bool send_setup(struct leased *l, struct err *e)
+{
+    // LISTEN before the first look: what is committed in between is announced.
+    return leased_ask(l, REQUEST_SETTINGS, queue_sql_settings, none, leased_deadline_ns(l), e) &&
+           leased_ask(l, REQUEST_SCHEMA, lease_sql_schema, none, leased_deadline_ns(l), e) && send_listen(l, e) &&
+           leased_ask(l, REQUEST_LANES, lease_sql_lanes, SESSION_PARAMS(l->config->queue_name),
+               leased_deadline_ns(l), e) &&
+           prepare(l, "lease", lease_sql_lease, e) && prepare(l, "answer", lease_sql_answer, e) &&
+           send_join(l, e);
+}
+
+static bool greet(struct leased *l, struct err *e)
+{
+    if (!pooler_step(&l->pooler, l->config->database_url, 0, PQbackendPID(l->session.conn), l->pid,
+            l->now_ns)) {
+        leased_wake_at(l, l->pooler.deadline_ns);
+        return true;
+    }
+    if (l->pooler.shared)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
+            "notifications would get lost; connect to the server, or to a pool in session mode");
+    l->link = LINK_JOIN;
+    return send_setup(l, e);
+}
+
+bool join_step(struct leased *l, struct err *e)
+{
+    switch (l->link) {
+    case LINK_BACK_OFF:
+        if (l->now_ns < l->retry_ns) {
+            leased_wake_at(l, l->retry_ns);
+            return true;
+        }
+        l->link = LINK_CONNECT;
+        return session_open(&l->session, l->config->database_url, 0, l->now_ns, e);
+    case LINK_CONNECT:
+        if (!l->session.up)
+            return true;
+        l->link = LINK_GREET;
+        return leased_ask(l, REQUEST_SELF, queue_sql_self, none, leased_deadline_ns(l), e);
+    case LINK_GREET:
+        return l->session.count > 0 || greet(l, e);
+    default:
+        return true; // the answer to the join is awaited
+    }
+}
+
+bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
+{
+    const struct config *c = l->config;
+
+    if (PQgetisnull(r, 0, 0)) {
+        l->link = LINK_UP;
+        l->started = true;
+        backoff_reset(&l->backoff);
+        fill_restart(&l->fill, l->now_ns);
+        watch_restart(&l->watch);
+        l->others_at_ns = l->now_ns;
+        l->renew_at_ns = l->check_at_ns = l->now_ns;
+        l->complete_ns = CLOCK_NEVER;
+        l->slow = 0;
+        log_line("QUEUE", "leasing from '%s' with others, as %s", c->queue_name, l->owner);
+        return true;
+    }
+    const char *why = PQgetvalue(r, 0, 0);
+    if (strcmp(why, "unknown") == 0)
+        return err_set(e, ERR_USAGE,
+            "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
+            c->queue_name);
+    if (strcmp(why, "bell") == 0)
+        return err_set(e, ERR_USAGE,
+            "producers ring a bell, which leased mode does not hear yet; have each token announced "
+            "with SELECT mailroom_announce('each')");
+    if (strcmp(why, "locked") == 0)
+        return err_set(e, ERR_CONNECTION, "our last session has not ended yet");
+    return err_set(e, ERR_USAGE,
+        "MAILROOM_DEQUEUE is 'leased', but this queue is used with '%s'; stop all collectors and "
+        "run mailroom-collector --switch-mode",
+        why);
+}
+
+bool join_on_schema(const PGresult *r, struct err *e)
+{
+    return PQgetisnull(r, 0, 0) || err_set(e, ERR_SCHEMA,
+                                       "the database lacks what migrations/%s brings; apply the "
+                                       "migrations up to the latest",
+                                       PQgetvalue(r, 0, 0));
+}
+
+bool join_on_self(struct leased *l, const PGresult *r, struct err *e)
+{
+    if (PQntuples(r) != 1)
+        return err_set(e, ERR_CONNECTION, "the server does not show us our own session");
+    snprintf(l->pid, sizeof l->pid, "%s", PQgetvalue(r, 0, 0));
+    return true;
+}
+
+bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e)
+{
+    const char *wanted = l->config->lanes, *there = PQgetvalue(r, 0, 0);
+
+    return !wanted || PQgetisnull(r, 0, 0) || strcmp(wanted, there) == 0 ||
+           err_set(e, ERR_USAGE,
+               "MAILROOM_LANES is '%s', and the queue's lanes are '%s'; stop all collectors and "
+               "SELECT mailroom_lanes('%s'), or leave the variable out",
+               wanted, there, wanted);
+}

@@ -1,0 +1,167 @@
+#include "lease/state.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "line.h"
+
+#define DUE_MARGIN_MS 10000        // by which something due may have been committed late
+#define DUE_ALL_NS (30 * NS_PER_S) // between two looks at all that is due
+#define OTHERS_NS NS_PER_S         // before a look at other collectors
+#define AGED_TURN 4                // one line in so many is a lower lane's, if that has aged
+
+static int64_t int64_at(const PGresult *r, int row, int column)
+{
+    uint64_t big;
+
+    if (PQgetisnull(r, row, column))
+        return 0;
+    assert(PQgetlength(r, row, column) == sizeof big);
+    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
+    return (int64_t)be64toh(big);
+}
+
+static int int_at(const PGresult *r, int row, int column)
+{
+    uint32_t big;
+
+    if (PQgetisnull(r, row, column))
+        return 0;
+    assert(PQgetlength(r, row, column) == sizeof big);
+    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
+    return (int)be32toh(big);
+}
+
+static struct field field_at(const PGresult *r, int row, int column)
+{
+    if (PQgetisnull(r, row, column))
+        return (struct field){0};
+    return (struct field){
+        .data = PQgetvalue(r, row, column), .len = (size_t)PQgetlength(r, row, column)};
+}
+
+enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
+
+// Of what the wire cannot carry, the reason goes to the dead letters.
+static bool bury(
+    struct leased *l, const PGresult *r, int row, bool last, const char *why, struct err *e)
+{
+    struct outbox_result result = {.row = int64_at(r, row, LINE),
+        .token = int64_at(r, row, TOKEN),
+        .number = int_at(r, row, NUMBER),
+        .kind = RESULT_DEAD,
+        .last = last};
+
+    snprintf(result.text, sizeof result.text, "%s", why);
+    return outbox_add(&l->outbox, &result, e);
+}
+
+static bool add_token(
+    struct leased *l, struct flight_line *line, const PGresult *r, int row, struct err *e)
+{
+    struct token t = {
+        .id = int64_at(r, row, TOKEN),
+        .account = int64_at(r, row, ACCOUNT),
+        .action = (enum token_action)int_at(r, row, ACTION),
+        .email = field_at(r, row, EMAIL),
+        .login = field_at(r, row, LOGIN),
+        .secret = field_at(r, row, SECRET),
+        .code = field_at(r, row, CODE),
+    };
+    const char *why = line_unsendable(&t);
+
+    if (why)
+        return bury(l, r, row, line->count == 0 && row == PQntuples(r) - 1, why, e);
+    line->alone = int64_at(r, row, WAIT) != 0;
+    return line_add(&line->text, &l->sign, &t, e) &&
+           flight_add(line,
+               (struct flight_token){
+                   .id = t.id, .number = int_at(r, row, NUMBER), .errors = int_at(r, row, ERRORS)},
+               e);
+}
+
+static bool make_line(struct leased *l, const PGresult *r, struct err *e)
+{
+    struct flight_line *line = flight_new(&l->flight, int64_at(r, 1, LINE));
+
+    for (int row = 1; row < PQntuples(r); row++)
+        if (!add_token(l, line, r, row, e))
+            return false;
+    if (line->count == 0) {
+        line->state = FLIGHT_OVER;
+        return true;
+    }
+    return line_end(&line->text, e);
+}
+
+bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
+{
+    int taken = PQntuples(r) - 1;
+    int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
+    bool more = int_at(r, 0, ERRORS) != 0;
+
+    if (!PQgetisnull(r, 0, DUE))
+        fill_due(&l->fill, l->now_ns + int64_at(r, 0, DUE) * NS_PER_MS);
+    if (int64_at(r, 0, WAIT) > 0) {
+        l->budget_ns = l->now_ns + int64_at(r, 0, WAIT) * NS_PER_MS;
+        log_line("QUEUE", "the budget is spent for %" PRId64 " ms", int64_at(r, 0, WAIT));
+        fill_due(&l->fill, l->budget_ns);
+        return true;
+    }
+    if (!more)
+        l->complete_ns = sent_ns;
+    if (taken == 0) {
+        fill_left(&l->fill, int_at(r, 0, NUMBER));
+        return true;
+    }
+    fill_took(&l->fill, more);
+    l->lines++;
+    l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
+    return make_line(l, r, e);
+}
+
+// A line is leased when it can be written: what waits here is nobody else's.
+static bool may_lease(struct leased *l)
+{
+    if (l->stop != STOP_NOT || l->sender != SENDER_HERE || leased_awaits(l, REQUEST_LEASE) ||
+        l->writing || flight_in(&l->flight, FLIGHT_READY) > 0 ||
+        flight_in(&l->flight, FLIGHT_OUT) >= (int)l->config->in_flight ||
+        flight_alone(&l->flight) || !output_ready(&l->output))
+        return false;
+    int64_t at = fill_look_ns(&l->fill);
+    if (l->now_ns < l->budget_ns)
+        at = at > l->budget_ns ? at : l->budget_ns;
+    leased_wake_at(l, at);
+    return at <= l->now_ns;
+}
+
+static bool send_lease(struct leased *l, struct err *e)
+{
+    char wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN],
+        daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], burst[32];
+    const struct config *c = l->config;
+    bool all = l->complete_ns == CLOCK_NEVER || l->now_ns - l->complete_ns > DUE_ALL_NS;
+
+    session_number(wanted, c->batch_limit);
+    session_number(fewest, fill_fewest(&l->fill, l->now_ns));
+    session_number(due, (l->now_ns - l->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
+    session_number(daily, c->daily);
+    session_number(ageing, (c->ageing_ms + 999) / 1000);
+    snprintf(per_s, sizeof per_s, "%.9g", c->budget_per_s);
+    snprintf(burst, sizeof burst, "%" PRId64, c->burst);
+    fill_looking(&l->fill, l->now_ns);
+    leased_expect(l, REQUEST_LEASE);
+    return session_execute(&l->session, REQUEST_LEASE, "lease",
+        SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
+            daily, l->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
+        true, leased_deadline_ns(l), e);
+}
+
+bool take_step(struct leased *l, struct err *e)
+{
+    return !may_lease(l) || send_lease(l, e);
+}
