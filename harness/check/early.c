@@ -57,6 +57,22 @@ static bool has_news(const struct ledger *l, uint32_t index)
     return news;
 }
 
+// In leased mode a token that is tried again when it is due opens a window of its own.
+static bool holds_a_retry(const struct ledger *l, uint32_t index)
+{
+    const struct line_record *line = &l->log->lines[index];
+
+    if (l->scenario->collector.dequeue != DEQUEUE_LEASED)
+        return false;
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (d->flags == 0 && d->token < l->plan->token_count &&
+            l->tokens[d->token].first_line != index)
+            return true;
+    }
+    return false;
+}
+
 static bool holds_token_announced_before(
     const struct ledger *l, const struct line_record *line, int64_t until_ns)
 {
@@ -129,7 +145,9 @@ static void check_line(const struct early *t, uint32_t index)
         return;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
                    announcement_between(t, l->log->lines[before].read_ns, latest_ns);
-    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, line->read_ns);
+    struct cause cause = in_time                  ? CAUSE_IS_NONE
+                         : holds_a_retry(l, index) ? (struct cause){CAUSE_BATCH, index}
+                                                   : why_early(c, before, line->read_ns);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;
