@@ -234,7 +234,8 @@ static bool judge_all(const struct check *c, struct err *e)
     check_vitals(c);
     check_end_state(c->r, c->l);
     return check_repeats(c, e) && check_early(c, e) && check_late(c, e) && check_behind(c, e) &&
-           check_idle_instances(c, e) && check_sequence(c->r, c->l, e) && check_outcomes(c, e);
+           check_idle_instances(c, e) && check_sequence(c->r, c->l, e) && check_outcomes(c, e) &&
+           check_lanes(c, e);
 }
 
 bool check_findings(

@@ -96,6 +96,37 @@ static void tell_given_up_soon(struct story *s)
     s->outcomes[0] = OUTCOME_DEAD;
 }
 
+// A line 50 ms after its first announcement, when it may wait for 100: the retry in it
+// was due. Without one it is early.
+static void tell_short_line(struct story *s, bool retry)
+{
+    tell_leases(s);
+    tell_attempt(s, 160, story_txn(s, 50, 1), 1, REPLY_TRANSIENT, 10);
+    uint32_t next = story_txn(s, 400, 1);
+    struct line_record *line = story_line(s, 450, next, 1);
+    s->deliveries[line->first_delivery].reply = REPLY_SENT;
+    s->deliveries[line->first_delivery].replied_ns = line->read_ns + NS_PER_MS;
+    if (retry) {
+        s->deliveries[s->log.delivery_count++] =
+            (struct delivery){.token = 0, .line = 1, .fingerprint = 1000, .reply = REPLY_SENT};
+        s->deliveries[line->first_delivery + 1].replied_ns = line->read_ns + NS_PER_MS;
+        line->tokens = 2;
+    } else {
+        tell_attempt(s, 600, 0, 1, REPLY_SENT, 10);
+    }
+    s->outcomes[0] = s->outcomes[next] = OUTCOME_SENT;
+}
+
+static void tell_due(struct story *s)
+{
+    tell_short_line(s, true);
+}
+
+static void tell_early(struct story *s)
+{
+    tell_short_line(s, false);
+}
+
 static void tell_over_attempts(struct story *s)
 {
     tell_leases(s);
@@ -135,6 +166,64 @@ static void tell_over_budget(struct story *s)
     story_line(s, 110, story_txn(s, 100, 3), 3);
 }
 
+// Recoveries first, and a tenth of a second until the others have aged. Lines of one
+// token follow each other all the time.
+static void tell_lanes(struct story *s)
+{
+    static struct setting lanes[] = {{"MAILROOM_LANES", "password_recovery,activation"},
+        {"MAILROOM_AGEING", "100"}, {"MAILROOM_IN_FLIGHT", "1"}};
+
+    s->scenario.collector.dequeue = DEQUEUE_LEASED;
+    s->scenario.collector.batch_limit = 1;
+    s->scenario.collector.env = (struct settings){lanes, sizeof lanes / sizeof *lanes};
+}
+
+static void tell_line(struct story *s, int64_t read_ms, uint32_t token)
+{
+    tell_attempt(s, read_ms, token, 1, REPLY_SENT, 10);
+    s->outcomes[token] = OUTCOME_SENT;
+}
+
+// 37 recoveries and five activations, of which one goes behind each eighth, or all at
+// the end.
+static void tell_queue(struct story *s, bool share)
+{
+    int64_t read_ms = 60;
+
+    tell_lanes(s);
+    uint32_t higher = story_txn(s, 50, 37), lower = story_txn(s, 55, 5), next = lower;
+    for (uint32_t t = higher; t < lower; t++)
+        s->kinds[t] = TOKEN_RECOVERY;
+    for (uint32_t t = higher; t < lower; t++) {
+        tell_line(s, read_ms += 40, t);
+        if (share && t % 8 == 7)
+            tell_line(s, read_ms += 1, next++);
+    }
+    while (next < lower + 5)
+        tell_line(s, read_ms += 40, next++);
+}
+
+static void tell_share(struct story *s)
+{
+    tell_queue(s, true);
+}
+
+static void tell_starved(struct story *s)
+{
+    tell_queue(s, false);
+}
+
+// It waits from 60 ms on, and three lines of activations that are as young go first.
+static void tell_overtaken(struct story *s)
+{
+    tell_lanes(s);
+    uint32_t lower = story_txn(s, 50, 3), higher = story_txn(s, 60, 1);
+    s->kinds[higher] = TOKEN_RECOVERY;
+    for (uint32_t t = lower; t < higher; t++)
+        tell_line(s, 120 + 10 * (int64_t)(t - lower), t);
+    tell_line(s, 150, higher);
+}
+
 static const struct story_case cases[] = {
     {"sent", tell_sent, "", VERDICT_PASS},
     {"tried again after an error and after silence", tell_tried_again, "", VERDICT_PASS},
@@ -143,11 +232,16 @@ static const struct story_case cases[] = {
     {"died before the answer was recorded", tell_died_with_the_answer, "", VERDICT_PASS},
     {"retried at once", tell_early_retries, "early_retry=51 ", VERDICT_VIOLATED},
     {"failed, and forgotten", tell_never_retried, "never_retried=1 ", VERDICT_VIOLATED},
+    {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},
+    {"no retry in a line that fires early", tell_early, "early=1 ", VERDICT_VIOLATED},
     {"tried too often", tell_over_attempts, "over_attempts=1 ", VERDICT_VIOLATED},
     {"sent, and recorded as dead", tell_misrecorded, "misrecorded=1 ", VERDICT_VIOLATED},
     {"refused, and recorded as sent", tell_recorded_unsent, "misrecorded=1 ", VERDICT_VIOLATED},
     {"failed once, and recorded as dead", tell_given_up_soon, "misrecorded=1 ", VERDICT_VIOLATED},
     {"answered, and never recorded", tell_stuck, "lost=1 ", VERDICT_VIOLATED},
+    {"a lower lane gets its share", tell_share, "", VERDICT_PASS},
+    {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},
+    {"a higher lane is overtaken", tell_overtaken, "starved=1 ", VERDICT_VIOLATED},
     {"more than the budget", tell_over_budget, "over_budget=1 ", VERDICT_VIOLATED},
 };
 

@@ -61,6 +61,19 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
+// Lanes are the queue's; the collector only checks them.
+static bool make_lanes(struct run *r, struct err *e)
+{
+    struct leased leased;
+    char sql[120];
+
+    leased_read(&leased, r->scenario);
+    if (!leased.on || !leased.lanes)
+        return true;
+    snprintf(sql, sizeof sql, "SELECT mailroom_lanes('%.60s')", leased.lanes);
+    return sql_exec(r->hands.admin, sql, e);
+}
+
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
@@ -74,7 +87,7 @@ bool run_prepare_server(struct run *r, struct err *e)
         return false;
     r->hands.server = &r->server;
     r->hands.admin = migrate_admin(&r->server, e);
-    return r->hands.admin && queue_prepare(r, e) &&
+    return r->hands.admin && queue_prepare(r, e) && make_lanes(r, e) &&
            durability_prove(&r->server, r->hands.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
            ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&

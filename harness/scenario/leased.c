@@ -36,6 +36,8 @@ void leased_read(struct leased *m, const struct scenario *s)
         .retry_max_ns = ms(s, "MAILROOM_RETRY_MAX", 900000),
         .budget_per_s = number(s, "MAILROOM_BUDGET", 0),
         .burst = number(s, "MAILROOM_BURST", 50),
+        .lanes = lookup(s, "MAILROOM_LANES"),
+        .ageing_ns = ms(s, "MAILROOM_AGEING", 30000),
     };
 }
 

@@ -76,6 +76,8 @@ const struct metric metrics[METRIC_COUNT] = {
         OVER_BUDGET, "over_budget", TOKENS, "times at which more went out than the budget allows"),
     INVARIANT(MISRECORDED, "misrecorded", TOKENS,
         "tokens whose recorded end is not what the sender answered"),
+    INVARIANT(STARVED, "starved", TOKENS,
+        "tokens that a lane kept waiting beyond its share"),
     COUNTER(PENDING, "pending", "tokens without an end, whose next attempt was still to come"),
     MEASURE(OUTCOME_LATENCY_P50, "latency.to_outcome.p50", UNIT_MS,
         "intended insert to the answer that ended the token, median"),

@@ -110,6 +110,8 @@ static const struct defect_row defects[] = {
         "bell"},
     {DEFECT_BELL_LEAKED, "bell-leaked", "believes that it has the bell of its last session", "late",
         "bell"},
+    {DEFECT_NEVER_AGES, "never-ages", "leasing: leaves a lower lane to starve", "starved", "lanes"},
+    {DEFECT_LAST_FIRST, "last-first", "leasing: takes the lower lane first", "starved", "lanes"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -76,6 +76,8 @@ enum defect {
     DEFECT_BELL_UNSEEN,
     DEFECT_BELL_LATE,
     DEFECT_BELL_LEAKED,
+    DEFECT_NEVER_AGES,
+    DEFECT_LAST_FIRST,
 };
 
 struct defect_row {

@@ -133,14 +133,17 @@ static int unanswered(const struct leasing *g)
 static bool lease(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
-    char limit[16], per_s[32], burst[32];
-    const char *params[] = {s->queue, g->number, limit, per_s, burst};
+    char limit[16], per_s[32], burst[32], ageing[24];
+    bool aged = (g->count % 4 == 3 && !has(g, DEFECT_NEVER_AGES)) || has(g, DEFECT_LAST_FIRST);
+    const char *params[] = {
+        s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing};
     PGresult *rows;
 
     snprintf(limit, sizeof limit, "%d", s->limit);
     snprintf(per_s, sizeof per_s, "%g", has(g, DEFECT_OVERSPENDS) ? 0 : s->budget_per_s);
     snprintf(burst, sizeof burst, "%g", s->burst);
-    if (!session_query(&g->session, sql_lease, 5, params, &rows, e))
+    snprintf(ageing, sizeof ageing, "%" PRId64, has(g, DEFECT_LAST_FIRST) ? -2 : s->ageing_s);
+    if (!session_query(&g->session, sql_lease, 7, params, &rows, e))
         return false;
     batch_clear(&g->batch);
     bool ok = true;

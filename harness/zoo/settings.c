@@ -27,6 +27,7 @@ static void load_lease(struct settings *s)
     s->in_flight = (int)strtol(text("MAILROOM_IN_FLIGHT", "4"), NULL, 10);
     s->budget_per_s = strtod(text("MAILROOM_BUDGET", "0"), NULL); // "40/s"
     s->burst = strtod(text("MAILROOM_BURST", "50"), NULL);
+    s->ageing_s = (strtoll(text("MAILROOM_AGEING", "30000"), NULL, 10) + 999) / 1000;
 }
 
 bool settings_load(struct settings *s, struct err *e)

@@ -23,6 +23,7 @@ struct settings {
     int attempts, in_flight;
     double budget_per_s; // 0: none
     double burst;
+    int64_t ageing_s;
     uint8_t key[SETTINGS_KEY_LEN];
 };
 

@@ -1,0 +1,176 @@
+// Lanes: a higher lane overtakes a lower one, which gets its share (one line in four)
+// once its oldest token has waited for the ageing bound.
+//
+// Only first deliveries count: what is tried again goes before all lanes.
+#include "check/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "plan/plan.h"
+#include "scenario/leased.h"
+
+struct lanes {
+    const struct check *c;
+    struct leased m;
+    int margin;           // lines that may have been leased before a token was to be seen
+    uint32_t *lower;      // so many of the lines before this one held a token of a lower lane
+    uint32_t *young;      // and of these, only tokens that had not aged
+    const uint32_t *wait; // tokens of the lower lanes, in the order of their acknowledgement
+    size_t waiting;
+};
+
+static bool is_higher(const struct leased *m, const struct ledger *l, uint32_t token)
+{
+    const char *first = token_kind_recovery(l->plan->kinds[token]) ? "password_recovery,"
+                                                                   : "activation,";
+
+    return strncmp(m->lanes, first, strlen(first)) == 0;
+}
+
+static bool is_judged(const struct ledger *l, uint32_t token)
+{
+    return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
+}
+
+// What a line holds that it is the first to hold.
+static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
+{
+    const struct ledger *l = n->c->l;
+    const struct line_record *line = &l->log->lines[index];
+
+    *lower = *again = false;
+    *young = true;
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        if (d->flags || d->token >= l->plan->token_count)
+            continue;
+        if (l->tokens[d->token].first_line != index) {
+            *again = true;
+        } else if (!is_higher(&n->m, l, d->token)) {
+            *lower = true;
+            *young = *young && ledger_txn(l, d->token)->sent_ns + n->m.ageing_ns > line->read_ns;
+        }
+    }
+    *young = *young && *lower;
+}
+
+// The lower lane's share: behind a token that has aged, so many lines in a row without
+// any of its lane are too many.
+static void judge_share(const struct lanes *n)
+{
+    const struct check *c = n->c;
+    const struct ledger *l = c->l;
+    int most = 4 * l->scenario->collector.instances + n->margin, run = 0;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < l->log->line_count; i++) {
+        int64_t now_ns = l->log->lines[i].read_ns;
+        bool lower, young, again;
+        while (at < n->waiting && ledger_read_ns(l, n->wait[at]) <= now_ns)
+            at++;
+        if (at == n->waiting)
+            return;
+        int64_t due_ns =
+            ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S + c->r->slack_ns;
+        look_into(n, i, &lower, &young, &again);
+        run = lower || again || due_ns > now_ns || !check_undisturbed(l, due_ns, now_ns) ? 0
+                                                                                         : run + 1;
+        if (run <= most)
+            continue;
+        finding_add(c->r, METRIC_STARVED,
+            "token %u of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f s",
+            n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
+            ledger_seconds(l, now_ns));
+        run = 0;
+    }
+}
+
+static uint32_t first_line_after(const struct ledger *l, int64_t at_ns)
+{
+    size_t from = 0, to = l->log->line_count;
+
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (l->log->lines[mid].read_ns <= at_ns)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return (uint32_t)from;
+}
+
+// A token of the higher lane: how many lines of the lower one went out while it waited?
+static void judge_overtaken(const struct lanes *n, uint32_t token)
+{
+    const struct check *c = n->c;
+    const struct ledger *l = c->l;
+    int64_t from_ns = ledger_txn(l, token)->ended_ns + c->r->slack_ns;
+    uint32_t from = first_line_after(l, from_ns), to = l->tokens[token].first_line;
+    struct cause cause = check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
+
+    judged_add(c->r, METRIC_STARVED, 1, cause);
+    if (from >= to || cause.kind != CAUSE_NONE)
+        return;
+    uint32_t lower = n->lower[to] - n->lower[from], young = n->young[to] - n->young[from];
+    uint32_t share = (to - from) / 4 + (uint32_t)l->scenario->collector.instances;
+    if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
+        return;
+    finding_add(c->r, METRIC_STARVED,
+        "token %u of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower one "
+        "until %.3f s, %u of them without any token that had aged",
+        token, ledger_seconds(l, ledger_txn(l, token)->ended_ns), lower,
+        ledger_seconds(l, ledger_read_ns(l, token)), young);
+}
+
+static int by_acknowledgement(const void *a, const void *b, void *ledger)
+{
+    int64_t x = ledger_txn(ledger, *(const uint32_t *)a)->ended_ns;
+    int64_t y = ledger_txn(ledger, *(const uint32_t *)b)->ended_ns;
+
+    return (x > y) - (x < y);
+}
+
+static void count_lines(struct lanes *n)
+{
+    for (uint32_t i = 0; i < n->c->l->log->line_count; i++) {
+        bool lower, young, again;
+        look_into(n, i, &lower, &young, &again);
+        n->lower[i + 1] = n->lower[i] + lower;
+        n->young[i + 1] = n->young[i] + young;
+    }
+}
+
+bool check_lanes(const struct check *c, struct err *e)
+{
+    const struct ledger *l = c->l;
+    size_t lines = l->log->line_count + 1, tokens = l->plan->token_count;
+    struct lanes n = {.c = c};
+
+    leased_read(&n.m, l->scenario);
+    if (!n.m.on || !n.m.lanes)
+        return true;
+    uint32_t *cells = calloc(2 * lines + tokens, sizeof *cells);
+    if (!cells)
+        return err_set(e, ERR_INTERNAL, "out of memory for the checks of lanes");
+    n.lower = cells;
+    n.young = cells + lines;
+    n.wait = cells + 2 * lines;
+    n.margin = n.m.in_flight * l->scenario->collector.instances;
+    count_lines(&n);
+    for (uint32_t t = 0; t < tokens; t++) {
+        if (!is_judged(l, t))
+            continue;
+        if (is_higher(&n.m, l, t)) {
+            judge_overtaken(&n, t);
+            continue;
+        }
+        judged_add(c->r, METRIC_STARVED, 1, CAUSE_IS_NONE);
+        cells[2 * lines + n.waiting++] = t;
+    }
+    qsort_r(cells + 2 * lines, n.waiting, sizeof *cells, by_acknowledgement, (void *)(uintptr_t)l);
+    judge_share(&n);
+    free(cells);
+    return true;
+}
