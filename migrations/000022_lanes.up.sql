@@ -280,8 +280,10 @@ BEGIN
         RETURN;
     END IF;
     INSERT INTO deliveries (queue, owner, tokens, numbers, errors, alone)
-    SELECT q, me, array_agg(l.token), array_agg(l.number), array_agg(l.errors), line_alone
-    FROM unnest(line_) AS l
+    SELECT q, me, array_agg(l.token), array_agg(l.number) FILTER (WHERE NOT first),
+           array_agg(l.errors) FILTER (WHERE NOT first), line_alone
+    FROM unnest(line_) AS l,
+         (SELECT bool_and(f.number = 1 AND f.errors = 0) FROM unnest(line_) AS f) AS of (first)
     RETURNING n INTO new_line;
     RETURN QUERY
     SELECT 1, new_line, l.token, l.number, l.errors, l.action, l.account, l.email, l.login, l.secret,

@@ -188,11 +188,14 @@ term_gives_back_what_is_unanswered()
     add mute5
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
     ends j TERM 75
-    same "owner" 0 "$(sql 'SELECT owner FROM deliveries')"
-    same "owners" "" "$(sql 'SELECT owner FROM owners WHERE owner <> 0')"
+    # On a machine that has no time for that, the next collector does it.
+    gone=$(sql "SELECT owner FROM owners WHERE owner <> 0")
     sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
     run_with_sender k
     nothing_is_left
+    until_true "SELECT count(*) = 0 FROM owners WHERE owner = ${gone:-1}"
+    same "how mute5's first attempt ended" t "$(sql "SELECT outcome IN ('returned', 'lost') FROM attempts
+        WHERE token = (SELECT max(id) FROM tokens) AND number = 1")"
     ends k TERM 0
 }
 
