@@ -305,18 +305,19 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
 static bool consider_ours(struct collector *c, enum state *next, struct err *e)
 {
     struct batch *b = &c->fetch.next;
+    struct owner *whose = b->source == BATCH_DELIVERY ? c->left.whose : NULL;
 
     start_over(&c->fetch, &c->queue);
+    c->left.whose = NULL;
     if (b->number != 0) {
-        if (c->left.whose && c->left.whose->number != 0)
+        if (whose && whose->number != 0)
             log_line("QUEUE", "delivering %d tokens of another collector, which %s", b->n,
-                c->left.whose->alive ? "hangs" : "is gone");
-        c->left.whose = NULL;
+                whose->alive ? "hangs" : "is gone");
         *next = b->sendable > 0 ? WRITE : PASS;
         return true;
     }
-    if (b->source == BATCH_DELIVERY && c->left.whose)
-        owners_was_empty(c->left.whose, c->queue.mode->alone || !c->left.whose->alive, c->now_ns);
+    if (whose)
+        owners_was_empty(whose, c->queue.mode->alone || !whose->alive, c->now_ns);
     else if (b->source == BATCH_DELIVERY)
         c->left.ours = false;
     fetch_drop(c);

@@ -232,6 +232,10 @@ a_canceled_move_delays_nothing()
     drained
     same "tokens, each once" "50 50" "$(tokens r)"
     same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
+    grep -q "of another" "$server_dir/r.log" && failed "r calls its own another's"
+    same "who says that there is something in hand" 0 "$(sql "SELECT count(*) FROM pg_locks
+        WHERE locktype = 'advisory' AND mode = 'ShareLock'
+          AND classid::bigint << 32 | objid::bigint IN (SELECT owner FROM owners)")"
     ends r TERM 0
 }
 

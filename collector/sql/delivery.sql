@@ -3,8 +3,20 @@
 -- need not be delivered.
 --
 -- $1 queue | $3 rows to examine at most | $4 our number
+--
+-- Who has something in hand shares the lock of its number, once for each delivery;
+-- what was taken in this session and not begun, we have already.
 WITH head AS MATERIALIZED (
-    SELECT n, tokens, CASE WHEN pg_try_advisory_lock_shared($4::bigint) THEN '' END AS now
+    SELECT n, tokens,
+           CASE
+               WHEN EXISTS (SELECT
+                            FROM pg_locks AS l
+                            WHERE l.locktype = 'advisory' AND l.objsubid = 1
+                              AND l.pid = pg_backend_pid() AND l.mode = 'ShareLock'
+                              AND l.classid::bigint << 32 | l.objid::bigint = $4)
+                   OR pg_try_advisory_lock_shared($4::bigint)
+               THEN ''
+           END AS now
     FROM (SELECT n, tokens
           FROM deliveries
           WHERE queue = $1::job_type AND owner = $4
