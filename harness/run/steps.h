@@ -4,7 +4,8 @@
 // longer eligible.
 //
 // The last step is a question: it is asked only after a cut. When its token has
-// come out, everything that a collector would send again has come out as well.
+// come out, everything that a collector would send again has come out as well; but for
+// what a dead collector has left to others, which the trial waits for.
 #pragma once
 
 #include <libpq-fe.h>

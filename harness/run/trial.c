@@ -225,6 +225,25 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
+// Where several share the work, what a dead one has left is others' after its grace:
+// until then it is neither sent again nor a dead letter.
+static bool wait_for_leftovers(struct trial *t, struct err *e)
+{
+    const struct scenario_collector *c = &t->setting->scenario->collector;
+    int64_t deadline = clock_now_ns() + t->setting->scenario->recovery_limit_ns;
+    char count[24] = "";
+
+    if (c->layout != LAYOUT_REFERENCE || c->dequeue != DEQUEUE_SHARED)
+        return true;
+    while (strcmp(count, "0") != 0 && clock_now_ns() < deadline &&
+           !subject_gave_up(t->subject, &t->gave_up)) {
+        if (!pause_a_little(e) || !sql_value(t->bench->db.conn, "SELECT count(*) FROM deliveries",
+                                      count, sizeof count, e))
+            return false;
+    }
+    return true;
+}
+
 static bool go_through_steps(struct trial *t, struct err *e)
 {
     int silent = 0;
@@ -240,8 +259,10 @@ static bool go_through_steps(struct trial *t, struct err *e)
             return false;
     }
     bool ignored;
-    return wait_for_quiet(t, e) &&
-           (!proxy_was_cut(t->bench->proxy) || take_step(t, STEPS - 1, &ignored, e));
+    if (!wait_for_quiet(t, e))
+        return false;
+    return !proxy_was_cut(t->bench->proxy) ||
+           (take_step(t, STEPS - 1, &ignored, e) && wait_for_leftovers(t, e));
 }
 
 // --- the verdict ------------------------------------------------------------------------
