@@ -43,7 +43,7 @@ ALTER TABLE tokens DISABLE TRIGGER token_rings;
 -- The bell's number, null while nobody rings it.
 CREATE FUNCTION mailroom_bell() RETURNS bigint
 LANGUAGE sql STABLE AS $$
-    SELECT convert_from(trim(trailing '\x00' FROM tgargs), 'UTF8')::bigint
+    SELECT convert_from(substring(tgargs FROM 1 FOR length(tgargs) - 1), 'UTF8')::bigint
     FROM pg_trigger
     WHERE tgrelid = 'tokens'::regclass AND tgname = 'token_rings' AND tgenabled <> 'D'
 $$;
