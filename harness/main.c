@@ -31,6 +31,8 @@ static const struct command commands[] = {
         "stand between any client and its server, and break what is between"},
     {"field", "field [SUBJECT]...", SCOPE_FIELD, cli_field,
         "run the same plans and faults against several queues, print one table"},
+    {"load", "load --listen ADDR", SCOPE_LOAD, cli_load,
+        "be a worker of a run elsewhere: send a part of its plan"},
     {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
 };
 

@@ -200,6 +200,7 @@ static void close_down(struct run *r)
     netns_fini(&r->net);
     result_fini(&r->result);
     ledger_fini(&r->ledger);
+    remote_free(r->workers);
     load_result_fini(&r->load);
     sessions_fini(&r->sessions);
     free(r->faults);

@@ -24,6 +24,7 @@ struct run_options {
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
+    const char *workers;   // --workers: who sends the load, host:port,…; NULL: we do
     bool count_trips;      // a proxy stands in the way and counts the collector's round trips
 };
 

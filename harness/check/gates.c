@@ -25,8 +25,7 @@ static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
 // Of the inserts that no fault excuses, how many left before the load was over.
 static double sent_in_time(const struct ledger *l)
 {
-    int64_t end_ns =
-        l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);
+    int64_t end_ns = l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);
     size_t planned = 0, sent = 0;
 
     for (size_t i = 0; i < l->plan->txn_count; i++) {
@@ -61,6 +60,13 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     else if (sent < sent_least)
         result_reason(r, "the generator sent only %.1f%% of its inserts within the load (%s)",
             sent * 100, users(in));
+    if (in->load->lost_workers > 0)
+        result_reason(
+            r, "%u of the workers were lost; %s", in->load->lost_workers, in->load->lost_worker);
+    if (in->load->clock_bound_ns > r->slack_ns / 2)
+        result_reason(r,
+            "a worker's clock is known to %.1f ms only, at most %.1f ms, half the slack",
+            (double)in->load->clock_bound_ns / 1e6, (double)r->slack_ns / 2e6);
     double limit_ms = (double)at_least_slack(lag_limit_ns, l->scenario) / 1e6;
     if (lag_ms > limit_ms)
         result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)", lag_ms,

@@ -153,7 +153,7 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 6 did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
+// Version 7 had one generator, 6 did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
 // not know how long a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
@@ -176,10 +176,16 @@ static void the_versions_before_are_read(void **state)
     size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
     // What version 7 has of each fault: it is not known what it left.
     size_t left = 2 * s.plan.fault_count;
-    unsigned char *end = bytes + size - 4 - left - outcomes;
+    // What version 8 has of workers: an exact clock, none lost, no word of them.
+    static const size_t workers = 3;
+    unsigned char *end = bytes + size - 4 - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes + left, workers);
+    *version = 7;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end + outcomes, left);
     *version = 6;
     spill(bytes, size);

@@ -24,6 +24,7 @@ int cli_shrink(const struct options *o);
 int cli_doctor(const struct options *o);
 int cli_proxy(const struct options *o);
 int cli_field(const struct options *o);
+int cli_load(const struct options *o);
 int cli_list(const struct options *o);
 
 // Prints "mailproof: text" on stderr and returns the exit code that fits.

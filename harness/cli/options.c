@@ -13,7 +13,7 @@
 #define SEED_MAX ((1ull << 53) - 1)
 
 enum {
-    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE,
+    SCOPE_SCENARIO = SCOPE_RUN | SCOPE_PLAN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_LOAD,
     SCOPE_SERVER = SCOPE_RUN | SCOPE_COMPARE | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE,
     SCOPE_EVERY = SCOPE_SCENARIO | SCOPE_LIST | SCOPE_CHECK | SCOPE_REPORT | SCOPE_SHRINK |
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
@@ -95,6 +95,12 @@ static const struct {
         "with --every-cut or --every-kill: also N trials with a second one during the recovery"},
     {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
         "run a scenario up to N times more while its run is inconclusive"},
+    {"workers", "LIST", SCOPE_RUN, TEXT(workers),
+        "the load comes from these, each a 'mailproof load --listen' elsewhere: HOST:PORT,…"},
+    {"listen", "ADDR", SCOPE_LOAD, TEXT(listen),
+        "where the run connects: HOST:PORT, or PORT of 127.0.0.1; 0 is any port"},
+    {"part", "K/N", SCOPE_LOAD, TEXT(part), "take no other part of a plan than this"},
+    {"of", "SCENARIO", SCOPE_LOAD, TEXT(of), "take no other plan than this scenario's"},
     {"listen", "ADDR", SCOPE_PROXY, TEXT(listen),
         "where clients connect: HOST:PORT, or PORT of 127.0.0.1"},
     {"to", "CONNINFO", SCOPE_PROXY, TEXT(to), "the server; its host and port count"},

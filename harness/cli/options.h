@@ -33,7 +33,8 @@ struct options {
     const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
     bool model;
     const char *subject;                  // run, field; NULL unless given
-    const char *listen, *to, *nth, *side; // proxy; NULL unless given
+    const char *listen, *to, *nth, *side; // proxy, load; NULL unless given
+    const char *part, *of, *workers;      // load, load, run; NULL unless given
     const char *only;                     // explore: verbs or numbers; NULL: everything
     int jobs;                             // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
@@ -59,6 +60,7 @@ enum option_scope {
     SCOPE_SLOPES = 1 << 10,
     SCOPE_PROXY = 1 << 12,
     SCOPE_FIELD = 1 << 13,
+    SCOPE_LOAD = 1 << 14,
 };
 
 // argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.

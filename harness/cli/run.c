@@ -128,6 +128,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .collector = o->collector,
         .postgres = o->conninfo,
         .out = o->out,
+        .workers = o->workers,
         .keep = o->keep,
         .quiet = o->quiet,
         .brief = t->table.live && isatty(STDOUT_FILENO),

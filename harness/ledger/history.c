@@ -406,6 +406,16 @@ static void pack_left_behind(struct pack *p, struct history *h)
     }
 }
 
+// What version 8 added: of several generators, their clocks, and those that were lost.
+static void pack_workers(struct pack *p, struct history *h)
+{
+    if (h->version < 8)
+        return;
+    pack_moment(p, &h->load.clock_bound_ns);
+    PACK_FIELD(p, h->load.lost_workers, UINT16_MAX);
+    pack_text(p, h->load.lost_worker, sizeof h->load.lost_worker);
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -443,6 +453,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_changes(p, h);
     pack_outcomes(p, h);
     pack_left_behind(p, h);
+    pack_workers(p, h);
     pack_end(p);
     return true;
 }

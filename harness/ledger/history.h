@@ -8,9 +8,9 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-// 2, without starved_us, 3, without pack_more, 4, without changes, 5, without answers, and 6,
-// without what failovers left behind, are read as well.
-#define HISTORY_VERSION 7
+// 2, without starved_us, 3, without pack_more, 4, without changes, 5, without answers, 6, without
+// what failovers left behind, and 7, without workers, are read as well.
+#define HISTORY_VERSION 8
 
 // What the check needs besides the ledger.
 struct history_notes {

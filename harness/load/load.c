@@ -76,6 +76,17 @@ static const struct load_phase *next_phase(const struct load *l)
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
 
+// What other generators send.
+static void skip_others(struct load *l)
+{
+    const struct load_config *c = l->config;
+
+    while (c->parts > 1 && l->next < c->end && l->next % c->parts != c->part) {
+        l->next++;
+        l->ended++;
+    }
+}
+
 // A closed loop is planned with more than it can need: what its phase had no
 // time for was never asked of the generator.
 static void skip_what_is_over(struct load *l, int64_t now)
@@ -121,6 +132,7 @@ static int64_t do_due(struct load *l, int64_t now)
     int64_t next = CLOCK_NEVER;
     bool free_conn = false;
 
+    skip_others(l);
     skip_what_is_over(l, now);
     for (size_t i = 0; i < l->conn_count; i++) {
         struct conn *c = &l->conns[i];
@@ -137,10 +149,12 @@ static int64_t do_due(struct load *l, int64_t now)
         if (c->state == CONN_IDLE && i < allowed(l)) {
             // Its own reading: a loop that begins many transactions in one
             // turn would otherwise stamp the last one too early.
-            if (due_ns(l) <= now)
+            if (due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
-            else
+                skip_others(l);
+            } else {
                 free_conn = true;
+            }
         }
         if (c->state == CONN_DOWN || c->state == CONN_HOLDING || c->state == CONN_CONNECTING)
             next = clock_min(next, c->until_ns);

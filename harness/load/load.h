@@ -45,10 +45,11 @@ struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
-    const char *enqueue; // of a subject: what puts a job into its queue; NULL: accounts
-    int64_t start_ns;    // when the plan's time 0 is
-    int64_t deadline_ns; // give up what was not sent by then
-    size_t first, end;   // of the plan's transactions; changes come with the last of them
+    const char *enqueue;  // of a subject: what puts a job into its queue; NULL: accounts
+    int64_t start_ns;     // when the plan's time 0 is
+    int64_t deadline_ns;  // give up what was not sent by then
+    size_t first, end;    // of the plan's transactions; changes come with the last of them
+    unsigned part, parts; // of these only every parts-th; 0: all
 };
 
 struct load_progress {
@@ -65,6 +66,9 @@ struct load_result {
     char refusal[256];             // the first such error
     double cpu_s;                  // of the generator's thread
     struct stalls stalls;          // of its loop
+    int64_t clock_bound_ns;        // of several generators: how far their clocks may be off
+    unsigned lost_workers;         // of these: those that have not answered to the end
+    char lost_worker[200];         // the first of them, and why
 };
 
 // Prepares what the plan needs to find in the database: active accounts for its

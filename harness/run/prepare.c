@@ -194,7 +194,9 @@ static void *load_thread(void *arg)
 {
     struct run *r = arg;
 
-    r->load_ok = load_run(&r->load_config, &r->load_progress, &r->load, &r->load_err);
+    r->load_ok = r->workers ? remote_run(r->workers, &r->load_config, &r->load_progress, &r->load,
+                                  &r->load_err)
+                            : load_run(&r->load_config, &r->load_progress, &r->load, &r->load_err);
     atomic_store(&r->load_done, true);
     return NULL;
 }
@@ -270,9 +272,30 @@ bool run_make_backlog(struct run *r, struct err *e)
     return load_run(&config, &r->load_progress, &r->load, e) && all_committed(r, txns, e);
 }
 
+// From what --workers says, commas between them.
+static bool hire_workers(struct run *r, struct err *e)
+{
+    const char *addresses[REMOTE_MAX];
+    char list[4096];
+    unsigned count = 0;
+
+    if (!r->options->workers)
+        return true;
+    snprintf(list, sizeof list, "%s", r->options->workers);
+    char *rest = list;
+    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+        if (!*one || count == REMOTE_MAX)
+            return err_set(e, ERR_USAGE, "--workers takes up to %d HOST:PORT, commas between them",
+                REMOTE_MAX);
+        addresses[count++] = one;
+    }
+    r->workers = remote_open(addresses, count, r->scenario, &r->plan, e);
+    return r->workers;
+}
+
 bool run_start_load(struct run *r, struct err *e)
 {
-    if (!start_sampler(r, e))
+    if (!hire_workers(r, e) || !start_sampler(r, e))
         return false;
     if (!start_probe(r, e) || !server_epoch(r, e))
         return false;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fault/fault.h"
 #include "load/load.h"
+#include "load/remote.h"
 #include "postgres/durability.h"
 #include "postgres/probe.h"
 #include "postgres/sampler.h"
@@ -38,6 +39,7 @@ struct run {
     struct load_config load_config;
     struct load_progress load_progress;
     struct load_result load;
+    struct remote *workers; // who send the load; NULL: we do
     struct err load_err;
     bool load_ok;
     struct sampler *sampler;

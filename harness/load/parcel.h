@@ -1,0 +1,20 @@
+// What a worker sends when it is done: a line with figures, its stalls, and a record
+// for each transaction of its part, in the order of the plan. Numbers are eight bytes,
+// the lowest first.
+#pragma once
+
+#include <pthread.h>
+
+#include "load/post.h"
+#include "load/remote.h"
+
+#define PARCEL_GREETING "mailproof-load 1"
+
+MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
+    const struct remote_part *part, const struct load_result *result, struct err *e);
+
+// `line` is the first line. The records go to their places, on our clock; under the
+// lock the figures are added.
+MUST_USE bool parcel_take(struct post *p, const char *line, const struct load_config *c,
+    const struct remote_part *part, const struct remote_clock *clock, struct load_result *result,
+    pthread_mutex_t *lock, struct err *e);

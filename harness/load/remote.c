@@ -1,0 +1,276 @@
+#include "load/remote.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "load/parcel.h"
+#include "load/post.h"
+
+#define READINGS 32
+
+struct worker {
+    struct post post;
+    const char *address;
+    struct remote_part part;
+    struct remote_clock clock;
+    pthread_t thread;
+    const struct load_config *config; // while it runs
+    struct load_progress *progress;
+    struct load_result *result; // of all; each writes its own records
+    pthread_mutex_t *lock;      // for the rest of it
+    struct load_progress seen;  // what it has told
+};
+
+struct remote {
+    struct worker *workers;
+    unsigned count;
+    const struct plan *plan;
+    pthread_mutex_t lock;
+};
+
+// --- pure -----------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    // FNV-1a, of eight bytes at once.
+    return (hash ^ value) * UINT64_C(1099511628211);
+}
+
+uint64_t remote_print(const struct plan *plan)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < plan->txn_count; i++) {
+        const struct plan_txn *t = &plan->txns[i];
+        hash = mix(hash, (uint64_t)t->at_ns);
+        hash = mix(hash, (uint64_t)t->first_token << 32 | (uint64_t)t->rows << 16 |
+                             (uint64_t)t->phase << 8 | t->flags);
+    }
+    for (uint32_t i = 0; i < plan->token_count; i++)
+        hash = mix(hash, plan->kinds[i]);
+    return mix(hash, plan->txn_count);
+}
+
+struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
+{
+    struct remote_clock best = {.bound_ns = INT64_MAX};
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t before = readings[i][0], theirs = readings[i][1], after = readings[i][2];
+        int64_t bound_ns = (after - before + 1) / 2;
+        if (bound_ns < best.bound_ns)
+            best = (struct remote_clock){theirs - before - (after - before) / 2, bound_ns};
+    }
+    return best;
+}
+
+static int64_t moved(int64_t ns, int64_t by_ns)
+{
+    return ns ? ns + by_ns : 0;
+}
+
+struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock)
+{
+    struct txn_record ours = *theirs;
+
+    ours.sent_ns = moved(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
+    ours.commit_ns = moved(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
+    ours.ended_ns = moved(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
+    return ours;
+}
+
+void remote_lose(struct load_result *result, const struct load_config *c,
+    const struct remote_part *part, int64_t lost_ns)
+{
+    for (size_t i = c->first; i < c->end; i++) {
+        int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns;
+        if (i % part->of != part->part || due_ns > lost_ns)
+            continue;
+        result->records[i] = (struct txn_record){
+            .sent_ns = due_ns, .commit_ns = due_ns, .ended_ns = lost_ns, .outcome = TXN_UNKNOWN};
+    }
+}
+
+// --- before the load ------------------------------------------------------------------
+
+static bool can_be_shared(const struct scenario *s, const struct plan *plan, struct err *e)
+{
+    for (size_t i = 0; i < s->load_count; i++) {
+        if (s->load[i].closed)
+            return err_set(e, ERR_USAGE,
+                "--workers: a closed loop (rate: max) has no times that could be shared out");
+    }
+    if (plan->change_count > 0)
+        return err_set(
+            e, ERR_USAGE, "--workers: tokens that change while they wait need one generator");
+    return !scenario_is_queue(s) ||
+           err_set(e, ERR_USAGE, "--workers: a subject's queue needs one generator");
+}
+
+static bool tell(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
+{
+    char line[POST_LINE_MAX];
+
+    if (!post_say(&w->post, e, "plan %u/%u %016" PRIx64 " %zu", w->part.part, w->part.of, print,
+            scenario->len) ||
+        !post_write(&w->post, scenario->data, scenario->len, e) || !post_line(&w->post, line, e))
+        return false;
+    return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
+}
+
+static bool measure_clock(struct worker *w, struct err *e)
+{
+    int64_t readings[READINGS][3];
+    char line[POST_LINE_MAX];
+
+    for (size_t i = 0; i < READINGS; i++) {
+        readings[i][0] = clock_now_ns();
+        if (!post_say(&w->post, e, "time") || !post_line(&w->post, line, e))
+            return false;
+        readings[i][2] = clock_now_ns();
+        if (sscanf(line, "now %" SCNd64, &readings[i][1]) != 1)
+            return err_set(e, ERR_CONNECTION, "it says '%.60s' instead of its time", line);
+    }
+    w->clock = remote_clock((const int64_t(*)[3])readings, READINGS);
+    return true;
+}
+
+static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
+{
+    char line[POST_LINE_MAX];
+    int fd = post_connect(w->address, e);
+
+    if (fd < 0)
+        return false;
+    post_init(&w->post, fd);
+    bool ok = (post_line(&w->post, line, e) &&
+                  (strcmp(line, PARCEL_GREETING) == 0 ||
+                      err_set(e, ERR_USAGE, "it is no worker of this version of mailproof"))) &&
+              tell(w, scenario, print, e) && measure_clock(w, e);
+    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, w->address);
+}
+
+struct remote *remote_open(const char *const *addresses, unsigned count,
+    const struct scenario *scenario, const struct plan *plan, struct err *e)
+{
+    struct remote *r = calloc(1, sizeof *r);
+    struct buf text;
+
+    buf_init(&text, 16 << 20);
+    if (r) {
+        r->workers = calloc(count, sizeof *r->workers);
+        pthread_mutex_init(&r->lock, NULL);
+        r->plan = plan;
+    }
+    bool ok = (r && r->workers) || err_set(e, ERR_INTERNAL, "out of memory");
+    ok = ok && can_be_shared(scenario, plan, e) &&
+         (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
+    for (unsigned i = 0; ok && i < count; i++) {
+        struct worker *w = &r->workers[i];
+        r->count++;
+        *w = (struct worker){.post.fd = -1, .address = addresses[i], .part = {i, count}};
+        ok = hire(w, &text, remote_print(plan), e);
+    }
+    buf_fini(&text);
+    if (ok)
+        return r;
+    remote_free(r);
+    return NULL;
+}
+
+void remote_free(struct remote *r)
+{
+    if (!r)
+        return;
+    for (unsigned i = 0; i < r->count; i++)
+        post_close(&r->workers[i].post);
+    pthread_mutex_destroy(&r->lock);
+    free(r->workers);
+    free(r);
+}
+
+// --- the load -------------------------------------------------------------------------
+
+static void add_progress(struct worker *w, const char *line)
+{
+    size_t now[4];
+
+    if (sscanf(line, "so-far %zu %zu %zu %zu", &now[0], &now[1], &now[2], &now[3]) != 4)
+        return;
+    atomic_size_t *const seen[] = {
+        &w->seen.sent, &w->seen.committed, &w->seen.failed, &w->seen.tokens};
+    atomic_size_t *const all[] = {
+        &w->progress->sent, &w->progress->committed, &w->progress->failed, &w->progress->tokens};
+    for (size_t i = 0; i < 4; i++)
+        atomic_fetch_add(all[i], now[i] - atomic_exchange(seen[i], now[i]));
+}
+
+// Until the worker is done; what it recorded then follows.
+static bool listen_to(struct worker *w, struct err *e)
+{
+    char line[POST_LINE_MAX];
+
+    for (;;) {
+        if (!post_line(&w->post, line, e))
+            return false;
+        if (strncmp(line, "done ", 5) == 0)
+            break;
+        add_progress(w, line);
+        if (atomic_load(&w->progress->stop))
+            return err_set(e, ERR_INTERRUPTED, "stopped");
+    }
+    return parcel_take(&w->post, line, w->config, &w->part, &w->clock, w->result, w->lock, e);
+}
+
+static void *run_worker(void *arg)
+{
+    struct worker *w = arg;
+    const struct load_config *c = w->config;
+    struct err e = {0};
+
+    if (post_say(&w->post, &e, "run %" PRId64 " %" PRId64 " %zu %zu %zu",
+            c->start_ns + w->clock.offset_ns, c->deadline_ns + w->clock.offset_ns, c->first, c->end,
+            strlen(c->conninfo)) &&
+        post_write(&w->post, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e))
+        return NULL;
+    remote_lose(w->result, c, &w->part, clock_now_ns());
+    post_close(&w->post); // it stops when it sees that
+    pthread_mutex_lock(w->lock);
+    if (w->result->lost_workers++ == 0)
+        snprintf(w->result->lost_worker, sizeof w->result->lost_worker, "worker %u of %u: %.150s",
+            w->part.part + 1, w->part.of, e.text);
+    pthread_mutex_unlock(w->lock);
+    return NULL;
+}
+
+bool remote_run(struct remote *r, const struct load_config *c, struct load_progress *progress,
+    struct load_result *result, struct err *e)
+{
+    unsigned started = 0;
+
+    *result = (struct load_result){.records = result->records, .changes = result->changes};
+    if (!result->records)
+        result->records = calloc(c->plan->txn_count + 1, sizeof *result->records);
+    if (!result->changes)
+        result->changes = calloc(1, sizeof *result->changes);
+    if (!result->records || !result->changes)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    for (; started < r->count; started++) {
+        struct worker *w = &r->workers[started];
+        w->config = c;
+        w->progress = progress;
+        w->result = result;
+        w->lock = &r->lock;
+        if (w->clock.bound_ns > result->clock_bound_ns)
+            result->clock_bound_ns = w->clock.bound_ns;
+        if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
+            break;
+    }
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(r->workers[i].thread, NULL);
+    return started == r->count || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}

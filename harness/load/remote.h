@@ -1,0 +1,60 @@
+// Several generators: the plan's transactions by turns on workers, which are other
+// processes, here or elsewhere. What each of them records comes back and is put where
+// it belongs, so that everything behind it reads one generator's result.
+//
+// A worker's clock is another: its offset is measured before the load, with a bound on
+// the error. What it sent is taken for sent so much earlier, and what it heard for
+// heard so much later, so that no verdict rests on the error.
+//
+// A worker that is lost takes its answers along: what it may have sent is unknown, and
+// the database will say; what was due after it was lost is not sent.
+#pragma once
+
+#include "load/load.h"
+
+#define REMOTE_MAX 64
+
+// The plan's share of a worker: every `of`-th transaction, from `part` on.
+struct remote_part {
+    unsigned part, of; // counted from 0
+};
+
+struct remote;
+
+// Connects to the workers, tells each the scenario and its part, and measures its
+// clock. `scenario` and `plan` must outlive it. ERR_USAGE for a plan that cannot be
+// shared out: closed loops, changes of waiting tokens, a subject's queue.
+MUST_USE struct remote *remote_open(const char *const *addresses, unsigned count,
+    const struct scenario *scenario, const struct plan *plan, struct err *e);
+void remote_free(struct remote *r); // accepts NULL
+
+// As load_run. Returns when every worker has answered or was lost.
+MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
+    struct load_progress *progress, struct load_result *result, struct err *e);
+
+// --- the other side ------------------------------------------------------------------
+
+// Serves one run after another on `address` until a signal comes. Says on standard
+// output where it listens. With `plan` (and `only`) it refuses every other plan (part).
+MUST_USE bool remote_serve(
+    const char *address, const struct plan *plan, const struct remote_part *only, struct err *e);
+
+// --- pure -----------------------------------------------------------------------------
+
+// The same for the same transactions.
+uint64_t remote_print(const struct plan *plan);
+
+// From readings of our clock before and after a question, and of the other's between.
+struct remote_clock {
+    int64_t offset_ns; // the other's is so much ahead
+    int64_t bound_ns;  // at most so far from the truth
+};
+struct remote_clock remote_clock(
+    const int64_t (*readings)[3], size_t count); // before, theirs, after
+
+// What the worker recorded on its own clock, on ours.
+struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock);
+
+// Marks the part of a worker that was lost at lost_ns.
+void remote_lose(struct load_result *result, const struct load_config *c,
+    const struct remote_part *part, int64_t lost_ns);

@@ -1,0 +1,209 @@
+// A worker: carries out its part of the plan that a run gives it, on its own clock.
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "load/parcel.h"
+#include "load/post.h"
+#include "load/remote.h"
+#include "os/interrupt.h"
+#include "os/paths.h"
+
+#define SCENARIO_MAX (16u << 20)
+#define CONNINFO_MAX 8192
+
+static const useconds_t word_every_us = 100000;
+static const int accept_every_ms = 200; // how soon a signal is seen
+
+struct job {
+    struct post post;
+    struct scenario scenario;
+    struct plan plan;
+    struct remote_part part;
+    char conninfo[CONNINFO_MAX];
+    struct load_config config;
+    struct load_progress progress;
+    struct load_result result;
+    struct err err;
+    bool ok;
+    atomic_bool over;
+};
+
+// --- what is to be done -----------------------------------------------------------------
+
+// The scenario comes as text; it is read as any other, from a file.
+static bool read_scenario(struct job *j, size_t len, struct err *e)
+{
+    char dir[] = "/tmp/mailproof-load.XXXXXX", path[PATH_MAX];
+    const struct overrides none = {0};
+    char *text = len <= SCENARIO_MAX ? malloc(len + 1) : NULL;
+
+    if (!text)
+        return err_set(e, ERR_CONNECTION, "the scenario is too long");
+    if (!post_read(&j->post, text, len, e) || !mkdtemp(dir)) {
+        free(text);
+        return err_sys(e, ERR_SYSTEM, "cannot get the scenario");
+    }
+    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
+    FILE *file = fopen(path, "we");
+    bool ok = file && fwrite(text, 1, len, file) == len;
+    if (file)
+        ok = fclose(file) == 0 && ok;
+    ok = (ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) &&
+         scenario_load(&j->scenario, path, &none, e);
+    unlink(path);
+    rmdir(dir);
+    free(text);
+    return ok;
+}
+
+static bool is_expected(const struct job *j, uint64_t print, const struct plan *plan,
+    const struct remote_part *only, struct err *e)
+{
+    if (remote_print(&j->plan) != print)
+        return err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
+    if (plan && remote_print(plan) != print)
+        return err_set(e, ERR_USAGE, "it was started for another plan");
+    if (only && (only->part != j->part.part || only->of != j->part.of))
+        return err_set(e, ERR_USAGE, "it was started for part %u/%u, not %u/%u", only->part + 1,
+            only->of, j->part.part + 1, j->part.of);
+    return true;
+}
+
+static bool take_plan(
+    struct job *j, const struct plan *plan, const struct remote_part *only, struct err *e)
+{
+    char line[POST_LINE_MAX];
+    uint64_t print;
+    size_t len;
+
+    if (!post_say(&j->post, e, PARCEL_GREETING) || !post_line(&j->post, line, e))
+        return false;
+    if (sscanf(line, "plan %u/%u %" SCNx64 " %zu", &j->part.part, &j->part.of, &print, &len) != 4 ||
+        j->part.part >= j->part.of)
+        return err_set(e, ERR_CONNECTION, "'%.60s' is no plan", line);
+    return read_scenario(j, len, e) && plan_make(&j->plan, &j->scenario, e) &&
+           is_expected(j, print, plan, only, e);
+}
+
+// Tells the time until the run begins.
+static bool take_start(struct job *j, struct err *e)
+{
+    char line[POST_LINE_MAX];
+    size_t len;
+
+    if (!post_say(&j->post, e, "ready") || !post_line(&j->post, line, e))
+        return false;
+    while (strcmp(line, "time") == 0) {
+        if (!post_say(&j->post, e, "now %" PRId64, clock_now_ns()))
+            return false;
+        // What comes behind the readings takes its time: the run is prepared.
+        while (!interrupt_signal() && !post_waits(&j->post)) {
+        }
+        if (!post_line(&j->post, line, e))
+            return false;
+    }
+    struct load_config *c = &j->config;
+    if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
+            &c->first, &c->end, &len) != 5 ||
+        c->first > c->end || c->end > j->plan.txn_count || len >= CONNINFO_MAX)
+        return err_set(e, ERR_CONNECTION, "'%.60s' is no start", line);
+    c->plan = &j->plan;
+    c->scenario = &j->scenario;
+    c->conninfo = j->conninfo;
+    c->part = j->part.part;
+    c->parts = j->part.of;
+    return post_read(&j->post, j->conninfo, len, e);
+}
+
+// --- doing it -----------------------------------------------------------------------------
+
+static void *run_load(void *arg)
+{
+    struct job *j = arg;
+
+    j->ok = load_run(&j->config, &j->progress, &j->result, &j->err);
+    atomic_store(&j->over, true);
+    return NULL;
+}
+
+// A word now and then; a run that does not hear it is gone, and the load with it.
+static void keep_telling(struct job *j)
+{
+    struct err ignored;
+
+    while (!atomic_load(&j->over)) {
+        const struct load_progress *p = &j->progress;
+        if (interrupt_signal() || post_is_gone(&j->post) ||
+            !post_say(&j->post, &ignored, "so-far %zu %zu %zu %zu", atomic_load(&p->sent),
+                atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens)))
+            atomic_store(&j->progress.stop, 1);
+        usleep(word_every_us);
+    }
+}
+
+static bool carry_out(struct job *j, struct err *e)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, run_load, j) != 0)
+        return err_set(e, ERR_SYSTEM, "cannot start a thread");
+    keep_telling(j);
+    pthread_join(thread, NULL);
+    if (!j->ok)
+        *e = j->err;
+    return j->ok && parcel_send(&j->post, &j->config, &j->part, &j->result, e);
+}
+
+static void serve(int fd, const struct plan *plan, const struct remote_part *only)
+{
+    struct job *j = calloc(1, sizeof *j);
+    struct err e = {0}, ignored;
+
+    if (!j) {
+        close(fd);
+        return;
+    }
+    post_init(&j->post, fd);
+    bool ok = take_plan(j, plan, only, &e);
+    // Why not stands in the run's own error.
+    if (!ok && !post_say(&j->post, &ignored, "%.300s", e.text))
+        post_close(&j->post);
+    ok = ok && take_start(j, &e) && carry_out(j, &e);
+    if (ok)
+        printf("part %u/%u of %s is done\n", j->part.part + 1, j->part.of, j->scenario.name);
+    else
+        printf("part %u/%u: %s\n", j->part.part + 1, j->part.of, e.text);
+    fflush(stdout);
+    post_close(&j->post);
+    load_result_fini(&j->result);
+    plan_fini(&j->plan);
+    scenario_fini(&j->scenario);
+    free(j);
+}
+
+bool remote_serve(
+    const char *address, const struct plan *plan, const struct remote_part *only, struct err *e)
+{
+    int port, fd = post_listen(address, &port, e);
+
+    if (fd < 0)
+        return false;
+    printf("listening on port %d\n", port);
+    fflush(stdout);
+    while (!interrupt_signal()) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, accept_every_ms) <= 0)
+            continue;
+        int run = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        if (run >= 0)
+            serve(run, plan, only);
+    }
+    close(fd);
+    return err_set(e, ERR_INTERRUPTED, "interrupted");
+}
