@@ -58,8 +58,8 @@ json_t *charts_series(const struct ledger *l, struct err *e)
 
 static const double nothing = NAN;
 
-// Counters as rates since the sample before; nothing where the server was away,
-// or had lost count in a crash.
+// Adds counters as rates since the sample before. There is no rate when the server was away
+// or a crash had reset its counters.
 static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
 {
     bool counted = now->up && before && before->up && now->commits >= before->commits;
@@ -106,8 +106,8 @@ static double percentile_ms(const struct histogram *h, double percentile)
     return h->total > 0 ? (double)histogram_percentile(h, percentile) / 1e6 : nothing;
 }
 
-// The curve on a scale of nines: 1 is 90%, 2 is 99%, up to where one value in
-// the run would lie.
+// Makes the curve on a scale of nines: 1 is 90%, 2 is 99%. It ends where only one value of
+// the run lies beyond.
 json_t *charts_percentiles(const struct result *r)
 {
     enum { STEPS_PER_NINE = 20 };

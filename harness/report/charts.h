@@ -1,4 +1,4 @@
-// What the charts of report.html are drawn from, and the tables beside them.
+// The data of report.html's charts and of the tables beside them.
 #pragma once
 
 #include <jansson.h>
@@ -14,5 +14,5 @@ json_t *charts_server(const struct report *r);
 // Latency by percentile, on a scale of nines.
 json_t *charts_percentiles(const struct result *r);
 
-// How many lines held how many tokens, by what fired them.
+// The number of lines of each size, by the reason why they were sent.
 MUST_USE json_t *charts_batches(const struct ledger *l, struct err *e);

@@ -1,5 +1,5 @@
-// Where a run was made: versions, the machine, what was proved of its disk. Kept
-// in env.json, from which a later rendering takes it back.
+// The place where a run was made: versions, the machine, the proof of its disk's durability.
+// env.json keeps it, and a later rendering reads it from there.
 #pragma once
 
 #include "base/err.h"
@@ -13,11 +13,11 @@ struct environment {
     struct durability_proof proof;
 };
 
-// Of this machine and this program.
+// Describes this machine and this program.
 void environment_take(
     struct environment *v, const struct durability_proof *proof, int postgres_version);
 
-// From the env.json of a result folder; ERR_USAGE names what is wrong with it.
+// Reads the env.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool environment_read(struct environment *v, const char *folder, struct err *e);
 
 // A new json_t object, for env.json and result.json.

@@ -1,18 +1,17 @@
-// Text inside of other languages; pages with marks to fill.
+// Quotes text for XML, HTML, links and shells, and fills pages that have marks.
 #pragma once
 
 #include "base/buf.h"
 
-// For the content and the attributes of XML and HTML.
+// Appends text as XML and HTML take it, in content and in attributes.
 void append_escaped(struct buf *out, const char *text);
 
-// A relative path as a link.
+// Appends a relative path as a link.
 void append_url(struct buf *out, const char *path);
 
-// Appends a page up to the next mark such as {{rows}} and returns what comes
-// behind it. Pages are our own: the mark is there.
+// Appends a page up to the next mark such as {{rows}} and returns the rest of the page.
+// The pages are our own, so the mark is always there.
 const char *append_until(struct buf *out, const char *page, const char *mark);
 
-// A word as a shell takes it: quoted where it would be more than one, or something
-// else.
+// Appends a word as a shell takes it. It is quoted when the shell would split or change it.
 void append_word(struct buf *out, const char *word);

@@ -62,7 +62,7 @@ static bool write_scenario(const struct folder *f, const struct scenario *s, str
     return ok;
 }
 
-// Recorded arrivals go along, so that the folder alone repeats the run.
+// Copies recorded arrivals, so that the folder is enough to repeat the run.
 static bool write_traces(const struct folder *f, const struct scenario *s, struct err *e)
 {
     bool ok = true;
@@ -85,7 +85,7 @@ void folder_stamp(char stamp[FOLDER_STAMP_LEN])
     strftime(stamp, FOLDER_STAMP_LEN, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
 }
 
-// Two runs may begin in the same second: the second one gets a number behind.
+// Adds a number to the name when another run began in the same second.
 static bool make_unique(
     struct folder *f, const char *parent, const struct scenario *s, struct err *e)
 {
@@ -182,7 +182,7 @@ void folder_fini(struct folder *f)
     if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
         path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
         remove_empty_logs(f);
-        // rmdir removes nothing that still holds something.
+        // rmdir removes only empty folders.
         if (rmdir(f->logs) == 0) {
             unlink(scenario);
             rmdir(f->path);
@@ -215,7 +215,7 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
         ;
     fclose(file);
-    // A log that is too long is cut: its beginning is what explains an end.
+    // A log that is too long keeps its beginning, which explains most.
     text.failed = false;
     bool ok = folder_write(f, "logs/server.log", &text, e);
     buf_fini(&text);

@@ -18,25 +18,23 @@ struct folder {
 
 #define FOLDER_STAMP_LEN 40
 
-// Now, as folders are named: 20240420T133700Z.
+// Writes the present time in the form that names folders: 20240420T133700Z.
 void folder_stamp(char stamp[FOLDER_STAMP_LEN]);
 
-// Makes the folder, and scenario.yaml (resolved) in it.
+// Makes the folder and writes the resolved scenario.yaml into it.
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);
 
-// Opens one that is there, under the name that it was given; of `latest`, or any
-// other link, what it names.
+// Opens a folder that exists. A link such as `latest` is followed.
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
-// Moves `latest` to it: when a verdict is written.
+// Points `latest` to the folder. Called when the verdict is written.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
-// A folder without a verdict holds nothing worth keeping but its logs: removed
-// when they are empty too. Call at the end, always.
+// Removes a folder that has neither a verdict nor a log. Every folder ends here.
 void folder_fini(struct folder *f);
 
-// A file of the folder on its way: until it is whole it has another name.
+// A file that is being written. It has another name until it is whole.
 struct folder_file {
     char path[PATH_MAX], fresh[PATH_MAX];
     FILE *out;
@@ -45,14 +43,14 @@ struct folder_file {
 MUST_USE bool folder_begin(
     const struct folder *f, const char *name, struct folder_file *file, struct err *e);
 
-// Closes it, always. Gives it its name when it is `whole`, else removes it; false only
-// when a whole one could not be written.
+// Closes the file. A whole file gets its name, another one is removed. False only when a
+// whole file could not be written.
 MUST_USE bool folder_finish(struct folder_file *file, bool whole, struct err *e);
 
-// Both, of a text.
+// Writes a text as a file: begin and finish in one call.
 MUST_USE bool folder_write(
     const struct folder *f, const char *name, const struct buf *content, struct err *e);
 
-// The server's log from byte `from` on, if there is one, into logs/.
+// Copies the server's log, from byte `from` on, into logs/. Without a log it does nothing.
 MUST_USE bool folder_copy_log(
     const struct folder *f, const char *server_log, long from, struct err *e);

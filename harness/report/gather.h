@@ -10,9 +10,8 @@ struct gathered {
     size_t count;
 };
 
-// Sorted by the time of the run, which is the folder's name: the newest first.
-// A folder is one when it holds a result.json. The path itself may be a link; those
-// below it are not followed, so that `latest` does not count twice. Finding none
-// is no error.
+// Finds the folders that hold a result.json, the newest first: a folder's name is the time
+// of its run. `path` may be a link. Links below it are not followed, so that `latest` does
+// not count twice. An empty list is no error.
 MUST_USE bool gather_results(struct gathered *g, const char *path, struct err *e);
 void gather_fini(struct gathered *g);

@@ -1,4 +1,4 @@
-// report.html: one file that opens from disk, with everything it shows inside.
+// Makes report.html: one file that opens from disk and needs no other.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -70,7 +70,7 @@ static json_t *page_json(const struct report *r, struct err *e)
     return root;
 }
 
-// Without one of its parts there is no page.
+// Checks that no part of the page's data is missing.
 static bool complete(const json_t *root)
 {
     static const char *const parts[] = {"result", "series", "batches", "repeat", "scenario_yaml"};
@@ -87,7 +87,7 @@ static char *page_data(const struct report *r, struct err *e)
     json_t *root = page_json(r, e);
     char *text = NULL;
 
-    // With its slashes escaped no text can end the script element it stands in.
+    // Escaped slashes keep any text from ending the script element around it.
     if (complete(root))
         text = json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH | JSON_REAL_PRECISION(15));
     if (!text)
@@ -96,7 +96,7 @@ static char *page_data(const struct report *r, struct err *e)
     return text;
 }
 
-// Copies the page, with what each {{name}} stands for in its place.
+// Copies the page and fills in each {{name}}.
 static bool fill_page(struct buf *out, const char *data)
 {
     const struct {

@@ -16,7 +16,7 @@
 
 #define INDEX_MAX (16u << 20)
 
-// The figures of a row, in the order of the page's head.
+// The figures of a row, in the order of the table's head.
 static const struct {
     enum metric_id id;
     int digits;
@@ -28,7 +28,7 @@ static const struct {
     {METRIC_DUPLICATED, 0},
 };
 
-// "20261121T024810Z-1" as "2026-11-21 02:48:10"; another name as it is.
+// Writes "20261121T024810Z-1" as "2026-11-21 02:48:10", and any other name unchanged.
 static void put_time(struct buf *out, const char *name)
 {
     static const char shape[] = "ddddddddTddddddZ";
@@ -55,7 +55,7 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
-// A recorded run may have no page of its own; then its figures are the link.
+// Names the page of a run. A recorded run may have none; then result.json is the link.
 static const char *page_of(const char *folder)
 {
     char path[PATH_MAX];

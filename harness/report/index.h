@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 
-// The newest of them; what is older is counted, not shown.
+// The index shows as many runs, the newest. It only counts the older ones.
 #define INDEX_RUNS_MAX 1000
 
-// Writes dir/index.html, whole or not at all. Results that cannot be read have no
-// row; of a folder without any an index says so.
+// Writes dir/index.html, whole or not at all. A result that cannot be read gets no row. The
+// index of an empty folder says that there is no run.
 MUST_USE bool index_write(const char *dir, struct err *e);

@@ -1,5 +1,5 @@
-// Things over time: intervals.csv with one row per second, and latency.hlog with
-// one interval per second (which together are the whole run) and one per phase.
+// Writes intervals.csv with one row per second, and latency.hlog with one interval per
+// second (together they are the whole run) and one per phase.
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static void put_latency(struct buf *out, const struct histogram *h)
             (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
 }
 
-// The last sample taken in a second, and the one before it for differences.
+// Finds the last sample of a second, and the one before it for differences.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
@@ -44,8 +44,8 @@ static const struct sample *sample_of(
     return found;
 }
 
-// Counters as what was added since the sample before; nothing where the server
-// was away, or had lost count in a crash.
+// Writes how much counters grew since the sample before. The cell stays empty when the
+// server was away or a crash had reset its counters.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
     bool counted = before && before->up && now->commits >= before->commits;

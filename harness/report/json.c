@@ -1,5 +1,5 @@
-// result.json and env.json. The names are a contract with other programs: every
-// key exists in every run, and what was not measured is null.
+// Writes result.json and env.json. Other programs rely on the names: every key exists in
+// every run, and a figure that was not measured is null.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -11,7 +11,7 @@ static json_t *number(double value)
 {
     if (isnan(value))
         return json_null();
-    // Counts are integers, also in what a strict reader sees.
+    // A strict reader must see counts as integers.
     if (!(value < rint(value) || value > rint(value)) && fabs(value) < 9e15)
         return json_integer((json_int_t)value);
     return json_real(rint(value * 1e6) / 1e6);
@@ -22,7 +22,7 @@ static json_t *metric(const struct report *r, enum metric_id id)
     return number(r->result->values[id]);
 }
 
-// The metrics from `first` to `last` under their bare names.
+// Makes an object of the metrics from `first` to `last`, named without their prefix.
 static json_t *metrics_object(const struct report *r, enum metric_id first, enum metric_id last)
 {
     json_t *object = json_object();
@@ -34,8 +34,8 @@ static json_t *metrics_object(const struct report *r, enum metric_id first, enum
     return object;
 }
 
-// Every metric under the name that `expect` and `list` use, for those that read
-// results back (stored.c).
+// Makes an object of all metrics under their full names, for programs that read results
+// back (stored.c).
 static json_t *all_metrics(const struct report *r)
 {
     json_t *object = json_object();
@@ -45,8 +45,8 @@ static json_t *all_metrics(const struct report *r)
     return object;
 }
 
-// How much of each invariant was judged, and what excused the rest. "promised"
-// is false where the subject does not promise it, so that nobody looked.
+// Tells how much of each invariant was judged, and what excused the rest. "promised" is
+// false when the subject does not promise the invariant, so that it was not checked.
 static json_t *judged(const struct report *r)
 {
     json_t *object = json_object();
@@ -199,7 +199,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "latency_ms", latency);
     json_object_set_new(root, "generator",
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
-    // Of rules 1: since then each repeat has a cause of its own, and none a budget.
+    // Rules 1 had a budget for repeats. Rules 2 give each repeat its own cause.
     json_object_set_new(root, "duplicate_bound", json_null());
     json_object_set_new(root, "faults", faults(r));
     json_object_set_new(root, "cuts", cuts(r->cuts));

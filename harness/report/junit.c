@@ -1,5 +1,5 @@
-// junit.xml: one test suite per run, one case per invariant that was judged and
-// per expectation, so that a CI shows which of them broke.
+// Writes junit.xml: a test suite for each run, with a case for each judged invariant and each
+// expectation, so that a CI shows which one broke.
 #include "report/junit.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ bool junit_close(struct buf *out)
 
 // --- a run that was judged --------------------------------------------------------
 
-// Below the message: what it goes by, and the command that repeats the run.
+// Adds the examples and the command that repeats the run below the message.
 static void trouble_case(const struct report *r, struct junit_case *c, const char lines[][256],
     size_t count, struct buf *out)
 {
@@ -93,7 +93,7 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
     trouble_case(r, &c, NULL, 0, out);
 }
 
-// An inconclusive run proves nothing, which is an error and not a failure.
+// An inconclusive run is an error and not a failure, because it proves nothing.
 static void verdict_case(const struct report *r, struct buf *out)
 {
     struct junit_case c = {.kind = "verdict", .name = "conclusive"};
@@ -131,7 +131,7 @@ static void property(const char *name, const char *value, struct buf *out)
     buf_append_str(out, "\"/>\n");
 }
 
-// What ran, and where: a CI keeps them beside the cases.
+// Tells which program ran, and where. A CI keeps these properties beside the cases.
 static void properties(const struct report *r, struct buf *out)
 {
     const struct environment *v = r->environment;

@@ -14,7 +14,7 @@ struct junit_case {
     const char *text;        // more of it; NULL: nothing
 };
 
-// Appends a <testsuite> with its cases, one after another, and its end.
+// Append the parts of a <testsuite>: its beginning, a case, its end.
 void junit_open(
     const char *scenario, const struct junit_counts *c, double seconds, struct buf *out);
 void junit_case(const char *scenario, const struct junit_case *c, struct buf *out);

@@ -26,7 +26,7 @@ static const char *outcome_text(const struct ledger *l, uint32_t token)
     }
 }
 
-// Faults from a second before the token was meant to be until it was read.
+// True of a fault between one second before the token's intended time and its delivery.
 static bool is_met(const struct ledger *l, uint32_t token, const struct fault_record *f)
 {
     int64_t from_ns = ledger_intended_ns(l, token) - NS_PER_S;
@@ -83,7 +83,7 @@ void life_each(const struct ledger *l, uint32_t token,
     }
 }
 
-// What is shared is taken first, and confirmed when it is out.
+// In shared mode a token is first taken, and confirmed after it was written.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
     if (check_shares(l->scenario))
@@ -123,7 +123,7 @@ static double x_of(const struct picture *p, int64_t ns)
     return LEFT + share * (RIGHT - LEFT);
 }
 
-// Begins a row of its own, with its name at the left. False when there are enough.
+// Begins a row with its name at the left. False when the picture is full.
 static bool lane(struct picture *p, const char *name)
 {
     if (p->lanes == LANES_MAX)
@@ -284,7 +284,7 @@ static void draw(const struct ledger *l, uint32_t token, struct buf *out)
     struct buf lanes;
 
     life_each(l, token, span_of, &p);
-    // What never came is shown where it should have.
+    // A token that never came is drawn up to a while after it was due.
     if (ledger_read_ns(l, token) == CLOCK_NEVER)
         p.until_ns = clock_min(
             ledger_intended_ns(l, token) + l->scenario->collector.batch_timeout_ns + shown_ns,

@@ -1,4 +1,4 @@
-// summary.md: the verdict as a CI shows it on the page of a job.
+// Writes summary.md, which a CI shows on the page of a job.
 #include "report/report.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static void latencies(const struct report *r, struct buf *out)
     }
 }
 
-// Folded away: what broke stands above, with its examples.
+// Folds the table away, because the broken invariants already stand above it.
 static void invariants(const struct report *r, struct buf *out)
 {
     int count = 0, broken = 0;

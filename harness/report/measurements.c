@@ -1,5 +1,5 @@
-// What result.json says beyond its contract: stages, batches, phases, the
-// generator's and the harness's own cost, and the server.
+// The part of result.json beyond its contract: stages, batches, phases, the cost of the
+// generator and of the harness, and the server.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -93,7 +93,7 @@ static void add_stalls(json_t *object, const struct stalls *s)
     json_object_set_new(object, "stall_max_ms", real((double)s->longest_ns / 1e6));
 }
 
-// Seconds of a thread's time by the number of things it did, in ns for one.
+// Divides a thread's seconds by the number of things it did; the result is ns for one.
 static json_t *ns_each(double seconds, double count)
 {
     return count > 0 ? real(seconds * 1e9 / count) : json_null();
@@ -146,8 +146,8 @@ static void raise_to(double *most, double value)
         *most = value;
 }
 
-// Differences between neighbours, so that a crash that resets a counter costs
-// one second of it and no more.
+// Adds up differences between neighbouring samples, so that a crash that resets a counter
+// costs only one second of it.
 static struct server_sums sum_up(const struct sample *samples, size_t count)
 {
     struct server_sums sums = {0};

@@ -154,7 +154,7 @@ static void read_cpu(double *cpu_s, const json_t *from)
         cpu_s[g] = parse_number(from, usage_group_name(g));
 }
 
-// No run lasts for years: a time beyond that is damage, and must not overflow.
+// Rejects times of many years: they come from a damaged file and would overflow.
 static int64_t read_time(int64_t start_ns, const json_t *from)
 {
     const int64_t years_ns = INT64_MAX / 4;

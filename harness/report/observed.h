@@ -1,5 +1,5 @@
-// What was seen of server and machine while a run lasted, beside its history.
-// Kept in observed.json, from which a later rendering takes it back.
+// What the sampler saw of server and machine during a run, besides the history.
+// observed.json keeps it, and a later rendering reads it from there.
 #pragma once
 
 #include "base/buf.h"
@@ -21,9 +21,8 @@ struct observed {
     char *program;          // owned; what was tested, see subject/identity.h; NULL: not known
 };
 
-// Of a sampler that was stopped (NULL: there was none) and a run whose load
-// began at start_ns on the run's clock. Takes `program` over, also when it fails. A
-// zeroed struct is fine for observed_fini.
+// Collects from a stopped sampler (NULL: there was none). The load began at start_ns on the
+// run's clock. Takes `program` over, also on failure. observed_fini accepts a zeroed struct.
 MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
     const struct scenario *scenario, const char *collector, char *program, struct err *e);
 void observed_fini(struct observed *o);
@@ -32,6 +31,6 @@ void observed_fini(struct observed *o);
 MUST_USE bool observed_write(
     const struct observed *o, int64_t start_ns, struct buf *out, struct err *e);
 
-// From the observed.json of a result folder; ERR_USAGE names what is wrong.
+// Reads the observed.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool observed_read(
     struct observed *o, int64_t start_ns, const char *folder, struct err *e);

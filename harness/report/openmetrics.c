@@ -1,6 +1,6 @@
-// metrics.txt: what a run measured, in the OpenMetrics text format 1.0, for a
-// collector of textfiles or a push gateway. One family per metric of the table;
-// what was not measured is left out, as the format asks.
+// Writes metrics.txt in the OpenMetrics text format 1.0, for a collector of text files or a
+// push gateway. Each metric of the table is a family. A metric that was not measured is left
+// out, as the format asks.
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static struct family family_of(const struct metric *m)
     snprintf(bare, sizeof bare, "%s", m->name);
     for (char *c = bare; *c; c++)
         *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
-    // The unit of a name such as rss_max_kb is said by the suffix.
+    // The suffix of a name such as rss_max_kb already says the unit.
     static const char *const said[] = {"_kb", "_ms", "_s"};
     for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof said / sizeof *said; i++) {
         char *end = bare + strlen(bare) - strlen(said[i]);
@@ -43,7 +43,7 @@ static struct family family_of(const struct metric *m)
     return f;
 }
 
-// Inside quotes, where backslash, quote and newline are escaped.
+// Appends a text for use inside quotes: escapes backslash, quote and newline.
 static void append_label(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, "%s=\"", name);
@@ -77,7 +77,7 @@ static void append_metric(const struct report *r, const struct metric *m, struct
     buf_printf(out, "} %.9g\n", value * f.factor);
 }
 
-// The four verdicts, of which one is 1.
+// Appends the four verdicts; the one of the run is 1, the others are 0.
 static void append_verdict(const struct report *r, struct buf *out)
 {
     buf_append_str(

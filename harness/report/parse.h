@@ -1,4 +1,4 @@
-// Reading back JSON files of a result folder.
+// Reads the JSON files of a result folder.
 #pragma once
 
 #include <jansson.h>
@@ -7,12 +7,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// The file's object, a new reference; NULL with ERR_USAGE when it cannot be read
-// or is no JSON object.
+// Returns the file's object as a new reference. NULL with ERR_USAGE when the file cannot be
+// read or holds no JSON object.
 MUST_USE json_t *parse_file(const char *folder, const char *name, struct err *e);
 
-// A member of an object; 0 or "" when it is not there or of another type. A text
-// that is too long is cut.
+// Return a member of an object; 0 or "" when it is absent or has another type. A text that
+// is too long is cut.
 double parse_number(const json_t *object, const char *key);
 int64_t parse_integer(const json_t *object, const char *key);
 void parse_text(const json_t *object, const char *key, char *text, size_t size);

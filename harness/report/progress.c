@@ -20,7 +20,7 @@ static void bar(char *out, size_t size, const struct progress *p)
         "....................");
 }
 
-// Delivered per second since a second ago or more, so that it can be read.
+// Updates the rate at most once a second, so that a person can read it.
 static void take_rate(struct progress *p)
 {
     const int64_t since_ns = p->at_ns - p->rated_ns;

@@ -1,5 +1,5 @@
-// The line that shows a run is alive: rewritten in place on a terminal, a plain
-// line every five seconds elsewhere. On stderr, so that stdout holds verdicts.
+// Shows that a run is alive: a line that is rewritten on a terminal, a plain line every five
+// seconds elsewhere. It goes to stderr, because stdout holds the verdicts.
 #pragma once
 
 #include <stddef.h>
@@ -22,5 +22,5 @@ struct progress {
 
 void progress_show(struct progress *p);
 
-// Leaves the line, so that what is printed next starts on a fresh one.
+// Ends the line, so that the next output starts on a fresh one.
 void progress_end(const struct progress *p);

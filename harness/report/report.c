@@ -29,7 +29,7 @@ static bool observed(const struct report *r, struct buf *out, struct err *e)
     return observed_write(r->observed, r->ledger->start_ns, out, e);
 }
 
-// result.json last: where it stands, everything else stands too.
+// result.json is written last: a folder that has it has all other files.
 struct file {
     const char *name;
     write_function *write;
@@ -88,7 +88,7 @@ bool report_repeat_of(
         buf_append_str(out, " --collector ");
         append_word(out, collector);
     }
-    // A conninfo may hold a password: it is kept nowhere.
+    // A conninfo may hold a password, so it is not stored.
     if (strcmp(s->postgres.provider, "url") == 0)
         buf_append_str(out, " --postgres CONNINFO");
     return !out->failed;

@@ -1,4 +1,4 @@
-// What a run leaves for people and programs.
+// The files that a run leaves for people and programs.
 #pragma once
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "report/folder.h"
 #include "report/observed.h"
 
-// What --every-cut and --every-kill add to the report of a run.
+// The part of a report that only --every-cut and --every-kill fill in.
 struct report_cuts {
     const char *mode;                            // "every-cut"
     const char *options;                         // of the command, to repeat it: "--every-cut"
@@ -29,15 +29,14 @@ struct report {
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
-// Appends the command that repeats the run, as a shell takes it; where CONNINFO
-// stands in it, a person must say which server.
+// Appends the command that repeats the run, quoted for a shell. A person must replace
+// CONNINFO in it by the server.
 bool report_repeat(const struct report *r, struct buf *out);
-// The same for a scenario that `path` names; collector: --collector's, NULL without
-// one.
+// Does the same for the scenario at `path`. `collector` is --collector's value, or NULL.
 bool report_repeat_of(
     const char *path, const struct scenario *s, const char *collector, struct buf *out);
 
-// The verdict table.
+// Prints the verdict table.
 MUST_USE bool report_print(const struct report *r, FILE *out, struct err *e);
 
 // --- one file each -----------------------------------------------------------------
@@ -51,7 +50,7 @@ MUST_USE bool report_html(const struct report *r, struct buf *out, struct err *e
 MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_openmetrics(const struct report *r, struct buf *out, struct err *e);
 
-// The spans of tokens, processes and faults; written when they are asked for.
+// Append the spans of tokens, processes and faults. report_write leaves them out.
 MUST_USE bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e);
 
@@ -64,16 +63,15 @@ MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 // The style that all pages share.
 const char *report_style(void);
 
-// The figures of measure, load and server that result.json has beyond its
-// contract; `root` is a json_t object.
+// Adds the figures that result.json has beyond its contract: measure, load and server.
+// `root` is a json_t object.
 struct json_t;
 void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------
 
-// Appends the <testsuite> of a run, of a scenario that was skipped, or of a run
-// that the harness could not bring to a verdict; a document is made of them at the
-// end.
+// Append one <testsuite>: of a judged run, of a skipped scenario, of a run that failed
+// without a verdict. report_junit_document makes a document of all of them.
 MUST_USE bool report_junit_suite(const struct report *r, struct buf *out, struct err *e);
 bool report_junit_skipped(const char *scenario, const char *why, struct buf *out);
 bool report_junit_failed(const char *scenario, const char *why, struct buf *out);

@@ -32,7 +32,7 @@ static void count_commits(struct series *s, const struct ledger *l)
     }
 }
 
-// What the lines of one point come to, before it is closed.
+// Sums over the lines of one point, until the point is complete.
 struct gathering {
     struct histogram from_intended, from_commit;
     double stage_ns[SERIES_STAGES];
@@ -77,7 +77,7 @@ static void add_token(
     g->stage_ns[STAGE_DEQUEUE] += (double)t.dequeue_ns;
 }
 
-// Lines are in the order of their reading, so one gathering serves all points.
+// Lines come in the order in which they were read, so one set of sums serves all points.
 static void count_deliveries(struct series *s, const struct ledger *l, struct gathering *g)
 {
     struct series_point *current = s->points;
@@ -117,7 +117,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     int64_t length_ns = l->drain_end_ns - l->start_ns;
     struct gathering g = {0};
 
-    // A collector that never came up ends the run before its load began.
+    // A run whose collector never started ends before its load begins.
     if (length_ns < 0)
         length_ns = 0;
     *s = (struct series){.step_ns = length_ns / POINTS};

@@ -1,4 +1,4 @@
-// The run as it went: figures per interval of time, for charts and tables.
+// The course of a run: figures for each interval of time, for charts and tables.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "ledger/ledger.h"
 
-// Where a token's time went, in the order in which it goes there: stages.h.
+// The stages of a token's time, in their order; stages.h defines them.
 enum series_stage { STAGE_LAG, STAGE_INSERT, STAGE_WAIT, STAGE_DEQUEUE, SERIES_STAGES };
 
 struct series_point {
@@ -27,6 +27,6 @@ struct series {
     int64_t step_ns;
 };
 
-// About 250 intervals, none shorter than 100 ms.
+// Divides the run into about 250 intervals of at least 100 ms.
 MUST_USE bool series_make(struct series *s, const struct ledger *l, struct err *e);
 void series_fini(struct series *s);

@@ -12,7 +12,7 @@
 
 static const double warm_up = 0.1;
 
-// A level is what a sample says; a share is what one counter gained for each commit.
+// A level is a value of a sample. A share is the growth of a counter per commit.
 enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_SHARE, KIND_COLUMN };
 
 static const struct {
@@ -54,7 +54,7 @@ const char *slope_unit(enum slope_id id)
 
 // --- windows ----------------------------------------------------------------------------
 
-// Samples in which the server was up, after the warm-up.
+// The samples after the warm-up in which the server was up.
 struct span {
     const struct sample *samples; // owned
     size_t count;
@@ -75,7 +75,7 @@ static double window_level(const struct sample *s, size_t count, enum slope_id i
     return stats_median(room, count);
 }
 
-// From the last sample before the window; a crash sets counters back.
+// Returns the growth since the last sample before the window. A crash resets counters.
 static double window_share(const struct sample *s, size_t count, enum slope_id id)
 {
     const struct sample *from = s, *to = &s[count - 1];
@@ -110,7 +110,7 @@ static bool take_samples(struct slopes *s, const struct span *span, enum slope_i
         any = any || value > 0 || value < 0;
     }
     free(room);
-    // What is zero all the time was not to be seen, or is not there.
+    // A figure that is always zero could not be seen, or does not exist.
     if (n < SLOPE_POINTS_MIN || (!any && figures[id].kind == KIND_LEVEL_KB))
         return true;
     s->measured[id] = true;
@@ -144,7 +144,7 @@ static double cell(const char *line, int column)
     return line && end != line ? value : NAN;
 }
 
-// The values of a column, second by second, NAN where there was none.
+// Reads the values of a column, one per second; NAN for an empty cell.
 static size_t read_column(const char *csv, const char *name, double *values, size_t max)
 {
     int column = column_of(csv, name);
@@ -235,7 +235,7 @@ bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct e
     return ok;
 }
 
-// Steady where the interval holds zero, however small it is.
+// A figure is steady when its interval holds zero.
 static const char *word_of(const struct slope *s)
 {
     return s->low > 0 ? "grows" : s->high < 0 ? "falls" : "steady";

@@ -1,8 +1,8 @@
-// What grew while a run lasted, and how fast: one slope for each figure that a long
-// run should leave as it is, with the interval that holds it.
+// Finds what grew during a run, and how fast. Each figure that should stay level gets a
+// slope with its confidence interval.
 //
-// The run is cut into windows; each gives one point, the median of its samples or,
-// of what is counted, the amount for each commit in it. The first tenth is warm-up.
+// The run is cut into windows. A window gives one point: the median of its samples, or for
+// a counter the amount per commit. The first tenth is warm-up.
 #pragma once
 
 #include "base/buf.h"
@@ -37,9 +37,9 @@ struct slopes {
 const char *slope_name(enum slope_id id);
 const char *slope_unit(enum slope_id id);
 
-// From what was sampled and from the text of intervals.csv, which is changed.
-// ERR_USAGE when the run was too short.
+// Uses the samples and the text of intervals.csv, which it changes. ERR_USAGE when the run
+// was too short.
 MUST_USE bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct err *e);
 
-// A Markdown table.
+// Appends a Markdown table.
 MUST_USE bool slopes_print(const struct slopes *s, struct buf *out);

@@ -23,8 +23,8 @@ static bool find_verdict(const char *name, enum verdict *verdict)
     return false;
 }
 
-// What a scenario may be called; anything else would forge fields and lines of
-// what is printed of a comparison.
+// True of a valid scenario name. Any other text could forge fields and lines in the output
+// of a comparison.
 static bool is_name(const char *name, size_t size)
 {
     size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
@@ -32,7 +32,8 @@ static bool is_name(const char *name, size_t size)
     return len > 0 && len < size && name[len] == '\0';
 }
 
-// Control characters become question marks; what is too long ends between characters.
+// Copies a text. Control characters become question marks, and a long text is cut between
+// characters.
 static void take_text(char *out, size_t size, json_t *root, const char *key)
 {
     const char *text = json_string_value(json_object_get(root, key));
@@ -76,7 +77,7 @@ static bool take_all(struct stored *s, json_t *root)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         json_t *value = json_object_get(values, metrics[id].name);
         s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
-        // Sums of more would have no end, and JSON no word for it.
+        // Sums of larger values could become infinite, which JSON cannot express.
         if (fabs(s->values[id]) > VALUE_MAX)
             return false;
     }

@@ -1,4 +1,4 @@
-// A run read back from its result folder: what json.c wrote.
+// A run that was read back from its result.json.
 #pragma once
 
 #include <limits.h>
@@ -17,8 +17,8 @@ struct stored {
     bool broken[METRIC_COUNT];
 };
 
-// ERR_USAGE when the folder holds no result that can be understood.
+// Reads a result folder. ERR_USAGE when it holds no result of a known form.
 MUST_USE bool stored_read(struct stored *s, const char *folder, struct err *e);
 
-// From the text of a result.json; pure.
+// Does the same with the text of a result.json; pure.
 MUST_USE bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e);

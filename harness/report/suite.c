@@ -10,8 +10,8 @@
 
 #define NAME_MAX_COLUMNS 40
 
-// What a run takes besides its plan, until one has shown it: a server's start and
-// end, a drain.
+// An estimate of what a run takes besides its plan (starting and stopping the server, the
+// drain), used until one run has shown it.
 static const int64_t overhead_ns = 3 * NS_PER_S;
 
 bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
@@ -109,7 +109,7 @@ static const char *state_name(const struct suite_row *r)
     }
 }
 
-// Green, red, yellow, and faint for what is of no consequence.
+// Returns green, red or yellow, and faint for a verdict without consequence.
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)
@@ -147,7 +147,7 @@ static size_t name_width(const struct suite *s, size_t columns)
     return longest < columns / 2 ? longest : columns / 2;
 }
 
-// How much of a row's work is done, 0 to 1.
+// Returns the share of a row's work that is done, 0 to 1.
 static double done_share(const struct suite *s, const struct suite_row *r)
 {
     double at = 0;
@@ -234,8 +234,8 @@ static void put_total(struct terminal_line *l, const struct suite *s)
     put_time(l, "about ", time_left(s), " left");
 }
 
-// The cursor stands at the end of the last line. A line may have become more than
-// one when the window was made narrower.
+// Moves the cursor from the end of the last line to the first. A line may take several rows
+// after the window was made narrower.
 static void take_away(struct suite *s, size_t columns)
 {
     size_t up = 0;
@@ -259,7 +259,7 @@ static void flush(struct suite *s)
     buf_clear(&s->text);
 }
 
-// As many rows as the window has lines for, with the running one among them.
+// Chooses as many rows as the window holds; the running one is always among them.
 static void draw(struct suite *s)
 {
     size_t columns, lines;
@@ -299,7 +299,7 @@ void suite_hide(struct suite *s)
 
 // --- the table at the end ------------------------------------------------------------
 
-// Columns of the table at the end behind the name, in all.
+// The total width of the columns behind the name, in the table at the end.
 #define FIGURES_WIDTH 53
 
 static void put_figure(struct terminal_line *l, int width, double value, int digits)
@@ -333,7 +333,7 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
 
 void suite_print(const struct suite *s, FILE *out)
 {
-    // A file has as many columns as it takes.
+    // A file has no width limit.
     size_t columns = 200, lines;
     struct buf text;
 

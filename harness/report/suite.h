@@ -1,9 +1,8 @@
-// Several scenarios in one command: a live table while they run, on a terminal,
-// and a table of what came of them.
+// Several scenarios in one command: a live table on a terminal, and a table of verdicts at
+// the end.
 //
-// The live table stands on stderr, below everything that was printed. It moves
-// the cursor over its own lines only and changes nothing else of the terminal, so
-// that whatever ends the program leaves it usable.
+// The live table stands on stderr below all other output. It moves the cursor only over its
+// own lines and changes nothing else, so that the terminal stays usable if the program ends.
 #pragma once
 
 #include <stdint.h>
@@ -37,14 +36,14 @@ struct suite {
     unsigned short *width; // owned; columns of each of them
 };
 
-// What came of one run.
+// The result of one run.
 struct suite_run {
     enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED
     enum verdict verdict;
     double lost, duplicated, p50_ms, p99_ms;
 };
 
-// `live`: draw the table, if stderr is a terminal that can.
+// `live` asks for the table; it is drawn only where stderr is a terminal that can show it.
 MUST_USE bool suite_init(struct suite *s, size_t rows, bool live, struct err *e);
 void suite_fini(struct suite *s);
 
@@ -52,9 +51,8 @@ void suite_begin(struct suite *s, size_t row);
 void suite_show(struct suite *s, const struct progress *p);
 void suite_end(struct suite *s, const struct suite_run *run);
 
-// Takes the live table away, so that something can be printed; suite_show brings
-// it back.
+// Removes the live table, so that something can be printed. suite_show draws it again.
 void suite_hide(struct suite *s);
 
-// One row for each scenario that was run.
+// Prints one row for each scenario.
 void suite_print(const struct suite *s, FILE *out);

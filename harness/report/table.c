@@ -1,4 +1,4 @@
-// The verdict as a person reads it in a terminal.
+// Prints the verdict for a person at a terminal.
 #include "report/report.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ static void print_masked(const struct report *r, FILE *out)
     }
 }
 
-// Where much of an invariant could not be judged, how much was, and why.
+// Prints how much was judged of each invariant that was judged only in part, and why.
 static void print_judged(const struct report *r, FILE *out)
 {
     char text[200];

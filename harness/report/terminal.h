@@ -1,4 +1,4 @@
-// What a terminal can do, and lines that fit into it.
+// The abilities of a terminal, and lines that fit into its window.
 #pragma once
 
 #include <stdbool.h>
@@ -6,22 +6,22 @@
 
 #include "base/buf.h"
 
-// It is one, and it understands cursor movements.
+// True when the stream is a terminal that understands cursor movements.
 bool terminal_is(int fd);
 
-// Colours are wanted: on a terminal, unless NO_COLOR says otherwise.
+// True on a terminal, unless NO_COLOR is set.
 bool terminal_colours(int fd);
 
-// Its size; 80 × 24 where it does not tell.
+// Returns the window's size; 80 × 24 when the terminal does not say.
 void terminal_size(int fd, size_t *columns, size_t *lines);
 
-// A line that is not to become longer than the window is wide.
+// A line that must not become wider than the window.
 struct terminal_line {
     struct buf *out;
     size_t room, used; // columns
     bool colours;
 };
 
-// Appends as much of the text as fits, padded with blanks to `width` columns (0:
-// as long as it is). The colour is an SGR code such as "32", or NULL.
+// Appends as much of the text as fits, padded with blanks to `width` columns (0: not
+// padded). The colour is an SGR code such as "32", or NULL.
 void terminal_put(struct terminal_line *l, const char *colour, size_t width, const char *text);

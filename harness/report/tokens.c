@@ -1,6 +1,6 @@
-// The history of every token, for other programs: tokens.csv, a row each, with its first
-// delivery; tokens.jsonl, an object each, with all of them. Times are seconds since the
-// load began; what never happened is empty, or null.
+// Writes the history of every token for other programs. tokens.csv has a row for each token
+// with its first delivery, tokens.jsonl an object for each token with all deliveries. Times
+// are seconds since the load began; the time of an event that never happened is empty or null.
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static const char *reply_name(enum reply reply)
     return names[reply];
 }
 
-// NAN of what never happened.
+// Returns seconds since the load began, or NAN for an event that never happened.
 static double when(const struct ledger *l, int64_t ns)
 {
     return ns == 0 || ns == CLOCK_NEVER ? NAN : ledger_seconds(l, ns);

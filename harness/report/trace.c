@@ -1,16 +1,15 @@
-// A run as a trace: each delivered token's stages, each process, each fault. Two
-// formats of the same spans: Chrome's JSON, which Perfetto opens, and OTLP's JSON,
-// which OpenTelemetry's collectors take.
+// Writes a run as a trace: the stages of each delivered token, each process, each fault. The
+// spans come in two formats: Chrome's JSON for Perfetto, OTLP's JSON for OpenTelemetry.
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "report/report.h"
 
-// A trace of more tokens than this is no help to a viewer; then every n-th is shown.
+// Viewers cannot handle traces of more tokens. Of a longer run every n-th token is shown.
 #define TOKENS_MAX 20000
 
-// One thing with a beginning and an end, on the run's clock.
+// Something with a beginning and an end, on the run's clock.
 struct span {
     uint64_t track;     // spans of one track belong together: a token, a process, all faults
     unsigned number;    // within its track, from 1
@@ -133,8 +132,8 @@ static void append_text(struct buf *out, const char *text)
 
 // --- Chrome ---------------------------------------------------------------------------
 
-// Spans of a track nest by their times: an asynchronous slice with an id of its own.
-// Times are microseconds since the load began.
+// Emits a span as an asynchronous slice. Slices of one track share an id and nest by their
+// times, which are microseconds since the load began.
 static void emit_chrome(const struct report *r, const struct span *s, struct buf *out)
 {
     for (int end = 0; end < 2; end++) {
@@ -168,8 +167,8 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 
 // --- OTLP -----------------------------------------------------------------------------
 
-// Ids are the run's seed, the track and the number, none of which is 0 for all. A
-// span's times are nanoseconds since 1970, by the server's clock to the second.
+// Emits a span. Its ids are made of the run's seed, the track and the number, which are never
+// all 0. Its times are nanoseconds since 1970, by the server's clock to the second.
 static void emit_otlp(const struct report *r, const struct span *s, struct buf *out)
 {
     const int64_t epoch_ns = r->ledger->server_epoch_s * NS_PER_S - r->ledger->start_ns;

@@ -1,6 +1,6 @@
-// The charts for paper. A browser prints a canvas blank or blurred, so each chart
-// has a drawing in SVG beside it, which only a printer shows. It takes what
-// report.js gives to the library: rows, labels, colours, options.
+// Draws the charts for paper. Browsers print a canvas blank or blurred, so each chart has an
+// SVG beside it that only a printer shows. It uses the same rows, labels, colours and options
+// that report.js gives to the library.
 'use strict';
 const paper = { width: 680, left: 56, right: 8, top: 6, bottom: 34 };
 
@@ -17,14 +17,14 @@ function paperTicks(highest, wanted) {
   return Array.from({ length: Math.floor(highest / step + 1e-9) + 1 }, (_, i) => +(i * step).toPrecision(12));
 }
 
-// One above the other; a row without figures stays a gap.
+// Stacks the values of each row. A row without figures stays a gap.
 const stacked = (rows) => rows.map(([x, ...values]) => {
   let sum = 0;
   return [x, ...values.reverse().map((v) => (v === null ? null : (sum += v))).reverse()];
 });
 
-// The points of column k as path commands, a new start behind each gap. A lone
-// point is a dot.
+// Returns the points of column k as path commands. The path starts anew behind each gap, and
+// a lone point becomes a dot.
 function paperPath(rows, k, x, y) {
   let path = '', pen = false;
   rows.forEach((row, i) => {

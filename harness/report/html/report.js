@@ -1,5 +1,5 @@
-// Draws the page from the data that stands in it. Everything a chart shows is
-// also in a table, for those who do not see charts.
+// Draws the page from the data inside it. A table repeats everything that a chart shows, for
+// people who do not see charts.
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);
 const result = data.result;
@@ -7,7 +7,7 @@ const byId = (id) => document.getElementById(id);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const missing = '–';
 
-// On paper the colours are those of the light scheme, whatever the screen shows.
+// Paper always gets the colours of the light scheme.
 const light = { '--a': '#1f6feb', '--b': '#c2372e', '--c': '#1a7f4b', '--d': '#8250df', '--e': '#9a6a00' };
 
 function text(value, digits) {
@@ -16,7 +16,7 @@ function text(value, digits) {
   return digits === undefined ? String(value) : value.toFixed(digits);
 }
 
-// A number for a table: as many digits as say something.
+// Rounds a number for a table.
 const rounded = (value, digits = 3) => (typeof value === 'number' ? +value.toFixed(digits) : missing);
 
 function element(name, content, className) {
@@ -26,7 +26,8 @@ function element(name, content, className) {
   return e;
 }
 
-// rows: arrays of cells; a number is set to the right. An empty table is removed.
+// Fills a table from arrays of cells. Columns of numbers are aligned to the right. A table
+// without rows is removed.
 function fill(table, caption, head, rows) {
   if (rows.length === 0) { table.remove(); return; }
   table.append(element('caption', caption));
@@ -96,7 +97,7 @@ function broken() {
 
 // --- charts ----------------------------------------------------------------------
 
-// The shade behind a chart: from each fault's start to its undoing.
+// Shades the chart from each fault's start to its undoing.
 function shadeFaults(canvas, area, graph) {
   canvas.fillStyle = colour('--shade');
   for (const fault of result.faults) {
@@ -109,14 +110,14 @@ function shadeFaults(canvas, area, graph) {
 
 const drawn = [];
 
-// The load's end, or the last line that came after it: an empty drain is not drawn.
+// Ends at the load's end or at the last later line, so that an empty drain is not drawn.
 function runWindow() {
   const { t, delivered } = data.series;
   const last = t.reduce((end, at, i) => (at <= data.load_s || delivered[i] > 0 ? i : end), 0);
   return [0, t[Math.min(last + 1, t.length - 1)]];
 }
 
-// What a chart shows, as a table that opens on request.
+// Adds a table of the chart's figures, which opens on request.
 function tableOf(chart, caption, labels, rows) {
   const details = element('details', undefined, 'figures');
   const table = element('table');
@@ -212,7 +213,7 @@ function serverCharts() {
 
 const reasonColours = ['--a', '--c', '--e', '--b', '--d', '--faint'];
 
-// At most so many bars: beyond that neighbouring sizes share one.
+// The most bars. With more sizes, neighbours share a bar.
 const barsMax = 60;
 
 function bar(sizes, most) {
@@ -303,7 +304,7 @@ function environment() {
     ['settings', text(durability.settings)]]);
 }
 
-// How much of an invariant was judged, and what excused the rest.
+// Tells how much of an invariant was judged, and what excused the rest.
 function judgedShare(j) {
   if (!j.of) return 'nothing to judge';
   const excused = Object.entries(j.excused).map(([cause, n]) => `${rounded(n, 1)} by ${cause}`);
@@ -332,5 +333,5 @@ broken();
 tables();
 batches();
 charts();
-// The charts carry their colours in a canvas: draw again when the scheme changes.
+// A canvas does not follow the colour scheme, so the charts are drawn again when it changes.
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(draw));

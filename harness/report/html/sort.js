@@ -1,4 +1,4 @@
-// Sorts and filters the table of runs; without scripts it is the newest first.
+// Sorts and filters the table of runs. Without scripts the newest run stands first.
 'use strict';
 const table = document.getElementById('runs');
 const body = table.tBodies[0];
@@ -7,7 +7,7 @@ const byText = document.getElementById('scenario-filter');
 const byVerdict = document.getElementById('verdict-filter');
 const cellText = (row, column) => row.cells[column].textContent;
 
-// What is no number, such as a figure that was not measured, comes last.
+// A cell that holds no number comes last.
 function compare(a, b, numeric) {
   if (!numeric) return a.localeCompare(b);
   const [x, y] = [parseFloat(a), parseFloat(b)];

@@ -1,5 +1,5 @@
-// Above the table of runs: each scenario's last runs, oldest to the left, as a line
-// of p99 and a dot per verdict. Made from the table, so it shows what the table has.
+// Draws each scenario's last runs above the table: a line of p99 with a dot for each verdict,
+// the oldest at the left. The figures come from the table.
 'use strict';
 const trendRuns = 30, trendWidth = 240, trendHeight = 36;
 
