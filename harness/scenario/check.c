@@ -17,7 +17,7 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
-// The variable says the same, in scenarios from before the key, under its older name too.
+// Older scenarios set the mode by this variable, some of them with its older name.
 static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
 {
     static const struct {
@@ -113,9 +113,8 @@ static bool good_setting(const char *name, const char *further)
     return *name != '\0' && !isdigit((unsigned char)*name) && strlen(name) <= SETTING_MAX;
 }
 
-// Whether the file itself names a provider that is not the local one. Another
-// one chosen with an option is no mistake in the file: that run is skipped, and
-// the others of its suite are not.
+// True when the file itself names another provider than the local one. A provider that an
+// option chose is no mistake in the file: only that run of the suite is skipped.
 static bool says_elsewhere(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -125,7 +124,7 @@ static bool says_elsewhere(const struct scenario *s, const struct node *root)
            strcmp(s->postgres.provider, "local") != 0;
 }
 
-// Whether the file itself, without an option, goes without a cluster.
+// True when the file itself, without options, uses no cluster.
 static bool says_no_cluster(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -188,7 +187,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     return true;
 }
 
-// The harness sets these itself, from what the scenario says elsewhere.
+// The harness sets these variables itself, from other keys of the scenario.
 static const char *const own_variables[][2] = {
     {"MAILROOM_DATABASE_URL", "the harness's own server"},
     {"MAILROOM_SECRET_KEY", "a key that the harness knows"},
@@ -309,7 +308,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
     return true;
 }
 
-// Parameters that the verb takes, or must have.
+// Checks that the verb takes the given parameters and that none is missing.
 static bool check_params(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     for (size_t i = 0; i < fault_table.count; i++) {
@@ -328,7 +327,7 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     return true;
 }
 
-// How long a collector that was ended stays away.
+// Checks how long a collector that a fault ended stays away.
 static bool check_rest(
     const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
 {
@@ -347,7 +346,7 @@ static bool check_rest(
     return true;
 }
 
-// Of a fault that is repeated, each time is up to so much later.
+// Checks the jitter of a repeated fault, which delays each time by up to that much.
 static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *jitter = node_child(n, "jitter");
@@ -427,7 +426,8 @@ static bool check_fault(const struct scenario *s, const struct node *root, struc
     return true;
 }
 
-// The collector's connection leads through one thing or the other.
+// Checks that all network faults use the same means: a connection passes either the proxy or
+// the two namespaces.
 static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *faults = node_child(root, "faults");

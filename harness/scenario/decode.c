@@ -378,7 +378,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     return true;
 }
 
-// An array of n->count + 1 items, so that an empty one is no special case.
+// Allocates n->count + 1 items, so that an empty list is no special case.
 bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e)
 {
     void *items = calloc(n->count + 1, size);

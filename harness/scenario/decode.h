@@ -1,4 +1,4 @@
-// From a tree to a struct, row by row of the grammar's tables.
+// Decodes a tree into a struct, following the rows of the grammar's tables.
 #pragma once
 
 #include "scenario/grammar.h"
@@ -8,9 +8,9 @@
 // filled before a failure stays for the owner to free.
 MUST_USE bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e);
 
-// For decoders in files of their own: a value that is no list or map; one that
-// is also a line of text; a copy of a string; an array of n->count + 1 zeroed
-// items whose address goes into *slot.
+// Helpers for decoders in other files. They check that a value is neither list nor map, or
+// also that it is one line of text; copy a string; store an array of n->count + 1 zeroed
+// items in *slot.
 MUST_USE bool decode_want_scalar(const struct node *n, struct err *e);
 MUST_USE bool decode_want_line(const struct node *n, struct err *e);
 MUST_USE bool decode_copy(char **to, const char *text, struct err *e);

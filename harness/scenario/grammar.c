@@ -19,7 +19,7 @@
 #define LOAD_MAX (100 * DAY)              // as many phases of a day as there may be
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
 
-// FIELD_RATE, FIELD_ITEMS and their like fill two neighbours from one offset.
+// FIELD_RATE, FIELD_ITEMS and similar types fill two neighbouring members.
 #define NEIGHBOURS(type, a, b, a_type)                                                             \
     static_assert(offsetof(type, b) == offsetof(type, a) + sizeof(a_type), #b)
 NEIGHBOURS(struct load_phase, rate_from, rate_to, double);

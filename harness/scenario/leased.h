@@ -1,4 +1,4 @@
-// What a scenario's collector is told about leases, retries and the budget.
+// The settings of a scenario's collector for leases, retries and the budget.
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,8 @@ struct leased {
     int64_t ageing_ns;
 };
 
-// From the collector's environment; what is not there is as the collector's own
-// default has it.
+// Reads the collector's environment. A missing variable has the collector's own default.
 void leased_read(struct leased *m, const struct scenario *s);
 
-// The longest that full jitter may put a token off after so many errors.
+// Returns the longest delay that full jitter may choose after so many errors.
 int64_t leased_most_ns(const struct leased *m, int errors);

@@ -1,5 +1,5 @@
-// The names of the messages of PostgreSQL's protocol 3.0, as its documentation
-// calls them: what a scenario writes to say where a connection is to be cut.
+// The messages of PostgreSQL's protocol 3.0 by their names in its documentation. Scenarios use
+// the names to say where a connection is cut.
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum message_type {
 
 #define MESSAGE_TAG_MAX 48
 
-// Which messages are meant: "server CommandComplete UPDATE", "client Bind", "server any".
+// A kind of message: "server CommandComplete UPDATE", "client Bind", "server any".
 // A command's tag may go on: "server CommandComplete SELECT 1".
 struct message_kind {
     enum message_sender sender;
@@ -29,7 +29,7 @@ struct message_kind {
     char tag[MESSAGE_TAG_MAX]; // the text must begin with these words; "" for any
 };
 
-// ERR_USAGE says what is wrong and what would be right.
+// ERR_USAGE names the mistake and the correct form.
 MUST_USE bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e);
 
 // "CommandComplete"; "unknown" for a byte that names no message.

@@ -1,5 +1,5 @@
-// What a run measures, by the names that `expect`, `allow`, result.json,
-// `mailproof list` and the report use: one table for all of them.
+// The table of everything that a run measures. `expect`, `allow`, result.json, `mailproof list`
+// and the report take their names from it.
 #pragma once
 
 #include <stdbool.h>
@@ -87,7 +87,7 @@ enum metric_unit {
     UNIT_PER_S, // written as a rate
 };
 
-// What an invariant is judged over: its judged share is counted in these.
+// The unit in which an invariant's judged share is counted.
 enum metric_over {
     OVER_NOTHING, // of a metric that is no invariant
     OVER_TOKENS,
@@ -118,5 +118,5 @@ const char *metric_over_name(enum metric_over over);
 // "ms", "1/s", "" for a count.
 const char *metric_unit_name(enum metric_unit unit);
 
-// A value as people read it, "119.275 ms"; "not measured" of what is NAN. Returns `out`.
+// Writes a value for people, such as "119.275 ms", or "not measured" for NAN. Returns `out`.
 const char *metric_text(enum metric_id id, double value, char *out, size_t size);

@@ -97,7 +97,7 @@ struct node *node_item(const struct node *list, size_t index)
     return child;
 }
 
-// "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " in front of what *e says.
+// Puts "FILE:LINE:COLUMN: " or "--set KEY=VALUE: " before the text of *e.
 static bool origin_prefix(const struct origin *at, struct err *e)
 {
     if (at->set)
@@ -134,7 +134,7 @@ static void append_path(const struct node *n, struct buf *path)
         buf_printf(path, "%zu", index);
 }
 
-// The path from the root, such as load.0.for, in front of what *e says.
+// Puts the path from the root, such as load.0.for, before the text of *e.
 static void path_prefix(const struct node *n, struct err *e)
 {
     struct buf path;

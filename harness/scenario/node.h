@@ -13,8 +13,8 @@
 
 enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 
-// Where something was written: a place in a file or an option on the command
-// line. The strings belong to whoever asked for the parse.
+// The origin of a value: a place in a file or an option on the command line. The caller of
+// the parser owns the strings.
 struct origin {
     const char *file;
     const char *set;     // "load.0.for=1s" when it came with --set, else NULL
@@ -31,16 +31,16 @@ struct node {
     size_t count;               // of the children
 };
 
-// A node without a parent; NULL when memory is out. `text` is copied.
+// Makes a node without a parent; NULL without memory. `text` is copied.
 struct node *node_new(enum node_kind kind, const char *text, const struct origin *origin);
 void node_free(struct node *n);
 
-// Puts a child at the end; `key` is copied and may be NULL in lists. False when
-// memory is out, and then the child is still the caller's.
+// Appends a child. `key` is copied; in lists it may be NULL. False without memory; the caller
+// then still owns the child.
 MUST_USE bool node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin);
 
-// Makes *n what *with is, in its place in the tree; frees what *with was made of.
+// Replaces the content of *n by that of *with, which is freed. The place in the tree stays.
 void node_replace(struct node *n, struct node *with);
 
 // NULL when there is none.

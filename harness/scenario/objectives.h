@@ -1,6 +1,5 @@
-// What a scenario tolerates and what it demands: the maps below `allow`,
-// `judged` and `expect`, whose keys are the metrics of metrics.h. Called by decode.c for
-// fields of these types; `slot` is an array and its count.
+// Decodes the maps `allow`, `judged` and `expect`, whose keys are the metrics of metrics.h.
+// decode.c calls these functions for fields of these types; `slot` is an array and its count.
 #pragma once
 
 #include "scenario/grammar.h"

@@ -69,7 +69,7 @@ static bool next_piece(struct walk *w, char *piece, size_t size)
 
 static struct node *add_child(struct node *at, const char *key, const struct walk *w)
 {
-    // What comes next tells a list from a map; at the end it is replaced anyway.
+    // The next piece tells a list from a map. The last node is replaced anyway.
     bool list = w->path < w->end && isdigit((unsigned char)*w->path) && !below_free_name(w);
     struct node *n = node_new(list ? NODE_LIST : NODE_MAP, NULL, &w->origin);
 
@@ -80,7 +80,7 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
     return n;
 }
 
-// One step down from `at`, making what is missing; NULL with *e filled.
+// Goes one step down from `at` and makes a missing node; NULL with *e filled.
 static struct node *step(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
     struct node *n;

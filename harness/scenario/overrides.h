@@ -1,5 +1,5 @@
-// --set key.path=value: changes the tree before it is decoded, so that an
-// option is checked by the same rules as the file and blamed by its own name.
+// --set key.path=value changes the tree before it is decoded, so that an option obeys the same
+// rules as the file and an error names the option.
 //
 // List items go by number; the number after the last one adds an item. Maps
 // that are missing on the way are made. The value is YAML, except below the

@@ -81,7 +81,7 @@ static struct origin origin_of_offset(const struct reader *r, size_t offset)
     return at;
 }
 
-// The column of a tab that stands where a line is indented; 0 without one.
+// Returns the column of a tab in a line's indentation; 0 without one.
 static size_t tab_column(const struct reader *r, size_t line)
 {
     const char *p = r->text, *end = r->text + r->len;

@@ -1,15 +1,15 @@
-// YAML text to a tree of nodes.
+// Parses YAML text into a tree of nodes.
 //
-// It is read from libyaml's events rather than from its document API: events
-// keep the place of anchors and aliases too, which a scenario may not use, and
-// the reading ends at the first thing that is too deep or too long.
+// It uses libyaml's events and not its document API. Events also have the places of anchors
+// and aliases, which a scenario may not use, and parsing can stop at the first node that is
+// too deep or too long.
 #pragma once
 
 #include "scenario/node.h"
 
 #define PARSE_CHILDREN_MAX 1000
 
-// Parses one document. Error positions are told through `origin`: its file, or
-// its --set, which has no lines. *root is NULL on failure, else the caller's.
+// Parses one document. Errors name the file or the --set in `origin`; a --set has no lines.
+// The caller owns *root, which is NULL on failure.
 MUST_USE bool parse_yaml(
     struct node **root, const char *text, size_t len, const struct origin *origin, struct err *e);

@@ -1,5 +1,5 @@
-// What a subject promises, by the words of `collector.promises`: a promise that is
-// not made masks the invariants that rest on it.
+// The promises of a subject, by the words of `collector.promises`. An invariant is judged only
+// when the subject makes the promise that it rests on.
 #pragma once
 
 enum promise {
@@ -14,5 +14,5 @@ enum promise {
     PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise but a plea: late counts from their end
 };
 
-// The default: what our own collector promises.
+// The default: the promises of the reference collector.
 #define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing]"

@@ -85,7 +85,7 @@ static bool apply_all(struct node *root, const struct overrides *sets, struct er
     return true;
 }
 
-// What a text quotes may hold line breaks and what steers terminals.
+// Replaces line breaks and control characters, which quoted text may hold.
 static void keep_to_a_line(struct err *e)
 {
     for (char *p = e->text; *p; p++)

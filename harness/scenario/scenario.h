@@ -1,4 +1,4 @@
-// A scenario: what the user wants to have happen, after defaults and checks.
+// A scenario: what the user wants to happen, with all defaults filled in and validated.
 //
 // Times are nanoseconds, rates are per second, shares lie between 0 and 1.
 // A scenario owns its strings and arrays; scenario_fini frees them and accepts
@@ -24,7 +24,7 @@ enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 enum route { ROUTE_HOSTS, ROUTE_PROXY };
 enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
 
-// What becomes of a flush on a crashable disk.
+// How a crashable disk treats a flush.
 enum disk_manner {
     DISK_HONEST,
     DISK_LYING,  // it is answered, and nothing is flushed
@@ -33,8 +33,9 @@ enum disk_manner {
 
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
-// How a queue is shared: one collector in commit order; any number, each token for one
-// of them; the same, with answers from whoever reads the lines.
+// How collectors share a queue. Cursor: one collector works, in commit order. Shared: any
+// number work, and each token goes to one of them. Leased: the same, and the reader of the
+// lines answers.
 enum dequeue { DEQUEUE_CURSOR, DEQUEUE_SHARED, DEQUEUE_LEASED };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
@@ -67,7 +68,8 @@ struct scenario_postgres {
 #define SCHEMA_NONE (-1) // of a database that a subject fills
 #define SUBJECT_MAILROOM "mailroom"
 
-// The harness as the sender: how often it says what, seeded per token and attempt.
+// The harness in the role of the sender: the share of each answer. The seed decides the answer
+// for each token and attempt.
 struct scenario_sender {
     double error, permanent, hang, twice, wrong; // shares of its answers
     int64_t delay_from_ns, delay_to_ns;
@@ -135,7 +137,7 @@ struct fault_spec {
     double to; // fill-notify-queue: share of the queue
 };
 
-// The collector that it ended is not started again.
+// A fault that lasts for the rest of the run: the collector is not started again.
 #define FOR_REST INT64_C(-1)
 
 struct allowance {
@@ -143,7 +145,7 @@ struct allowance {
     int64_t most; // INT64_MAX for `any`
 };
 
-// How much of an invariant has to be judged for the run to prove anything.
+// The share of an invariant that must be judged; with less the run is inconclusive.
 struct judged_least {
     char *invariant;
     double share;
@@ -200,10 +202,10 @@ void scenario_fini(struct scenario *s);
 // yields the same struct: every key that this version can do, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
-// Without a tag (NULL) every scenario will do.
+// True also when `tag` is NULL.
 bool scenario_has_tag(const struct scenario *s, const char *tag);
 
-// A subject other than a collector of mail lines is judged.
+// True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
 // The length of all phases together, in ns.

@@ -10,7 +10,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-// Levenshtein's distance, one row of the table at a time.
+// Computes the Levenshtein distance, one row of the table at a time.
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[SUGGEST_WORD_MAX + 1], len = strlen(b);

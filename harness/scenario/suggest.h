@@ -1,4 +1,4 @@
-// "Did you mean": the nearest of several known words to one that is not known.
+// Finds the known word that is nearest to an unknown one, for "did you mean".
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// What the tests of scenarios share: a folder of their own and the least that a
-// scenario holds. Included once per test program.
+// Shared by the tests of scenarios: a folder of their own, and the smallest valid scenario.
+// Each test program includes it once.
 #pragma once
 
 #include <setjmp.h>

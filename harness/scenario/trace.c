@@ -23,7 +23,7 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
     if (snprintf(path, sizeof path, "%.*s%s", folder, scenario_path, name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "the path is too long");
-    // A folder reads as nothing, a pipe waits, a device may never end.
+    // A folder would read as empty, a pipe could block, a device could be endless.
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return err_set(e, ERR_USAGE, "%s: this is no regular file", path);
@@ -51,8 +51,8 @@ static bool read_line(struct load_phase *phase, char *text, size_t line, struct 
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
-    // One reader for every number with a fraction: "1.25" is the duration 1.25s. With
-    // a unit of its own, the m of 12m would begin another: 12ms.
+    // The reader of durations reads the number: "1.25" becomes 1.25s. A time with its own unit
+    // is refused, because 12m would become 12ms.
     snprintf(time, sizeof time, "%.20ss", text);
     if (text[strspn(text, "0123456789.")] || !units_duration(time, &at_ns, e))
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' is no time in seconds", line, text);

@@ -21,7 +21,7 @@ static const struct unit {
     {"h", 3600 * NS_PER_S},
 };
 
-// A decimal number as an integer and billionths, and where in the text it stands.
+// A decimal number as an integer and billionths, with its place in the text.
 struct decimal {
     int64_t whole;
     int64_t billionths;
@@ -63,8 +63,8 @@ static double decimal_value(const struct decimal *d)
     return strtod(digits, NULL);
 }
 
-// The nearest number that can be written with as many places as may be read: a
-// stored scenario must say the same as the one that was run.
+// Rounds to a number that can be written and read back unchanged, because a stored scenario
+// must be the same as the one that was run.
 static double writable(double number)
 {
     char digits[64];
@@ -161,7 +161,7 @@ bool units_bytes_per_second(const char *text, double *rate, struct err *e)
     return err_set(e, ERR_USAGE, "'%s' is no rate in bytes; write one such as 20kB/s", text);
 }
 
-// Reads "200/s" and tells where it ended.
+// Reads "200/s" and returns its end.
 static bool read_rate(
     const char *text, const char *p, double *rate, const char **end, struct err *e)
 {

@@ -1,5 +1,5 @@
-// Numbers with units, as people write them. Errors (ERR_USAGE) quote the text
-// and say what would be right; where it stood is for the caller to add.
+// Reads and writes numbers with units. Errors (ERR_USAGE) quote the text and show the correct
+// form; the caller adds the place.
 //
 // Numbers are decimal, without sign or exponent, and hold at most nine digits
 // before and nine after the point, so that writing one gives back what was read.

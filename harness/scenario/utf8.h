@@ -1,5 +1,5 @@
-// Characters of a UTF-8 text, for what libyaml has not seen yet (--set) and for
-// what it would not read back without an escape.
+// Reads the characters of a UTF-8 text. --set needs it because libyaml has not seen its text,
+// and writing needs it to know which characters must be escaped.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-// The fault verbs a scenario may name: one table for validation, `mailproof
-// list` and, by id, for the functions in fault/ that carry them out.
+// The table of fault verbs, for validation and `mailproof list`. The functions that carry them
+// out are in fault/.
 #pragma once
 
 #include <stdbool.h>
@@ -7,11 +7,10 @@
 
 enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER };
 
-// Whose bytes a half-open connection swallows: those that travel to …
+// The direction in which a half-open connection swallows bytes.
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
 
-// Where a broken network is made: by the harness's proxy, or by the kernel between
-// two network namespaces.
+// What breaks the network: the harness's proxy, or the kernel between two network namespaces.
 enum fault_through { THROUGH_PROXY, THROUGH_KERNEL };
 
 enum cut_side { CUT_BEFORE, CUT_AFTER };

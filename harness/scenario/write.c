@@ -1,4 +1,4 @@
-// scenario_write: the tables that drive the reading, the other way round.
+// Implements scenario_write with the tables that also drive the reading.
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool scenario_write(const struct scenario *s, struct buf *out)
     return !out->failed;
 }
 
-// Whether this struct has something to say for the field.
+// True when the struct has a value for the field.
 static bool is_written(const struct field *f, const void *base)
 {
     double rate;
@@ -59,8 +59,8 @@ static void write_table(
     }
 }
 
-// Whether a text is safe without quotes for every YAML reader; some take words
-// like `on` for a truth value.
+// True when every YAML reader takes the text unquoted as a string; some read words such as
+// `on` as a truth value.
 static bool is_plain(const char *text)
 {
     static const char *const truths[] = {
@@ -220,7 +220,7 @@ static void write_number(const struct field *f, const void *slot, struct buf *ou
         buf_printf(out, "%lld", (long long)value);
 }
 
-// A value that fits on the line of its key.
+// Writes a value that fits on the line of its key.
 static void write_value(const struct field *f, const void *slot, struct buf *out)
 {
     switch (f->type) {
