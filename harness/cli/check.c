@@ -88,8 +88,8 @@ static int print_token(const struct ledger *l, const struct options *o)
 
 // --- judging ------------------------------------------------------------------------
 
-// A folder without a whole history is a run without a verdict, not a wrong
-// command: inconclusive, with the reason.
+// Judges one folder. Without a whole history the run is inconclusive, with the reason: the
+// command was right, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o)
 {
     struct replay *s = calloc(1, sizeof *s);

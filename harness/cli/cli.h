@@ -30,6 +30,6 @@ int cli_list(const struct options *o);
 // Prints "mailproof: text" on stderr and returns the exit code that fits.
 int cli_fail(const struct err *e);
 
-// Of two exit codes the one that wins: 70, then 1, 2, 3, 4. What is wrong with a
-// command and shows only in a run (64) must not hide a broken invariant.
+// Returns the more important of two exit codes: 70, then 1, 64, 2, 3, 4. A wrong command that
+// only a run reveals (64) must not hide a broken invariant.
 int cli_worse(int a, int b);

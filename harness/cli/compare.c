@@ -72,8 +72,8 @@ static bool show(const struct comparison *c, struct err *e)
     return ok || err_sys(e, ERR_OUTPUT, "cannot write the comparison");
 }
 
-// One regression is one too many; to know nothing is worse than to know all is well.
-// Nothing compared: the machine was not steady enough.
+// Returns the worst exit code: a regression, then an unknown result, then none. When nothing
+// was compared, the machine was not steady enough.
 static int worst(const struct comparisons *all)
 {
     int code = all->count > 0 ? EXIT_OK : change_exit_code(CHANGE_UNKNOWN);
@@ -128,7 +128,7 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
     return all->count > 0 || err_set(e, ERR_USAGE, "compare: the two have no scenario in common");
 }
 
-// What changes runs changes nothing of those that are stored.
+// Refuses options that change runs, because stored runs cannot change.
 static bool check_stored_options(const struct options *o, struct err *e)
 {
     const char *given = o->set_count > 0 ? "set"
@@ -209,8 +209,8 @@ static bool run_turn(
     return !counts || side_add(side, &run) || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
-// A B, B A, A B, …: what drifts with time, drifts for both. The first pair fills
-// the machine's caches and is dropped.
+// Runs A B, B A, A B, …, so that drift affects both sides alike. The first pair fills the
+// machine's caches and is dropped.
 static bool take_turns(struct turns *t, struct side *a, const char *command_a, struct side *b,
     const char *command_b, struct err *e)
 {
@@ -237,7 +237,7 @@ static bool compare_collectors(struct comparisons *all, struct turns *t, const c
            show(&all->items[i], e);
 }
 
-// A against A: whatever is found there, the machine made.
+// Compares A with itself: any difference comes from the machine.
 static bool calibrate(struct turns *t, const char *command, bool *steady, struct err *e)
 {
     struct comparisons *own = calloc(1, sizeof *own);
@@ -247,8 +247,8 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
-    // Intervals that are wider than the margin will be so in the comparison, too,
-    // which then cannot tell.
+    // Intervals wider than the margin do not stop the comparison; it will say that it cannot
+    // tell.
     *steady = own->items[0].overall == CHANGE_NONE ||
               (own->items[0].overall == CHANGE_UNKNOWN && !own->items[0].too_few);
     if (ok && !*steady)

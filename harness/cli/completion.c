@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// What the shells ask for the names of the scenarios that come with mailproof.
+// The command by which shells get the names of the scenarios that come with mailproof.
 #define SCENARIO_NAMES                                                                             \
     "mailproof list 2>/dev/null | sed -n '/^Scenarios/,/^$/s/^  \\([^ ]*\\) .*/\\1/p'"
 
@@ -38,7 +38,7 @@ static void print_bash(const struct command *commands, size_t count)
          "complete -o default -F _mailproof mailproof");
 }
 
-// Inside single quotes, for both zsh and fish.
+// Quotes a text for single quotes, in zsh and fish.
 static void print_quoted(const char *text)
 {
     for (; *text; text++) {
@@ -49,7 +49,7 @@ static void print_quoted(const char *text)
     }
 }
 
-// zsh reads [text] behind an option, where brackets and colons are its own.
+// Quotes a text for zsh's [text] behind an option, where brackets and colons are special.
 static void print_zsh_option(const struct option_text *o, void *unused)
 {
     (void)unused;

@@ -6,5 +6,5 @@
 
 #include "cli/manual.h"
 
-// For "bash", "zsh" or "fish". False for a shell that is none of these.
+// Prints the completion for "bash", "zsh" or "fish". False for any other shell.
 bool completion_print(const char *shell, const struct command *commands, size_t count);

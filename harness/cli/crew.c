@@ -35,8 +35,8 @@ struct bench {
     int runs; // on this server
 };
 
-// What a fault stops, its end starts again: the server is as it was unless it was
-// promoted, lost its power, or lies in a network or on a disk of its own.
+// True when the server is usable after the run. The end of a fault restarts what it stopped,
+// but a promotion, a power cut, or a network or disk of its own leave another server behind.
 static bool keeps_server(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -88,7 +88,7 @@ static bool run_job(
         how.server = &b->server;
         b->runs++;
     }
-    // Through the kernel there is no place for a proxy.
+    // A network broken by the kernel leaves no place for a proxy.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
@@ -130,7 +130,7 @@ static void become_worker(const struct crew *c, int number, int fd, pid_t parent
     char name[40], path[PATH_MAX];
     struct err ignored;
 
-    // A Ctrl-C reaches the parent alone, which decides the order of the end.
+    // Only the parent gets a Ctrl-C; it ends the workers in order.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)

@@ -1,8 +1,8 @@
 // Several processes that run scenarios side by side, each with a server that it
 // keeps warm for the next run.
 //
-// Processes, because a run may freeze, unshare and reap what belongs to its whole
-// process. They are forked before their parent starts any thread, and end with it.
+// A worker is a process and not a thread, because a run may stop, unshare and reap its whole
+// process. The parent forks the workers before it starts any thread; they end with it.
 #pragma once
 
 #include <limits.h>
@@ -45,19 +45,18 @@ struct crew {
     int count;
 };
 
-// Of a struct whose fields up to `logs` are set. crew_end in any case.
+// Starts the workers. The fields up to `logs` must be set. Call crew_end also on failure.
 MUST_USE bool crew_start(struct crew *c, int count, struct err *e);
 
-// Ends all of them, also in the middle of a run, and waits until they have cleaned up.
+// Ends all workers, also in the middle of a run, and waits until they have cleaned up.
 void crew_end(struct crew *c);
 
-// The number of one that has nothing to do; -1: all are busy.
+// Returns the number of an idle worker; -1 when all are busy.
 int crew_idle(const struct crew *c);
 int crew_busy(const struct crew *c);
 
 MUST_USE bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct err *e);
 
-// Waits for an answer until the deadline, or a signal. False: none came. A worker
-// that died, or that took longer than its job can take, is replaced, and its
-// answer says so.
+// Waits for an answer until the deadline or a signal; false when none came. A worker that died
+// or took too long is replaced, and its answer says so.
 bool crew_answer(struct crew *c, int64_t deadline_ns, struct crew_answer *answer);

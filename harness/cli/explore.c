@@ -106,7 +106,7 @@ static void take_example(const json_t *result, char *out, size_t size)
     }
 }
 
-// What the worker that had this draw knows of it.
+// Returns the record of a draw that a worker is running; NULL when none runs it.
 static struct tried *running(struct exploring *x, uint64_t number)
 {
     for (int i = 0; i < x->jobs; i++) {
@@ -116,7 +116,7 @@ static struct tried *running(struct exploring *x, uint64_t number)
     return NULL;
 }
 
-// The folder of a scenario holds its runs; with the last of them it goes.
+// Removes a run's folder, and the scenario's folder when it is empty.
 static void remove_run(const char *folder)
 {
     char parent[1000], latest[1010];
@@ -214,7 +214,7 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_failed(x));
 }
 
-// Suspects first: what broke once is the best place to look.
+// Gives idle workers a run. Suspects come first, because what broke once may break again.
 static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
 {
     *any = true;
@@ -281,7 +281,7 @@ static int exit_code(const struct exploring *x)
         return verdict_exit_code(VERDICT_VIOLATED);
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
-    // A failure that did not come back, or no verdict at all, proves nothing.
+    // A failure that did not repeat, or a search without any verdict, proves nothing.
     return x->journal.failure_count > 0 || x->journal.verdicts[VERDICT_PASS] == 0
                ? verdict_exit_code(VERDICT_INCONCLUSIVE)
                : EXIT_OK;
@@ -297,7 +297,7 @@ static void tell_start(const struct exploring *x)
     fflush(stdout);
 }
 
-// The crew is forked before anything else happens, and ended before the page.
+// Forks the crew first, and ends it before the page is written.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};

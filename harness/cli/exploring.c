@@ -70,7 +70,7 @@ static bool read_only(struct exploring *x, struct err *e)
         bool digits = word[strspn(word, "0123456789")] == '\0';
         ok = digits ? take_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
     }
-    // What a collector of others can do is not known.
+    // The modes of a foreign collector are not known.
     if (x->limits[0].dequeues == 0)
         x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
     free(words);
@@ -119,7 +119,7 @@ static bool read_numbers(struct exploring *x, struct err *e)
 
 // --- scenarios to start from --------------------------------------------------------------
 
-// Everything that the file says but the keys that a draw writes itself.
+// Writes all keys of the file except those that a draw writes itself.
 static bool is_drawn_key(const char *line)
 {
     static const char *const keys[] = {
@@ -213,7 +213,7 @@ static bool append(char *text, size_t size, const char *word, struct err *e)
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// All that changes what a number draws.
+// Writes everything that changes the draw of a number.
 static bool describe(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
@@ -233,7 +233,7 @@ static bool describe(struct exploring *x, struct err *e)
     return ok;
 }
 
-// FNV-1a: only to give another search another folder.
+// Hashes with FNV-1a, only to give different searches different folders.
 static uint32_t hash_of(uint32_t hash, const char *text)
 {
     for (; *text; text++)
@@ -307,8 +307,8 @@ double exploring_seconds(const struct exploring *x)
 
 // --- draws ------------------------------------------------------------------------------
 
-// False with e->kind == ERR_NONE: what was drawn cannot be, such as a collector
-// that there is not; it is passed over, each time.
+// Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because
+// it names a collector that does not run; such a number is always skipped.
 static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -335,7 +335,7 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
     return ok;
 }
 
-// Numbers past the last one that was tried are new for certain.
+// Takes the next number: one that --only lists, or else one that was not tried yet.
 static bool number_of(struct exploring *x, uint64_t *number)
 {
     while (!x->numbers && journal_has(&x->journal, x->next))
@@ -347,7 +347,7 @@ static bool number_of(struct exploring *x, uint64_t *number)
     return true;
 }
 
-// So many draws in a row that cannot be are no chance any more.
+// After so many invalid draws in a row the search stops: that is no accident.
 #define REFUSED_MAX 500
 
 static bool fill_pool(struct exploring *x, struct err *e)
@@ -372,8 +372,8 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Every third draw is the oldest that waits: one without faults adds nothing that is
-// counted, and would never be run.
+// Chooses the next draw. Every third is the oldest: a draw without faults never adds to the
+// coverage and would wait for ever.
 #define OLDEST_EVERY 3
 
 static size_t oldest(const struct exploring *x)

@@ -1,12 +1,12 @@
-// What mailproof explore works on: the search's folder and journal, the draws that
-// come next, and the failures that are looked into.
+// The state of mailproof explore: the search's folder and journal, the next draws, and the
+// failures under investigation.
 #pragma once
 
 #include "cli/crew.h"
 #include "cli/options.h"
 #include "explore/journal.h"
 
-// Of so many draws the one that adds most is run next.
+// The number of waiting draws. The one that adds most is run next.
 #define EXPLORING_WINDOW 16
 #define EXPLORING_BASES_MAX 64
 #define EXPLORING_SUSPECTS_MAX 200
@@ -67,18 +67,18 @@ struct exploring {
     bool harness_broken; // no draw can be run at all
 };
 
-// Of a zeroed struct: options, folder, journal. exploring_fini in any case.
+// Fills in a zeroed struct: options, folder, journal. Call exploring_fini also on failure.
 MUST_USE bool exploring_init(struct exploring *x, const struct options *o, struct err *e);
 void exploring_fini(struct exploring *x);
 
-// Takes the best of the draws that come next; false: there is none left, or (with
-// e->kind set) something is wrong.
+// Takes the best of the waiting draws. False when none is left, or on an error, which sets
+// e->kind.
 MUST_USE bool exploring_next(struct exploring *x, struct candidate *c, struct err *e);
 void candidate_fini(struct candidate *c);
 
-// Seconds since the search began, all calls together.
+// Returns the seconds of all calls of this search together.
 double exploring_seconds(const struct exploring *x);
 
-// A path below the search's folder.
+// Makes a path below the search's folder.
 MUST_USE bool exploring_path(
     const struct exploring *x, char out[1000], const char *folder, const char *name, struct err *e);

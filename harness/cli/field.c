@@ -21,8 +21,7 @@
 #define RATE_LEAST 100
 #define RATE_MOST 6400
 
-// What every run is told beside the scenario: no objective of its own, and time for a
-// queue that notices a death only after a while.
+// Overrides of every run: no objectives, and time for a queue that notices a death late.
 #define COMMON "expect={}", "drain=15s", "recovery_limit=15s"
 
 enum column { P50, P99, WAL, CPU, DEAD, RATE, FIRST_FAULT };
@@ -71,7 +70,7 @@ struct field {
     struct grid grid;
 };
 
-// What one run came to.
+// Summarises one run.
 struct answer {
     struct run_outcome outcome;
     double p50, p99, wal, cpu_ms, dead, lost, exits, recovery;
@@ -264,7 +263,7 @@ static bool fill_fault(struct field *f, struct grid_row *row, size_t i, struct e
     return true;
 }
 
-// Sustained: nothing is missing 3 s after the load, and p99 stays below a second.
+// A rate is sustained when nothing is missing 3 s after the load and p99 is below a second.
 static bool sustains(
     struct field *f, struct grid_row *row, int rate, bool *sustained, struct err *e)
 {
@@ -285,7 +284,7 @@ static bool sustains(
     return true;
 }
 
-// Fourfold until it is too much, then halves the gap twice.
+// Finds the highest rate: multiplies by four until it fails, then halves the gap twice.
 static bool fill_rate(struct field *f, struct grid_row *row, struct err *e)
 {
     int good = 0, bad = RATE_MOST * 4;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// Where the runs of a command go that makes many: <out>/<command>/<UTC time>.
+// Makes the folder <out>/<command>/<UTC time> for a command that makes many runs.
 MUST_USE bool files_dated_folder(
     char *path, size_t size, const char *out, const char *command, struct err *e);
 
@@ -12,5 +12,5 @@ MUST_USE bool files_dated_folder(
 MUST_USE bool file_write(
     const char *option, const char *path, const struct buf *text, struct err *e);
 
-// Appends all that the file holds.
+// Appends the whole file.
 MUST_USE bool file_read(const char *path, struct buf *text, struct err *e);

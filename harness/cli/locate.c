@@ -30,7 +30,7 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     return ok;
 }
 
-// The nearest name among the scenarios that come with mailproof.
+// Finds the nearest name among the scenarios that come with mailproof.
 static void suggest_scenario(struct suggestion *s, const char *dir)
 {
     DIR *entries = opendir(dir);

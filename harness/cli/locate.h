@@ -1,4 +1,4 @@
-// From what the user typed to scenario files.
+// Finds the scenario files that the user means.
 #pragma once
 
 #include <stddef.h>

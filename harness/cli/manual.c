@@ -4,7 +4,7 @@
 
 #include "scenario/keys.h"
 
-// A minus that can be copied and searched for; nothing that starts a request.
+// Prints a text so that its minus signs can be copied and no line starts a request of roff.
 static void print_roff(const char *text)
 {
     if (*text == '.' || *text == '\'')

@@ -9,7 +9,7 @@
 
 #include "scenario/suggest.h"
 
-// What JSON's numbers carry without loss, as in a scenario file.
+// The largest seed that JSON numbers keep exactly, as in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
 
 enum {
@@ -19,7 +19,7 @@ enum {
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
 };
 
-// What becomes of an option's value: kept as it is, a flag set, or read by take().
+// How an option's value is stored: as text, as a flag, or read by take().
 enum store { STORE_TEXT, STORE_FLAG, STORE_READ };
 
 enum read_id {
@@ -273,7 +273,7 @@ static bool take(struct options *o, size_t row, const char *value, struct err *e
     return true;
 }
 
-// The row of a name in a scope.
+// Returns the row of a name in a scope.
 static size_t row_of(const char *name, unsigned scope)
 {
     size_t i = 0;
@@ -319,7 +319,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
 
     *o = (struct options){
         .out = "results", .repeat = 1, .seeds = 1, .min_effect = 0.1, .precision = 0.1};
-    // One more than needed: seed and provider are put behind the sets.
+    // Room for seed and provider, which options_overrides appends.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)
         return err_set(e, ERR_INTERNAL, "out of memory");

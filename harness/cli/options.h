@@ -68,7 +68,7 @@ MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
-// What people are told of an option.
+// The text about an option, for people.
 struct option_text {
     const char *name;
     const char *argument; // NULL: takes none
@@ -82,5 +82,5 @@ void options_each(enum option_scope scope, void (*tell)(const struct option_text
 // The options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
-// --set and --seed as scenario_load takes them; valid as long as the options.
+// Returns --set and --seed in the form that scenario_load takes; valid as long as the options.
 struct overrides options_overrides(const struct options *o);

@@ -110,7 +110,7 @@ static bool read_orders(struct console *c, struct input *in)
     return go_on;
 }
 
-// Until quit or a signal. The end of standard input ends the orders only.
+// Runs until quit or a signal. The end of standard input only ends the orders.
 static void serve(struct console *c)
 {
     struct input in = {0};
@@ -125,7 +125,7 @@ static void serve(struct console *c)
     }
 }
 
-// Before libpq's words for other options are heard.
+// Checks --to early, so that its error comes before those of libpq about other options.
 static bool check_to(const char *to, struct err *e)
 {
     PQconninfoOption *parsed = PQconninfoParse(to, NULL);

@@ -1,5 +1,5 @@
-// A stored run, from its folder back to its verdict. The steps come in the order
-// below; a zeroed struct is fine for replay_fini, whatever step failed.
+// Judges a stored run again. The steps are called in the order below; replay_fini accepts a
+// zeroed struct, and one after a failed step.
 #pragma once
 
 #include "base/err.h"
@@ -14,13 +14,13 @@ struct replay {
     struct result result;
 };
 
-// The scenario as it was resolved for the run. ERR_USAGE: it is not a result folder.
+// Reads the resolved scenario. ERR_USAGE when the folder is no result folder.
 MUST_USE bool replay_scenario(struct replay *r, const char *folder, struct err *e);
 
-// ERR_SYSTEM, with the file's path: there is no whole history.
+// Reads the history. ERR_SYSTEM with the file's path when it is missing or damaged.
 MUST_USE bool replay_history(struct replay *r, const char *folder, struct err *e);
 
-// What this version of the checks says of it.
+// Judges the run by the checks of this version.
 MUST_USE bool replay_judge(struct replay *r, struct err *e);
 
 void replay_fini(struct replay *r);

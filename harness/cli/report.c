@@ -1,6 +1,5 @@
-// mailproof report: the reports of stored runs, rendered again from their
-// histories. Judged by this version's rules, so that a rule that has changed
-// shows in the files as it does in `mailproof check`.
+// mailproof report: renders the reports of stored runs again from their histories. Like
+// `mailproof check` it judges by the rules of this version.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +61,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     return ok;
 }
 
-// One that cannot be rendered does not keep the others from it.
+// Renders all folders; a failure of one does not stop the others.
 static int render_all(const char *dir, const struct options *o)
 {
     struct gathered g;

@@ -22,7 +22,7 @@
 
 #define SUITES_MAX (256u << 20)
 
-// What all runs together have come to.
+// The results of all runs together.
 struct tally {
     int exit_code; // of the worst so far
     size_t runs, passed, skipped;
@@ -30,8 +30,8 @@ struct tally {
     struct suite table; // one row per scenario
 };
 
-// Some limits only show in the plan (how many tokens, faults that overlap), and
-// one among the migrations.
+// Checks the limits that only show in the plan (the number of tokens, overlapping faults) or
+// in the migrations.
 static bool is_possible(const struct scenario *s, const char *path, struct err *e)
 {
     struct plan plan = {0};
@@ -42,7 +42,7 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
     return ok;
 }
 
-// All are validated before the first runs; those without the tag are left out.
+// Validates all scenarios before the first runs, and leaves out those without the tag.
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
     const struct options *o, const struct overrides *sets, struct err *e)
 {
@@ -103,8 +103,8 @@ static bool run_once(const struct scenario *s, const struct options *o,
     return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
 
-// An inconclusive run keeps its folder and its table, but is not the one that counts
-// while there is another try.
+// Runs a scenario again while it is inconclusive. Such a run keeps its folder and its table,
+// but only the last try counts.
 static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
@@ -195,7 +195,7 @@ static bool write_junit(const char *path, const struct buf *suites, struct err *
     return ok;
 }
 
-// Found out before the first run, not after the last. Leaves what is there alone.
+// Checks before the first run that the file can be written. Does not change an existing file.
 static bool junit_is_writable(const char *path, struct err *e)
 {
     const bool there = path_exists(path);
@@ -208,7 +208,7 @@ static bool junit_is_writable(const char *path, struct err *e)
     return true;
 }
 
-// A page that cannot be written takes nothing from what the runs have shown.
+// Writes the index. A failure does not change the verdict of the runs.
 static void refresh_index(const char *out)
 {
     struct err e;
@@ -217,7 +217,7 @@ static void refresh_index(const char *out)
         fprintf(stderr, "mailproof: the index was not written: %s\n", e.text);
 }
 
-// How long load and faults of a scenario last.
+// Returns the length of a scenario's load and faults.
 static int64_t planned_ns(const struct scenario *s)
 {
     struct plan plan = {0};
@@ -271,7 +271,7 @@ static const char *cuts_option(const struct options *o)
     return o->every_kill ? "--every-kill" : "--every-cut";
 }
 
-// What is counted are messages of a kind, whatever they say.
+// Checks that --cut-at names a kind of message without a text, because kinds are counted.
 static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;
@@ -295,7 +295,7 @@ static bool cut_is_possible(const struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
 }
 
-// One collector and one server: what stands beside them is not there in a trial.
+// Refuses scenarios with more than one collector and one server, which a trial cannot have.
 static bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {

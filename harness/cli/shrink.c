@@ -12,13 +12,13 @@
 #include "run/shared.h"
 #include "runner.h"
 
-// A failure that chance has a part in is worth that many looks.
+// The number of confirming runs of a failure, which may depend on chance.
 #define CONFIRMATIONS 3
 #define LOOKS_MAX 3 // at a candidate whose runs prove nothing
 
 // --- may it be begun? -------------------------------------------------------------------
 
-// The longest that a run of the candidate should take.
+// Estimates the longest time of a run of the candidate.
 static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
 {
     int64_t end_ns = sketch_load_ns(k, &h->whole);
@@ -32,7 +32,7 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
     return end_ns + sketch_drain_ns(&h->scenario) + h->overhead_ns;
 }
 
-// What is found has to be confirmed, which costs as much as the smallest so far.
+// True while there is time: the confirmation at the end costs as much as the smallest so far.
 static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 {
     const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;
@@ -124,8 +124,8 @@ static bool run_once(struct shrinking *h, const struct scenario *s, size_t token
     return judge(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
 }
 
-// A run that proves nothing, or that a server which did not come up ended, is
-// repeated: a busy machine is no property of the candidate.
+// Repeats a run that was inconclusive or whose server did not start, because a busy machine
+// says nothing about the candidate.
 static enum answer look(
     struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
 {
@@ -153,7 +153,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
     if (!shrinking_scenario(&s, h, k, &h->err))
         return ANSWER_STOP;
-    // Without a token no run would pass once the collector is mended.
+    // A scenario without a token could never pass, not even with a mended collector.
     if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
         answer = look(h, &s, plan.token_count, k);
     else
@@ -181,8 +181,8 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
     return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
 }
 
-// Most of a short run would be the start of its server. What was found is
-// confirmed as people will see it: each run with one of its own.
+// Shares one server, because starting it would take most of a short run. The confirmation at
+// the end gives each run its own server, as a user's run has.
 static bool search(struct shrinking *h, struct confirmation *c, struct err *e)
 {
     h->shared = shared_fits(&h->scenario);

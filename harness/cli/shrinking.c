@@ -20,7 +20,7 @@ static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first h
 
 // --- what it starts from ----------------------------------------------------------------
 
-// A smaller scenario that breaks only something lesser would be no answer.
+// Chooses the worst broken invariant: a smaller scenario must break that one, too.
 static bool choose_wanted(struct shrinking *h, struct err *e)
 {
     const char *name = h->options->breaks;
@@ -52,7 +52,7 @@ static bool read_within(struct shrinking *h, struct err *e)
     return true;
 }
 
-// A scenario is named as its file.
+// Names the scenario after its file.
 static bool name_output(struct shrinking *h, struct err *e)
 {
     const char *given = h->options->output;
@@ -138,7 +138,7 @@ bool shrinking_scenario(
     return false;
 }
 
-// Recorded arrivals lie beside the file, under names of their own.
+// Writes recorded arrivals beside the file, each under its own name.
 static bool write_trace(const struct shrinking *h, struct load_phase *p, struct err *e)
 {
     const char *slash = strrchr(h->output, '/');
@@ -156,7 +156,7 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
     return ok;
 }
 
-// What was written is read again: a file that cannot be run would be no answer.
+// Reads the written file again, to be sure that it can be run.
 static bool write_file(const struct shrinking *h, const struct scenario *s, struct err *e)
 {
     struct scenario again;
@@ -188,7 +188,7 @@ bool shrinking_write(struct shrinking *h, struct err *e)
 
 // --- telling ----------------------------------------------------------------------------
 
-// From the start of the load to the end of the drain; NAN when nobody knows.
+// Returns the time from the start of the load to the end of the drain; NAN when unknown.
 static double run_seconds(const char *folder)
 {
     char scenario[PATH_MAX], path[PATH_MAX];

@@ -1,5 +1,5 @@
-// One `mailproof shrink` on its way: what it starts from, how a candidate is run,
-// and what is written in the end.
+// The state of one `mailproof shrink`: the original run, how a candidate is run, and the files
+// written at the end.
 #pragma once
 
 #include <limits.h>
@@ -51,9 +51,9 @@ enum answer shrinking_ask(void *context, const struct sketch *k);
 // Writes the small scenario, and the recorded arrivals that belong to it.
 MUST_USE bool shrinking_write(struct shrinking *h, struct err *e);
 
-// The table, and the command that repeats it.
+// Prints the table and the command that repeats the small scenario.
 MUST_USE bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e);
 
-// The scenario of a sketch, in memory.
+// Makes the scenario of a sketch in memory.
 MUST_USE bool shrinking_scenario(
     struct scenario *s, const struct shrinking *h, const struct sketch *k, struct err *e);

@@ -70,8 +70,7 @@ void subjects_sets_fini(struct subject_sets *sets)
     *sets = (struct subject_sets){0};
 }
 
-// A scenario's expectations repeat invariants; one that rests on a promise that is
-// not made is expected of nobody.
+// Removes expectations that rest on a promise which the subject does not make.
 static void drop_expectations(struct scenario *s)
 {
     size_t kept = 0;

@@ -1,4 +1,4 @@
-// --subject: what it changes in a scenario.
+// --subject and the changes that it makes to a scenario.
 #pragma once
 
 #include "cli/options.h"
@@ -9,13 +9,13 @@ struct subject_sets {
     struct overrides overrides;
 };
 
-// What --subject means as overrides, and the options' own behind them. ERR_USAGE
-// when there is no such subject.
+// Makes overrides of --subject, followed by those of the other options. ERR_USAGE when there
+// is no such subject.
 MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e);
 void subjects_sets_fini(struct subject_sets *sets);
 
-// A queue's jobs are all alike: takes out of the load what belongs to mails alone.
+// Removes the parts of the load that only mails have, because all jobs of a queue are alike.
 void subjects_suit(struct scenario *s);
 
-// One line for each subject.
+// Prints one line for each subject.
 MUST_USE bool subjects_list(struct err *e);

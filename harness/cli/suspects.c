@@ -31,7 +31,7 @@ static bool replace(char **text, const char *fresh, struct err *e)
     return true;
 }
 
-// The scenario under the failure's name, in found/.
+// Stores the scenario in found/ under the failure's name.
 static bool store(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
 {
     char file[FAILURE_NAME_MAX + 8], summary[300], broken[160], path[1000];
@@ -51,7 +51,7 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     return ok;
 }
 
-// The shrunk scenario where there is one, else the one that was drawn.
+// Reads the shrunk scenario, or the drawn one when there is no smaller.
 static bool load_smallest(
     const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
 {
@@ -59,7 +59,7 @@ static bool load_smallest(
            scenario_load(out, s->path, &x->sets, e);
 }
 
-// A failure that is known may explain it now that it is small.
+// Finishes a suspect. Now that it is small, a known failure may explain it.
 static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
@@ -104,7 +104,7 @@ static bool fold(
         return false;
     for (size_t i = 0; !*folded && i < x->journal.failure_count; i++) {
         struct failure f = x->journal.failures[i];
-        // One that never came back explains nothing.
+        // A failure that never repeated explains nothing.
         if (f.confirmed == 0 || !failure_covers(&f, &s, t->broken))
             continue;
         f.again++;
@@ -160,8 +160,8 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
     return false;
 }
 
-// Whoever stops at the first failure does not want to wait for a smaller one, nor
-// has one that never came back any to offer.
+// Takes the result of a repeated run. After enough of them the suspect is shrunk, but not with
+// --fail-fast, which stops at once, and not when the failure never repeated.
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;

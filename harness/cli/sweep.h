@@ -1,4 +1,4 @@
-// The runs of mailproof tune: each pair again and again, until enough is known.
+// The runs of mailproof tune: each pair is repeated until enough is known about it.
 #pragma once
 
 #include "cli/tuning.h"

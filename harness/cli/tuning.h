@@ -1,5 +1,4 @@
-// What mailproof tune works on: a scenario, a grid of pairs and a model, all as
-// the options say.
+// The state of mailproof tune: a scenario, a grid of pairs and a model, as the options ask.
 #pragma once
 
 #include <limits.h>
@@ -28,7 +27,7 @@ struct tuning {
     char out[PATH_MAX / 2];
 };
 
-// Of a zeroed struct; `path` is the scenario's file. tuning_fini in any case.
+// Fills in a zeroed struct; `path` is the scenario's file. Call tuning_fini also on failure.
 MUST_USE bool tuning_init(
     struct tuning *t, const struct options *o, const char *path, struct err *e);
 void tuning_fini(struct tuning *t);
