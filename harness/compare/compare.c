@@ -7,7 +7,7 @@
 
 #define FALSE_ALARMS 0.05
 
-// What decides. Other metrics follow these or are too noisy to add anything.
+// The metrics that decide. Other metrics follow these or are too noisy.
 static const struct {
     enum metric_id id;
     bool more_is_better;
@@ -22,15 +22,14 @@ static const struct {
 #define JUDGED (sizeof judged / sizeof *judged)
 _Static_assert(JUDGED <= COMPARED_MAX, "a row for each");
 
-// These depend on how busy the machine is: one case in one run may be its mood.
+// True of invariants that a busy machine can break by itself.
 static bool is_timing(enum metric_id id)
 {
     return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
            id == METRIC_BUSY_IDLE;
 }
 
-// Violated by more than promises on time; a broken expectation on a count names
-// no invariant.
+// A run may be violated without a broken invariant, when it misses an expectation on a count.
 bool compare_violated_for_good(const struct stored *run)
 {
     bool timing = false;
@@ -43,7 +42,7 @@ bool compare_violated_for_good(const struct stored *run)
     return run->verdict == VERDICT_VIOLATED && !timing;
 }
 
-// The table of metrics has the invariants in the order of what they mean to a user.
+// The table of metrics lists the invariants by their importance to users.
 enum metric_id compare_worst(const struct stored *run)
 {
     enum metric_id worst = METRIC_COUNT;
@@ -77,8 +76,8 @@ static void count_failures(const struct side *s, size_t *failed, size_t *hits)
     }
 }
 
-// Ways to fail that were seen at all. Fisher's test holds the sums of both sides
-// fixed, so that counting them takes nothing from its errors.
+// Counts the ways to fail that were seen. Fisher's test takes the sums of both sides as given,
+// so this count does not change its error rate.
 static size_t ways_seen(const struct comparison *c)
 {
     size_t ways = 0;
@@ -88,7 +87,7 @@ static size_t ways_seen(const struct comparison *c)
     return ways;
 }
 
-// More of the second side's runs fail than chance explains: in any way, or in one.
+// True when more runs of `s` fail than chance explains, in any way or in one of them.
 static bool fails_more(const struct side *s, size_t failed, const size_t *hits,
     const struct side *other, size_t other_failed, const size_t *other_hits, size_t ways)
 {
@@ -104,8 +103,8 @@ static bool fails_more(const struct side *s, size_t failed, const size_t *hits,
     return false;
 }
 
-// No run failed, or every run failed in the same ways: there is nothing to find. That
-// a few runs were inconclusive, no more than chance explains, leaves nothing open.
+// True when no run failed or all failed alike, so that no difference can exist. A few
+// inconclusive runs, no more than chance explains, do not count.
 static bool fail_alike(const struct comparison *c)
 {
     for (int f = 0; f < FAILURES; f++) {
@@ -132,8 +131,8 @@ static enum change judge_correctness(const struct comparison *c)
 
 // --- speed ------------------------------------------------------------------------------
 
-// A run that told nothing counts as worse than any that did: what makes a run slow
-// makes it inconclusive, too. False when a run that did did not measure it.
+// Collects the values of a side. An inconclusive run counts as worse than all others, because
+// what makes runs slow makes them inconclusive, too. False when another run lacks the value.
 static bool values_of(const struct side *s, size_t metric, double *values)
 {
     const double worst = judged[metric].more_is_better ? 0 : INFINITY;
@@ -149,7 +148,7 @@ static bool values_of(const struct side *s, size_t metric, double *values)
     return any;
 }
 
-// The interval decides: outside of the margin, within it, or across its edge.
+// Judges a row by its interval: outside the margin, within it, or across its edge.
 static enum change judge_row(
     const struct compared *row, bool more_is_better, double alpha, double margin)
 {
@@ -215,7 +214,7 @@ static bool any_row(const struct comparison *c, enum change change)
     return false;
 }
 
-// The interval may reach beyond the margin, but not where it would be worse.
+// True when the interval does not reach beyond the margin on the worse side.
 static bool may_be_worse(const struct compared *row, double margin)
 {
     bool ruled_out =
@@ -233,7 +232,7 @@ static bool any_may_be_worse(const struct comparison *c)
     return false;
 }
 
-// Faster at one thing and slower at another is slower: somebody relies on it.
+// Combines the rows. One slower metric makes the whole slower, because somebody relies on it.
 static enum change judge_overall(const struct comparison *c)
 {
     if (c->correctness == CHANGE_WORSE || c->correctness == CHANGE_BETTER)

@@ -35,7 +35,7 @@ struct compared {
 #define COMPARED_MAX 8
 #define COMPARED_NOTES 4
 
-// One way in which runs fail, beside their verdict.
+// The ways in which runs fail: each invariant, and these two.
 #define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run told nothing
 #define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
 #define FAILURES (METRIC_COUNT + 2)
@@ -67,11 +67,11 @@ MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const
 // "lost", "inconclusive", "violated".
 const char *compare_failure_name(int failure);
 
-// The run broke more than promises on time, which a stalled machine breaks too.
+// True when the run broke more than promises on time, which a busy machine breaks, too.
 bool compare_violated_for_good(const struct stored *run);
 
-// What a run broke that matters most: lost mail before anything, promises on time
-// last. METRIC_COUNT when it broke nothing.
+// Returns the most important invariant that the run broke: lost mail first, promises on time
+// last. METRIC_COUNT when it broke none.
 enum metric_id compare_worst(const struct stored *run);
 
 const char *change_name(enum change change);

@@ -7,7 +7,7 @@
 #include "report/escape.h"
 #include "report/report.h"
 
-// A picture's measures, in its own units.
+// The measures of the pictures, in their own units.
 enum { WIDTH = 720, LEFT = 150, RIGHT = 700, ROW = 26, AXIS = 44 };
 
 static const char *class_of(enum change change)
@@ -24,7 +24,7 @@ static const char *class_of(enum change change)
 
 // --- the ratios ---------------------------------------------------------------------------
 
-// Ratios from 1 / most to most, on a scale of logarithms.
+// A logarithmic scale of ratios from 1 / most to most.
 struct scale {
     double most;
 };
@@ -43,7 +43,7 @@ static struct scale scale_of(const struct comparison *c)
         most = fmax(most, widest(c->rows[i].ratio.high));
         most = fmax(most, widest(c->rows[i].ratio.estimate));
     }
-    // What lies beyond is drawn to the edge.
+    // Larger ratios are drawn at the edge.
     return (struct scale){fmin(exp(most * 1.05), 16)};
 }
 
@@ -65,7 +65,7 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
         "<path class=\"one\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
         "text-anchor=\"middle\">1</text>",
         x_of(s, 1), bottom, x_of(s, 1), bottom + 15);
-    // Those that leave room for their numbers.
+    // A tick is drawn only where its number has room.
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double right = x_of(s, all[i]) - x_of(s, 1);
         if (all[i] > s.most || right - last < 48)
@@ -150,7 +150,7 @@ static double highest_of(const struct side *s, enum metric_id id, double highest
     return highest;
 }
 
-// A step of 1, 2 or 5 by a power of ten, about a fifth of the whole.
+// Returns a step of 1, 2 or 5 times a power of ten, about a fifth of the whole.
 static double step_of(double highest)
 {
     double power = pow(10, floor(log10(highest / 5)));
@@ -222,7 +222,7 @@ static void put_table(const struct comparison *c, struct buf *out)
     buf_append_str(out, "</table>\n");
 }
 
-// A text of print.c, which may name a folder or a command.
+// Appends a text of print.c, escaped: it may hold the name of a folder or a command.
 static void put_text(const struct comparison *c,
     void (*print)(const struct comparison *c, struct buf *out), struct buf *out)
 {

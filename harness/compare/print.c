@@ -16,7 +16,7 @@ static const char *separator(const struct compared *row)
     return *unit(row) ? " " : "";
 }
 
-// A figure of which most runs told nothing is not known.
+// A figure is not known when most runs were inconclusive.
 static void put_value(const struct compared *row, double value, char *text, size_t size)
 {
     if (isfinite(value))
@@ -46,8 +46,8 @@ static void put_interval(const struct stats_ratio *r, char *text, size_t size)
         snprintf(text, size, "unknown");
 }
 
-// "1.27 ± 0.03 times slower": the interval's half width, in the direction in which
-// the ratio is more than one.
+// Prints "1.27 ± 0.03 times slower": the ratio in the direction in which it is more than one,
+// and half the width of its interval.
 static void put_times(const struct compared *row, char *text, size_t size)
 {
     bool less = row->ratio.estimate < 1;
@@ -119,7 +119,7 @@ void print_correctness(const struct comparison *c, struct buf *out)
     print_failures(c, "", out);
 }
 
-// The row that decided, with the largest ratio.
+// Finds the deciding row with the largest ratio.
 static const struct compared *strongest(const struct comparison *c)
 {
     const struct compared *found = NULL;
@@ -133,7 +133,7 @@ static const struct compared *strongest(const struct comparison *c)
     return found;
 }
 
-// Which it is that cannot be told, and what would help.
+// Names the rows that cannot be told, and what would help.
 static bool print_unknown(const struct comparison *c, struct buf *out)
 {
     const char *between = "";
@@ -210,7 +210,7 @@ bool print_markdown(const struct comparison *c, struct buf *out)
     return buf_append_char(out, '\n');
 }
 
-// Half of what lies between the quartiles of the runs.
+// Returns half the distance between the quartiles of the runs.
 static double spread(const struct side *s, enum metric_id id)
 {
     double *values = calloc(s->count + 1, sizeof *values);

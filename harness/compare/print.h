@@ -1,5 +1,5 @@
-// A comparison as people and programs read it. Each appends to `out`, false when
-// it is full.
+// Prints a comparison for people and programs. Each function appends to `out` and returns
+// false when it is full.
 #pragma once
 
 #include "base/buf.h"
@@ -11,7 +11,7 @@ struct print_cells {
 };
 void print_cells(const struct compared *row, struct print_cells *cells);
 
-// What all of them say: which runs, what was found in one sentence, how often runs failed.
+// The parts that all forms share: the runs, the finding in one sentence, the rates of failure.
 void print_counts(const struct comparison *c, struct buf *out);
 void print_verdict(const struct comparison *c, struct buf *out);
 void print_correctness(const struct comparison *c, struct buf *out);
@@ -19,8 +19,8 @@ void print_correctness(const struct comparison *c, struct buf *out);
 bool print_terminal(const struct comparison *c, struct buf *out);
 bool print_markdown(const struct comparison *c, struct buf *out);
 
-// customSmallerIsBetter, which trend tools read: an array of name, unit, value,
-// range. The new side's medians; rates are left out, being better when larger.
+// Prints customSmallerIsBetter for trend tools: an array of name, unit, value, range. The
+// values are the new side's medians. Rates are left out, because larger ones are better.
 bool print_json(const struct comparison *list, size_t count, struct buf *out);
 
 bool print_csv(const struct comparison *list, size_t count, struct buf *out);

@@ -13,7 +13,7 @@
 #define TEXT_MAX (4u << 20)
 #define SHOWN 6 // differences; more would not be read
 
-// Not what a scenario asks for, but what is compared, or where.
+// Keys that may differ: they are the object of the comparison, or name the place of the run.
 static const char *const may_differ[] = {
     "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};
 
@@ -132,8 +132,8 @@ size_t setup_differences(
 
 // --- what may not differ ----------------------------------------------------------------
 
-// As this version resolves it, so that a key that an older one did not write is
-// there with its default.
+// Resolves the scenario again by this version, so that keys unknown to an older version have
+// their defaults.
 static bool resolve(const char *folder, struct buf *out, struct err *e)
 {
     const struct overrides none = {0};
@@ -216,7 +216,7 @@ static void put_program(const struct environment *v, char *text, size_t size)
     snprintf(text, size, "%s (%s)", v->mailproof, v->commit);
 }
 
-// Seeds in the order of the runs, each once.
+// Lists the seeds, each once, in the order of the runs.
 static void put_seeds(const struct side *s, char *text, size_t size)
 {
     size_t len = 0;
@@ -245,7 +245,7 @@ void setup_notes(struct comparison *c)
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
     note(c, "seeds", a, b);
-    // What cannot be read cannot be told.
+    // A difference cannot be told when a file cannot be read.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
         !environment_read(&new, c->new->runs[0].folder, &unread))

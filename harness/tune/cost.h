@@ -1,4 +1,4 @@
-// What a run cost besides time. Pure.
+// The cost of a run besides time. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -12,6 +12,6 @@ struct tune_cost {
     double round_trips;      // of the collector, per token; not in result.json
 };
 
-// From a result.json. The processes of a server elsewhere cannot be seen:
+// Reads the cost from a result.json. The processes of a remote server cannot be seen, so
 // backend_cpu_ms is NAN unless `local`.
 struct tune_cost cost_of(const json_t *result, bool local);

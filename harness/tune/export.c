@@ -68,7 +68,7 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
     return object;
 }
 
-// What a function prints, as a string.
+// Returns the output of a function as a JSON string.
 static json_t *text_of(const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
 {
     struct buf text;

@@ -1,4 +1,4 @@
-// The trade-off as files for people and for programs.
+// Writes the trade-off as files for people and programs.
 #pragma once
 
 #include "tune/tune.h"

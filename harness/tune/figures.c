@@ -26,7 +26,7 @@ const struct figure_text figure_texts[FIGURE_COUNT] = {
     [FIGURE_MODEL_TOKENS] = {"model_tokens_per_batch", "", "", "", "", 2, true},
 };
 
-// What differs by less than this is not worth the whole scale of colours.
+// The colour scale covers at least this ratio, so that small differences stay pale.
 static const double least_range = 2;
 
 double figure_of(const struct tune_pair *p, enum tune_figure figure)

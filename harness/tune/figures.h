@@ -16,7 +16,7 @@ enum tune_figure {
     FIGURE_COUNT,
 };
 
-// Those that people are shown; the others stand in the files only.
+// The figures that tables show; the others stand only in the files.
 #define FIGURE_SHOWN FIGURE_MODEL_P50
 
 struct figure_text {
@@ -33,19 +33,19 @@ extern const struct figure_text figure_texts[FIGURE_COUNT];
 // NAN: not measured.
 double figure_of(const struct tune_pair *p, enum tune_figure figure);
 
-// How good a pair's figure is among all: 0 the best, 1 twice as bad or, if that is
-// more, the worst, by ratios between; NAN when it was not measured.
+// Rates a pair's figure among all pairs by its ratio to the best: 0 is the best, 1 is the worst
+// or twice as bad as the best, whichever is more. NAN when it was not measured.
 double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_figure figure);
 
-// With the figure's digits; `none` when it was not measured.
+// Appends the value with the figure's digits, or `none` when it was not measured.
 void figure_print(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
-// With three digits, or as many as stand before the point.
+// Appends a value with three digits, or with all digits before the point.
 void figure_print_short(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
-// Where it stands in the grid of limits and timeouts; NULL: not in it.
+// Finds the pair of a limit and a timeout; NULL when the grid has none.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 
 // The grid's axes, each value once and in the order of the pairs; room for

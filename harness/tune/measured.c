@@ -65,8 +65,7 @@ struct schedule_pair measured_schedule(const struct measured *o)
         .broken = o->broken};
 }
 
-// The median over the runs that say something of a number `at` bytes into an
-// observation.
+// Returns the median of the number at offset `at`, over the conclusive runs.
 static double median_at(const struct measured *o, size_t at, bool counted)
 {
     double values[MEASURED_MAX];
@@ -137,7 +136,7 @@ static bool simulate(const struct recording *rec, const struct queries *q,
     return model_run(r, &m, e);
 }
 
-// All runs of a pair; the medians of what came out.
+// Simulates all runs of a pair and takes the medians.
 static bool model_pair(const struct measured *o, const struct queries *q, struct tune_pair *p,
     uint64_t seed, struct err *e)
 {

@@ -1,4 +1,4 @@
-// What the runs of a pair have shown, brought together. Pure.
+// Collects the measurements of a pair's runs. Pure.
 #pragma once
 
 #include "compare/compare.h"
@@ -29,20 +29,18 @@ MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);
 void measured_fini(struct measured *o);
 
-// For the schedule; valid until the next measured_add.
+// Returns the pair's data for the schedule; valid until the next measured_add.
 struct schedule_pair measured_schedule(const struct measured *o);
 
 // Fills in a pair's medians.
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
-// Adds what queries took with all pairs but one (`but` == count: with all), and
-// makes them ready unless there are none.
+// Adds the query times of all pairs but one (`but` == count: of all) and sorts them.
 MUST_USE bool measured_queries(
     struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
 
-// Simulates each run of a pair from its own arrivals and the query times of the
-// other pairs, since a pair is not explained by itself, and fills in how far it is
-// off. Pairs without a fitting run keep
-// NAN.
+// Simulates each run of a pair from its own arrivals and the query times of the other pairs,
+// because its own would explain nothing, and fills in the error of the model. A pair without a
+// suitable run keeps NAN.
 MUST_USE bool measured_model(
     const struct measured *all, struct tune *t, uint64_t seed, struct err *e);

@@ -1,5 +1,4 @@
-// tune.html: everything stands in the page itself, without a script; what a
-// colour says, a number says too.
+// Makes tune.html: one file without scripts. A number repeats what a colour shows.
 #include <math.h>
 
 #include "report/escape.h"
@@ -190,7 +189,7 @@ static void print_style(const struct tune *t, struct buf *out)
     buf_append_str(out, tune_page_style);
 }
 
-// Copies the page, with what each {{name}} stands for in its place.
+// Copies the page and fills in each {{name}}.
 bool export_html(const struct tune *t, struct buf *out)
 {
     static const struct {

@@ -1,10 +1,10 @@
 // How well a few runs know a figure: Student's interval, taken of logarithms,
 // because a busy machine makes a figure so many times larger, not so much. Pure.
 //
-// Whether to run on hangs on what the runs have shown, and an interval that is
-// looked at again and again until it pleases is too narrow. Hence the data is looked
-// at only after certain numbers of runs, and each interval is as wide as it takes for
-// all looks together, and the one at the end, to hold the truth with 95%.
+// The runs themselves decide whether more runs follow. An interval that is checked again and
+// again until it is narrow enough would be too narrow. So the data is checked only after
+// certain numbers of runs, and each interval is wide enough that all checks together, and the
+// final one, hold the truth with 95%.
 #pragma once
 
 #include <stddef.h>
@@ -22,11 +22,11 @@ struct precision {
 // Values are positive; those that are not count as none.
 struct precision precision_of(const double *values, size_t count);
 
-// How many of `count` values may be looked at to decide whether to run on; 0: none yet.
+// Returns how many of `count` values may be checked to decide about further runs; 0: none yet.
 size_t precision_look(size_t count);
 
-// How far the interval reaches from its middle, as a share: 0.1 is ± 10%.
-// Infinity when it is not known.
+// Returns half the interval's width as a share of its middle: 0.1 is ± 10%. Infinity when
+// unknown.
 double precision_share(const struct precision *p);
 
 // Student's two-sided quantile of one look's share of PRECISION_ALPHA. INFINITY for 0

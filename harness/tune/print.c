@@ -26,14 +26,14 @@ static void print_figure(const struct tune_pair *p, enum tune_figure figure, str
     buf_fini(&text);
 }
 
-// How well the runs know what decides.
+// Prints the precision of the deciding figure.
 static void print_margin(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     double share = precision_share(&p->judged);
 
     if (t->simulated)
         return;
-    // Two runs that differ know next to nothing.
+    // Two different runs say almost nothing about the precision.
     if (share >= 10)
         buf_append_str(out, "       -");
     else

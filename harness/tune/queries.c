@@ -11,7 +11,7 @@
 
 #define HEAD "kind,tokens,ms\n"
 
-// Enough to show how times scatter, few enough to be of about one size.
+// Enough batches to show the scatter, few enough to be of about one size.
 static const size_t neighbours = 100;
 
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
@@ -66,7 +66,7 @@ bool queries_ready(struct queries *q, struct err *e)
     return true;
 }
 
-// The first that holds at least as many tokens.
+// Finds the first batch with at least so many tokens.
 static size_t lower_bound(const struct query_list *list, uint32_t tokens)
 {
     size_t low = 0, high = list->count;
@@ -81,8 +81,8 @@ static size_t lower_bound(const struct query_list *list, uint32_t tokens)
     return low;
 }
 
-// All batches of just this size when there are enough of them, else as many
-// below it as above.
+// Chooses the batches of exactly this size when there are enough, else as many smaller as
+// larger ones.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng)
 {
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);

@@ -1,9 +1,9 @@
-// How long dequeuing and writing a batch take: as measured, batch by batch, or
-// one time for all. Pure.
+// The times that dequeuing and writing a batch take: measured for each batch, or one time for
+// all. Pure.
 //
-// A line is written a read after its batch fired; but that of a batch which fired
-// before the line ahead of it was written comes a turn after that line, because
-// in between the cursor moves and is flushed.
+// A line is written one "read" after its batch fired. When the batch fired before the line
+// ahead was written, its line comes one "turn" after that line, because in between the cursor
+// moves and is flushed.
 #pragma once
 
 #include <stddef.h>
@@ -38,11 +38,10 @@ MUST_USE bool queries_join(struct queries *to, const struct queries *from, struc
 // the other one. ERR_USAGE when both are.
 MUST_USE bool queries_ready(struct queries *q, struct err *e);
 
-// A time at random among those of the batches that are nearest in size.
+// Draws a time from those of the batches that are nearest in size.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
 
-// As a file for people and programs, and back. ERR_USAGE names the line that
-// cannot be read.
+// Write the list as a file, and read it back. ERR_USAGE names the line that cannot be read.
 bool queries_print_csv(const struct queries *q, struct buf *out);
 MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
 

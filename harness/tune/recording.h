@@ -1,5 +1,5 @@
-// What a run that was measured tells the model: when its tokens came, and how
-// long its queries took. Pure.
+// The part of a measured run that the model uses: when its tokens came, and how long its
+// queries took. Pure.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -12,7 +12,7 @@ struct recording {
     struct queries queries;
 };
 
-// Of a run with one collector and without faults; others leave it empty, because
-// nothing in their lines says what a query took.
+// Records a run with one collector and without faults. Other runs leave it empty, because
+// their lines do not show how long a query took.
 MUST_USE bool recording_take(struct recording *r, const struct ledger *l, struct err *e);
 void recording_fini(struct recording *r);

@@ -8,17 +8,17 @@
 
 #define SHUFFLE_STREAM 2000 // of the scenario's seed
 
-// A machine that spoils this many runs one after another will spoil the next.
+// After so many inconclusive runs in a row the machine will spoil the next one, too.
 static const size_t spoilt_max = 10;
 
-// What may be known when it is decided whether to run on.
+// The precision by which further runs are decided.
 static struct precision known_of(const double *values, size_t count)
 {
     return precision_of(values, precision_look(count));
 }
 
-// Surely larger batches and surely a lower p99. A pair always makes the same
-// batches up to chance, so that a few runs tell that much.
+// True when `a` certainly has larger batches and a lower p99 than `b`. The batches of a pair
+// hardly vary, so a few runs are enough.
 static bool beats(const struct schedule_pair *a, const struct schedule_pair *b)
 {
     struct precision a_tokens = known_of(a->tokens, a->count);
@@ -38,8 +38,8 @@ static bool beaten(const struct schedule *s, size_t pair)
     return false;
 }
 
-// Neither end of the interval keeps it. What must equal a number is kept or
-// missed by chance: that is never for certain.
+// True when neither end of the interval meets the objective. An objective of equality is never
+// missed for certain.
 static bool misses(const struct expectation *x, const struct precision *known)
 {
     bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
@@ -79,7 +79,7 @@ const char *schedule_state_name(enum schedule_state state)
     return names[state];
 }
 
-// Open pairs of which something is known already, or of which nothing is.
+// Appends the open pairs that have measurements, or those that have none.
 static size_t collect(const struct schedule *s, bool known, struct rng *rng, size_t *order)
 {
     size_t count = 0;
@@ -96,7 +96,7 @@ static size_t collect(const struct schedule *s, bool known, struct rng *rng, siz
     return count;
 }
 
-// The time may be over before the round is: what is not known at all comes first.
+// Orders a round. Pairs without measurements come first, because the time may end within it.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
 {
     struct rng rng;

@@ -1,5 +1,5 @@
-// Which pairs to run again: until each is known well enough, or cannot be the
-// one to take any more. Pure, so that it can be tried on simulated noise.
+// Chooses the pairs to run again, until each is known well enough or cannot be recommended any
+// more. Pure, so that tests can use simulated noise.
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,7 @@
 
 #include "scenario/scenario.h"
 
-// What the runs of one pair have shown; borrowed. Runs that were inconclusive
-// are among `tried` only.
+// The measurements of one pair; borrowed. Only `tried` counts inconclusive runs.
 struct schedule_pair {
     const double *values; // of the objective's metric, or latency.p99
     const double *p99;    // ms
@@ -41,8 +40,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair);
 // For people: "precise enough".
 const char *schedule_state_name(enum schedule_state state);
 
-// The pairs to run next, once each, in an order that has nothing to do with the
-// grid's, so that what drifts on the machine is not taken for an effect of the
-// pair; but those of which nothing is known yet come first. Returns how many; 0:
-// nothing is left to be learnt.
+// Lists the pairs to run next, once each, in random order, so that drift of the machine does
+// not look like an effect of a pair. Pairs without any measurement come first. Returns their
+// number; 0 when enough is known.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order);

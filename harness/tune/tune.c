@@ -33,7 +33,8 @@ static bool beats(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
-// What makes runs slow makes them inconclusive: the few that were not would flatter.
+// True when half of the runs or more were inconclusive. What makes a pair slow makes its runs
+// inconclusive, too, and the other runs would look too good.
 static bool mostly_inconclusive(const struct tune_pair *p)
 {
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
@@ -57,7 +58,7 @@ void tune_judge(struct tune *t)
     }
 }
 
-// Which of two that are both fit to be recommended is better.
+// Compares two pairs that could both be recommended.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
     if (t->objective && a->tokens_per_batch >= b->tokens_per_batch)
@@ -107,7 +108,7 @@ bool tune_all_broken(const struct tune *t)
     return count_broken(t) > 0;
 }
 
-// The next larger batches on the front: what is given up.
+// Finds the pair with the next larger batches on the front, which is given up.
 static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
 {
     const struct tune_pair *next = NULL;
@@ -138,7 +139,7 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     return !p->meets ? "misses the objective" : p->on_front ? "on the front" : "";
 }
 
-// What the runs leave open of the objective.
+// Says when the measurements leave the objective in doubt.
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct precision *known = &p->judged;

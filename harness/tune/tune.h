@@ -41,24 +41,25 @@ struct tune {
 // Fills in meets and on_front.
 void tune_judge(struct tune *t);
 
-// Does a value keep an objective? NAN keeps none.
+// True when the value meets the objective. NAN meets none.
 bool tune_holds(const struct expectation *x, double got);
 
-// The pair to take, NULL when none will do. With an objective: the largest batches
-// among those that meet it. Without: the least p99 per token in a batch.
+// Recommends a pair; NULL when none will do. With an objective it is the one with the largest
+// batches among those that meet it, without one the least p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
-// False when no pair has a run that says anything.
+// False when no pair has a conclusive run.
 bool tune_known(const struct tune *t);
 
-// Every pair of which something is known breaks an invariant.
+// True when every measured pair breaks an invariant.
 bool tune_all_broken(const struct tune *t);
 
-// Which pair and why, what is given up, and whether the load fits the budget.
+// Explains the recommendation: which pair and why, its price, and whether the load fits the
+// budget.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
-// How far the model is from what was measured: half of the pairs are closer.
-// Nothing when no pair has both.
+// Tells the median error of the model against the measurements. Appends nothing when no pair
+// has both.
 bool tune_print_model(const struct tune *t, struct buf *out);
 
 // "limit 10 and timeout 100ms"
