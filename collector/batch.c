@@ -90,10 +90,11 @@ static void decode_end(const PGresult *r, int i, struct batch *b)
 {
     b->examined = batch_int64_at(r, i, EXAMINED);
     b->part = int32_at(r, i, PART);
-    b->end = (struct position){.xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
+    b->end = (struct position){
+        .xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
     b->stretch = (uint64_t)batch_int64_at(r, i, TO_XID);
-    b->passed =
-        (struct passed){.expired = batch_int64_at(r, i, EXPIRED), .consumed = batch_int64_at(r, i, CONSUMED)};
+    b->passed = (struct passed){
+        .expired = batch_int64_at(r, i, EXPIRED), .consumed = batch_int64_at(r, i, CONSUMED)};
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
 }
 

@@ -226,8 +226,8 @@ static bool check_leased(struct config *c, struct err *e)
     char *end;
 
     if (c->lanes && !config_leased(c))
-        return err_set(e, ERR_USAGE,
-            PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'", c->dequeue);
+        return err_set(e, ERR_USAGE, PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'",
+            c->dequeue);
     if (!c->budget && c->daily == 0)
         return true;
     if (!config_leased(c))

@@ -106,7 +106,8 @@ bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_
 
 // Each asks for a batch; the answer is for batch_decode. read: behind the cursor.
 // ahead: behind `last`, within its stretch. take: at least `fewest` tokens that can be
-// sent, moving the cursor; or, if 0, what is in front of the first of them. adopt: a delivery of `whose`, or our own oldest one.
+// sent, moving the cursor; or, if 0, what is in front of the first of them. adopt: a delivery of
+// `whose`, or our own oldest one.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
