@@ -50,11 +50,13 @@ nothing_is_missing() {
         scenario=$(basename "$file" .yaml)
         grep -q '^tags: .*promise' "$file" || fail "$scenario lacks the tag promise"
         promise=$(awk -v s="$scenario" '$2 == s {print $1; exit}' "$place/all")
-        [ -n "$promise" ] || fail "$scenario is not in the table of $readme"
+        # One that breaks more than its collectors of the zoo can stand goes by its number.
+        [ -n "$promise" ] || promise=$(sed -nE 's/^summary: Promise ([0-9]+)[, ].*/\1/p' "$file")
+        [ -n "$promise" ] && grep -q "^$promise " "$place/all" || fail "$scenario is not in the table of $readme"
         grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
             fail "the summary of $scenario does not begin with its promise, $promise"
     done
-    for promise in 1 2 3 4 5 6 7 8 9 10; do
+    for promise in 1 2 3 4 5 6 7 8 9 10 11; do
         grep -q "^$promise " "$place/all" || fail "promise $promise has no scenario"
     done
 }

@@ -35,7 +35,8 @@ struct leased_token {
 struct leased_line {
     int64_t row; // in deliveries
     int64_t written_ns;
-    int count, left; // without an answer
+    int count; // in the line; behind these stand those that it cannot carry
+    int left;  // without an answer, of all
     struct leased_token *tokens;
 };
 
@@ -85,8 +86,8 @@ static bool join(struct leasing *g, struct err *e)
 
 static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
 {
-    enum { ID = 4, LINE = 11, NUMBER, ERRORS };
-    int n = PQntuples(rows);
+    enum { ID = 4, TROUBLE = 10, LINE, NUMBER, ERRORS };
+    int n = PQntuples(rows), bad = n;
 
     if (g->count == g->cap) {
         int cap = g->cap ? 2 * g->cap : 64;
@@ -98,15 +99,47 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
     }
     struct leased_line *line = &g->lines[g->count++];
     *line = (struct leased_line){.row = strtoll(PQgetvalue(rows, 0, LINE), NULL, 10),
-        .count = n,
         .left = n,
         .tokens = calloc((size_t)n, sizeof *line->tokens)};
     if (!line->tokens)
         return err_set(e, ERR_INTERNAL, "no memory for %d tokens", n);
     for (int i = 0; i < n; i++)
-        line->tokens[i] = (struct leased_token){.id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
-            .number = atoi(PQgetvalue(rows, i, NUMBER)),
-            .errors = atoi(PQgetvalue(rows, i, ERRORS))};
+        line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] =
+            (struct leased_token){.id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
+                .number = atoi(PQgetvalue(rows, i, NUMBER)),
+                .errors = atoi(PQgetvalue(rows, i, ERRORS))};
+    return true;
+}
+
+static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
+    const char *outcome, int64_t delay_ms, struct err *e)
+{
+    char row[24], id[24], number[16], errors[16], delay[24];
+    const char *params[] = {g->settings->queue, g->number, row, id, number, outcome, "", errors,
+        delay, line->left == 1 ? "t" : "f"};
+
+    t->answered = true;
+    line->left--;
+    snprintf(row, sizeof row, "%" PRId64, line->row);
+    snprintf(id, sizeof id, "%" PRId64, t->id);
+    snprintf(number, sizeof number, "%d", t->number);
+    snprintf(errors, sizeof errors, "%d", t->errors + (strcmp(outcome, "transient") == 0));
+    snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
+    return run(g, sql_lease_answer, 10, params, NULL, 0, e);
+}
+
+// What the line cannot carry is dead. One that is empty has no number.
+static bool bury(struct leasing *g, int all, struct err *e)
+{
+    struct leased_line *line = &g->lines[g->count - 1];
+
+    for (int i = line->count; i < all; i++)
+        if (!record(g, line, &line->tokens[i], "dead", 0, e))
+            return false;
+    if (line->count == 0) {
+        free(line->tokens);
+        g->count--;
+    }
     return true;
 }
 
@@ -114,6 +147,8 @@ static bool write_line(struct leasing *g, struct err *e)
 {
     int ignored = 0;
 
+    if (g->batch.tokens == 0)
+        return true;
     if (!buf_append_char(&g->batch.line, '\n'))
         return err_set(e, ERR_INTERNAL, "no memory for a line");
     g->lines[g->count - 1].written_ns = clock_now_ns();
@@ -150,29 +185,12 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
     *some = PQntuples(rows) > 0;
     for (int i = 0; ok && i < PQntuples(rows); i++)
         ok = batch_add(&g->batch, rows, i, s->key, e);
-    ok = ok && (!*some || keep_line(g, rows, e));
+    ok = ok && (!*some || (keep_line(g, rows, e) && bury(g, PQntuples(rows), e)));
     PQclear(rows);
     return ok && (!*some || write_line(g, e));
 }
 
 // --- answers ----------------------------------------------------------------------
-
-static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
-    const char *outcome, int64_t delay_ms, struct err *e)
-{
-    char row[24], id[24], number[16], errors[16], delay[24];
-    const char *params[] = {g->settings->queue, g->number, row, id, number, outcome, "", errors,
-        delay, line->left == 1 ? "t" : "f"};
-
-    t->answered = true;
-    line->left--;
-    snprintf(row, sizeof row, "%" PRId64, line->row);
-    snprintf(id, sizeof id, "%" PRId64, t->id);
-    snprintf(number, sizeof number, "%d", t->number);
-    snprintf(errors, sizeof errors, "%d", t->errors + (strcmp(outcome, "transient") == 0));
-    snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
-    return run(g, sql_lease_answer, 10, params, NULL, 0, e);
-}
 
 // Full jitter, or dead.
 static bool record_error(
@@ -301,8 +319,14 @@ static bool serve(struct leasing *g, struct err *e)
     const struct settings *s = g->settings;
     const char *params[] = {s->queue, g->number};
 
-    if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e))
-        return false;
+    // Of those who begin at once one makes the cursor, and the others have to wait.
+    while (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e)) {
+        if (strcmp(e->sqlstate, "55006") != 0 || stop_requested())
+            return false;
+        session_close(&g->session);
+        stop_poll(NULL, 0, clock_now_ns() + LOOK_NS);
+        *e = (struct err){0};
+    }
     while (!stop_requested())
         if (!round_of(g, e))
             return false;
