@@ -153,8 +153,9 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 7 had one generator, 6 did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the samples and the end; version 2 did
-// not know how long a collector waited for a processor.
+// Version 7 had one generator, 6 did not know what failovers left behind, 5 had no answers,
+// 4 no changes, 3 nothing between the samples and the end; version 2 did not know how long a
+// collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample

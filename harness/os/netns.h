@@ -46,5 +46,4 @@ MUST_USE bool netns_heal(
 MUST_USE bool netns_new(int *fd, struct err *e);
 
 // Runs a program in it, as process_run does.
-MUST_USE bool netns_run(
-    int net, const char *const *argv, char *text, size_t size, struct err *e);
+MUST_USE bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e);

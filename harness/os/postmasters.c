@@ -105,8 +105,7 @@ static bool read_lock_file(const char *data_dir, struct note *n)
     long long noted;
     int pid;
     struct err ignored;
-    FILE *file =
-        path_join(path, data_dir, "postmaster.pid", &ignored) ? fopen(path, "re") : NULL;
+    FILE *file = path_join(path, data_dir, "postmaster.pid", &ignored) ? fopen(path, "re") : NULL;
     bool ok = file && fscanf(file, "%d %*[^\n] %lld", &pid, &noted) == 2 && pid > 1;
 
     if (file)
