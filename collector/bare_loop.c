@@ -300,6 +300,7 @@ int main(int argc, char **argv)
         return latency(atoi(argv[2]), argv + 3);
     if (argc == 2 && strcmp(argv[1], "answer") == 0)
         return answer();
-    fprintf(stderr, "bare-loop: drain, count, listen, latency or answer; see the head of its source\n");
+    fprintf(
+        stderr, "bare-loop: drain, count, listen, latency or answer; see the head of its source\n");
     return 64;
 }

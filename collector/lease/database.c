@@ -13,8 +13,8 @@
 #include "line.h"
 #include "queue_sql.h"
 
-#define OTHERS_NS NS_PER_S         // between two looks at other collectors
-#define SOON_NS (50 * NS_PER_MS)   // before a statement that failed is tried again
+#define OTHERS_NS NS_PER_S       // between two looks at other collectors
+#define SOON_NS (50 * NS_PER_MS) // before a statement that failed is tried again
 
 bool leased_ask(struct leased *l, enum request request, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e)
@@ -106,8 +106,8 @@ static bool send_others(struct leased *l, struct err *e)
         return true;
     }
     l->others_at_ns = CLOCK_NEVER;
-    return leased_ask(
-        l, REQUEST_OTHERS, sql, SESSION_PARAMS(l->config->queue_name, l->owner), leased_deadline_ns(l), e);
+    return leased_ask(l, REQUEST_OTHERS, sql, SESSION_PARAMS(l->config->queue_name, l->owner),
+        leased_deadline_ns(l), e);
 }
 
 static bool send_free(struct leased *l, struct err *e)
@@ -122,7 +122,8 @@ static bool send_free(struct leased *l, struct err *e)
         return true;
     watch_forget(&l->watch, gone);
     return leased_ask(l, REQUEST_FREE, sql,
-        SESSION_PARAMS(l->config->queue_name, session_number(owner, gone), why), leased_deadline_ns(l), e);
+        SESSION_PARAMS(l->config->queue_name, session_number(owner, gone), why),
+        leased_deadline_ns(l), e);
 }
 
 static bool on_others(struct leased *l, const PGresult *r, struct err *e)
@@ -150,10 +151,11 @@ bool database_leave(struct leased *l, struct err *e)
     static const char sql[] = "SELECT mailroom_leave($1, $2::bigint, $3, $4::bigint)";
     char tokens[SESSION_NUMBER_LEN];
 
-    return leased_awaits(l, REQUEST_LEAVE) || leased_ask(l, REQUEST_LEAVE, sql,
-                                               SESSION_PARAMS(l->config->queue_name, l->owner,
-                                                   "stopped", session_number(tokens, l->answered)),
-                                               leased_deadline_ns(l), e);
+    return leased_awaits(l, REQUEST_LEAVE) ||
+           leased_ask(l, REQUEST_LEAVE, sql,
+               SESSION_PARAMS(
+                   l->config->queue_name, l->owner, "stopped", session_number(tokens, l->answered)),
+               leased_deadline_ns(l), e);
 }
 
 // --- what arrives -----------------------------------------------------------------

@@ -97,7 +97,8 @@ static bool send_setup(struct leased *l, struct err *e)
 {
     // LISTEN before the first look: what is committed in between is announced.
     return leased_ask(l, REQUEST_SETTINGS, queue_sql_settings, none, leased_deadline_ns(l), e) &&
-           leased_ask(l, REQUEST_SCHEMA, lease_sql_schema, none, leased_deadline_ns(l), e) && send_listen(l, e) &&
+           leased_ask(l, REQUEST_SCHEMA, lease_sql_schema, none, leased_deadline_ns(l), e) &&
+           send_listen(l, e) &&
            leased_ask(l, REQUEST_LANES, lease_sql_lanes, SESSION_PARAMS(l->config->queue_name),
                leased_deadline_ns(l), e) &&
            prepare(l, "lease", lease_sql_lease, e) && prepare(l, "answer", lease_sql_answer, e) &&

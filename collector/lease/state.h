@@ -140,7 +140,7 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 // database.c
 bool database_step(struct leased *l, struct err *e) MUST_USE;
 bool database_serve(struct leased *l, struct err *e) MUST_USE; // what has arrived
-bool database_fresh(struct leased *l, struct err *e); // a line may be begun now
+bool database_fresh(struct leased *l, struct err *e);          // a line may be begun now
 bool database_leave(struct leased *l, struct err *e) MUST_USE;
 
 // sender.c

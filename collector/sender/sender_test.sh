@@ -7,10 +7,18 @@ set -eu
 . "$SOURCE_DIR/collector/sender/test_lib.sh"
 sender=$BUILD_DIR/bin/mailroom-sender
 
+clean_up()
+{
+    exit_code=$?
+    stop_mail_server
+    rm -rf "$dir"
+    exit "$exit_code"
+}
+
 main()
 {
     dir=$(mktemp -d /tmp/mailroom-sender.XXXXXX)
-    trap 'status=$?; stop_mail_server; rm -rf "$dir"; exit $status' EXIT
+    trap clean_up EXIT
     trap 'exit 130' INT TERM
     mails_arrive_as_they_were_signed
     codes_decide

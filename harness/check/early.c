@@ -145,7 +145,7 @@ static void check_line(const struct early *t, uint32_t index)
         return;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
                    announcement_between(t, l->log->lines[before].read_ns, latest_ns);
-    struct cause cause = in_time                  ? CAUSE_IS_NONE
+    struct cause cause = in_time                   ? CAUSE_IS_NONE
                          : holds_a_retry(l, index) ? (struct cause){CAUSE_BATCH, index}
                                                    : why_early(c, before, line->read_ns);
     judged_add(c->r, METRIC_EARLY, 1, cause);

@@ -23,8 +23,8 @@ struct lanes {
 
 static bool is_higher(const struct leased *m, const struct ledger *l, uint32_t token)
 {
-    const char *first = token_kind_recovery(l->plan->kinds[token]) ? "password_recovery,"
-                                                                   : "activation,";
+    const char *first =
+        token_kind_recovery(l->plan->kinds[token]) ? "password_recovery," : "activation,";
 
     return strncmp(m->lanes, first, strlen(first)) == 0;
 }
@@ -80,7 +80,8 @@ static void judge_share(const struct lanes *n)
         if (run <= most)
             continue;
         finding_add(c->r, METRIC_STARVED,
-            "token %u of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f s",
+            "token %u of a lower lane had waited since %.3f s, and got none of %d lines up to %.3f "
+            "s",
             n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
             ledger_seconds(l, now_ns));
         run = 0;
@@ -108,7 +109,8 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     const struct ledger *l = c->l;
     int64_t from_ns = ledger_txn(l, token)->ended_ns + c->r->slack_ns;
     uint32_t from = first_line_after(l, from_ns), to = l->tokens[token].first_line;
-    struct cause cause = check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
+    struct cause cause =
+        check_disturbed(l, ledger_txn(l, token)->ended_ns, ledger_read_ns(l, token));
 
     judged_add(c->r, METRIC_STARVED, 1, cause);
     if (from >= to || cause.kind != CAUSE_NONE)
@@ -118,7 +120,8 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     if (young <= (uint32_t)n->margin && lower <= share + (uint32_t)n->margin)
         return;
     finding_add(c->r, METRIC_STARVED,
-        "token %u of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower one "
+        "token %u of a higher lane, acknowledged at %.3f s, was overtaken by %u lines of a lower "
+        "one "
         "until %.3f s, %u of them without any token that had aged",
         token, ledger_seconds(l, ledger_txn(l, token)->ended_ns), lower,
         ledger_seconds(l, ledger_read_ns(l, token)), young);

@@ -92,9 +92,9 @@ static void read_faults(struct answer *a, const json_t *all)
     size_t i;
 
     a->planned = json_array_size(all);
-    json_array_foreach (all, i, fault)
-        a->struck += json_is_true(json_object_get(fault, "ok")) &&
-                     !json_is_true(json_object_get(fault, "left_out"));
+    json_array_foreach(all, i, fault) a->struck +=
+        json_is_true(json_object_get(fault, "ok")) &&
+        !json_is_true(json_object_get(fault, "left_out"));
 }
 
 static bool read_answer(struct answer *a, struct err *e)

@@ -9,21 +9,20 @@
 #include "scenario/units.h"
 
 // Streams of one draw's chance: what one part draws does not shift the others.
-enum stream { STREAM_COLLECTOR, STREAM_LOAD, STREAM_FAULTS, STREAM_PROFILE, STREAM_WATCHED,
-    STREAM_DEQUEUE };
+enum stream {
+    STREAM_COLLECTOR,
+    STREAM_LOAD,
+    STREAM_FAULTS,
+    STREAM_PROFILE,
+    STREAM_WATCHED,
+    STREAM_DEQUEUE
+};
 #define STREAMS 16
 
 // A load for what a random one would seldom show: many tokens, more at once than one
 // collector can do while another waits, and vitals, which are judged only where nothing
 // is broken.
-enum profile {
-    PROFILE_RANDOM,
-    PROFILE_BULK,
-    PROFILE_BURST,
-    PROFILE_IDLE,
-    PROFILE_FAST,
-    PROFILES
-};
+enum profile { PROFILE_RANDOM, PROFILE_BULK, PROFILE_BURST, PROFILE_IDLE, PROFILE_FAST, PROFILES };
 
 struct drawing {
     const struct draw_limits *limits;

@@ -20,10 +20,11 @@ static void test_cells(void **state)
         {{0, 0, 0, 0, NAN, .judged = true}, "ok", CELL_GOOD},
         {{0, 0, NAN, 0, 230, .judged = true}, "ok, back in 0.2 s", CELL_GOOD},
         {{0, 4, 0, 0, NAN, .judged = true}, "4 again", CELL_GOOD},
-        {{3, 2, 1, 1, 5000, .judged = true}, "3 missing, 1 left, 2 again, 1 exits, back in 5.0 s", CELL_BAD},
-        {{0, 0, 0, 0, NAN, .judged = false}, "ok (inconclusive)", CELL_DOUBTFUL},
-        {{2, 0, 0, 0, 1000, .judged = true, .runs = 3, .bad = 2}, "2 missing, back in 1.0 s, 2 of 3 runs",
+        {{3, 2, 1, 1, 5000, .judged = true}, "3 missing, 1 left, 2 again, 1 exits, back in 5.0 s",
             CELL_BAD},
+        {{0, 0, 0, 0, NAN, .judged = false}, "ok (inconclusive)", CELL_DOUBTFUL},
+        {{2, 0, 0, 0, 1000, .judged = true, .runs = 3, .bad = 2},
+            "2 missing, back in 1.0 s, 2 of 3 runs", CELL_BAD},
         {{NAN, NAN, NAN, NAN, NAN, .judged = false, .missed = true}, "nobody to hit", CELL_EMPTY},
     };
     (void)state;

@@ -32,8 +32,7 @@ static bool says_nothing(const char *refusal)
 // A refusal begins with the variable that it is about.
 static void check_refusal(const struct err *e)
 {
-    static const char *const secrets[] = {
-        "MAILROOM_DATABASE_URL", "MAILROOM_SECRET_KEY"};
+    static const char *const secrets[] = {"MAILROOM_DATABASE_URL", "MAILROOM_SECRET_KEY"};
 
     FUZZ_MUST(e->kind == ERR_USAGE && strstr(e->text, "MAILROOM_"));
     for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {

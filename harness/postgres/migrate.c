@@ -160,8 +160,8 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
         e);
 }
 
-bool migrate_database(const struct server *s, int last, enum layout layout,
-    enum announce announce, struct err *e)
+bool migrate_database(
+    const struct server *s, int last, enum layout layout, enum announce announce, struct err *e)
 {
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;

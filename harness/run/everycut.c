@@ -98,7 +98,8 @@ static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
            c->server.provider->open(&c->server, &s->postgres, e) &&
            c->server.provider->start(&c->server, e) &&
            (c->setting.template_db = c->server.database) &&
-           migrate_database(&c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
+           migrate_database(
+               &c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
            prove_durable(c, s, e);
 }
 

@@ -78,7 +78,8 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
     if (!provider_suits(f->server.provider, &s->postgres, e) ||
         !f->server.provider->open(&f->server, &s->postgres, e) ||
         !f->server.provider->start(&f->server, e) ||
-        !migrate_database(&f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
+        !migrate_database(
+            &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
     bool ok = admin && durability_prove(&f->server, admin, s->postgres.durability,

@@ -170,8 +170,7 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
     const struct settings *s = g->settings;
     char limit[16], per_s[32], burst[32], ageing[24];
     bool aged = (g->count % 4 == 3 && !has(g, DEFECT_NEVER_AGES)) || has(g, DEFECT_LAST_FIRST);
-    const char *params[] = {
-        s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing};
+    const char *params[] = {s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing};
     PGresult *rows;
 
     snprintf(limit, sizeof limit, "%d", s->limit);
@@ -360,9 +359,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
     int code = unanswered(&g) > 0 ? 75 : 0;
     if (!ok) {
         log_line("PG", "%s", e.text);
-        code = e.kind == ERR_SCHEMA   ? EX_CONFIG
-               : e.kind == ERR_OUTPUT ? EX_IOERR
-                                      : EX_UNAVAILABLE;
+        code = e.kind == ERR_SCHEMA ? EX_CONFIG : e.kind == ERR_OUTPUT ? EX_IOERR : EX_UNAVAILABLE;
     }
     fini(&g);
     return code;

@@ -59,8 +59,8 @@ int main(int argc, char *argv[])
     stop_install();
     if (row->defect == DEFECT_IGNORES_TERM)
         signal(SIGTERM, SIG_IGN);
-    int code = settings.leases ? leasing_run(&settings, row->defect)
-                               : keeper_run(&settings, row->defect);
+    int code =
+        settings.leases ? leasing_run(&settings, row->defect) : keeper_run(&settings, row->defect);
     explicit_bzero(settings.key, sizeof settings.key);
     return code;
 }
