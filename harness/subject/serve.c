@@ -1,30 +1,21 @@
 #include "subject/serve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/pidfd.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/process.h"
+#include "subject/exits.h"
+#include "subject/starts.h"
 #include "subject/vitals.h"
 
 #define READ_CHUNK (256u << 10)
 
-static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t nap_most_ns = 20 * NS_PER_MS; // so that a late poll is seen
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
-static const int exits_without_line_max = 3;
-static const int exit_output_failed = 74;
-static const int exit_nobody_answers = 78;
-static const int64_t group_grace_ns = 2 * NS_PER_S;  // to end after a wrapper that was told to
-static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
-// The collector's doing, for which it is judged.
-static void give_up(struct subject *s, const struct err *why)
+void serve_give_up(struct subject *s, const struct err *why)
 {
     pthread_mutex_lock(&s->lock);
     if (!s->gave_up)
@@ -33,85 +24,13 @@ static void give_up(struct subject *s, const struct err *why)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Not the collector's doing.
-static void fail(struct subject *s, const struct err *failure)
+void serve_fail(struct subject *s, const struct err *failure)
 {
     pthread_mutex_lock(&s->lock);
     if (!s->failed)
         s->failure = *failure;
     s->failed = true;
     pthread_mutex_unlock(&s->lock);
-}
-
-// A process that cannot be watched is none.
-static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
-{
-    kill(-pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    close(out);
-    if (in->pidfd >= 0)
-        close(in->pidfd);
-    in->pidfd = -1;
-    return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
-}
-
-static bool launch(struct subject *s, int index, struct err *e)
-{
-    struct instance *in = &s->instances[index];
-    struct process_spec spec = PROCESS_SPEC_INIT;
-    int out[2], input[2] = {-1, -1};
-
-    in->restart_at_ns = CLOCK_NEVER;
-    if (pipe2(out, O_CLOEXEC) != 0)
-        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    // Our end only: the flag belongs to this description, not to the writer's.
-    fcntl(out[0], F_SETFL, O_NONBLOCK);
-    if (s->config.sender && pipe2(input, O_CLOEXEC) != 0) {
-        close(out[0]);
-        close(out[1]);
-        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    }
-    if (s->config.sender)
-        fcntl(input[1], F_SETFL, O_NONBLOCK);
-    spec.in = input[0];
-    spec.argv = (const char *const *)s->config.command;
-    spec.env = s->config.env;
-    spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
-    spec.out = out[1];
-    spec.err = in->log;
-    spec.death_signal = SIGKILL;
-    struct process_record record = {
-        .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
-    spec.dir = s->config.dir;
-    record.pid = process_start(&spec, e);
-    close(out[1]);
-    if (input[0] >= 0)
-        close(input[0]);
-    sender_begin(&in->sender, input[1]);
-    if (record.pid < 0) {
-        close(out[0]);
-        sender_begin(&in->sender, -1);
-        return false;
-    }
-    in->ended = false;
-    in->gone_ns = 0;
-    in->pidfd = pidfd_open(record.pid, 0);
-
-    pthread_mutex_lock(&s->lock);
-    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, &record);
-    bool known = in->process != UINT32_MAX;
-    if (known) {
-        in->out = out[0];
-        in->pid = record.pid;
-        in->closed = in->close_asked = in->sender_killed = false;
-        // Who told everybody to end has not seen this one.
-        if (s->stopping) {
-            s->reader.log.processes[in->process].asked = true;
-            kill(-record.pid, SIGKILL);
-        }
-    }
-    pthread_mutex_unlock(&s->lock);
-    return known || undo_launch(in, record.pid, out[0], e);
 }
 
 static enum sender_mood mood_of(struct subject *s, struct instance *in)
@@ -155,9 +74,7 @@ static int64_t answer_due(struct subject *s, int64_t now)
     return next;
 }
 
-// Reads until the pipe is empty, but no more than `most` bytes; every line gets
-// the time at which its read returned. Returns false at the end of the file.
-static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
+bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
 {
     while (*most > 0) {
         size_t chunk = *most < READ_CHUNK ? *most : READ_CHUNK;
@@ -166,7 +83,7 @@ static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
         if (!room) {
             err_set(&e, ERR_OUTPUT, "the collector wrote %u MiB without a newline",
                 READER_LINE_MAX >> 20);
-            give_up(s, &e);
+            serve_give_up(s, &e);
             return false;
         }
         ssize_t got = read(in->out, room, chunk);
@@ -180,7 +97,7 @@ static bool drain_pipe(struct subject *s, struct instance *in, size_t *most)
         atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!take_lines(s, in, now)) {
             err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
-            fail(s, &e);
+            serve_fail(s, &e);
             return false;
         }
         atomic_store(&s->tokens, s->reader.tokens);
@@ -196,7 +113,7 @@ static void close_output(struct subject *s, struct instance *in)
 
     kill(-in->pid, SIGSTOP);
     process_wait_group_stopped(in->pid, clock_now_ns() + SERVE_STOPPED_NS);
-    drain_pipe(s, in, &all);
+    serve_drain_pipe(s, in, &all);
     pthread_mutex_lock(&s->lock);
     close(in->out);
     in->out = -1;
@@ -235,176 +152,6 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
     return (size_t)p->budget;
-}
-
-// Nobody lives, and nobody is to be started.
-static bool nobody_left(const struct subject *s)
-{
-    for (int i = 0; i < s->config.instances; i++) {
-        const struct instance *in = &s->instances[i];
-        if (in->pid != 0 || in->restart_at_ns != CLOCK_NEVER)
-            return false;
-    }
-    return true;
-}
-
-static bool is_for_good(struct subject *s, const struct instance *in)
-{
-    pthread_mutex_lock(&s->lock);
-    bool for_good = in->for_good;
-    pthread_mutex_unlock(&s->lock);
-    return for_good;
-}
-
-static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
-{
-    struct err e;
-
-    if (p->lines > 0 || p->asked)
-        in->exits_without_line = 0;
-    else
-        in->exits_without_line++;
-    if (in->exits_without_line >= exits_without_line_max) {
-        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
-            exits_without_line_max);
-        give_up(s, &e);
-    } else if (s->config.restart && !is_for_good(s, in)) {
-        in->restart_at_ns = p->ended_ns + restart_pause_ns;
-    } else if (nobody_left(s)) {
-        err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
-            s->config.restart ? "the plan does not have it started again"
-                              : "collector.restart is off");
-        give_up(s, &e);
-    }
-}
-
-// Whether anybody can still write to an output, read empty or not.
-static bool is_held(int out, int64_t wait_ns)
-{
-    struct pollfd fd = {.fd = out};
-
-    return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
-}
-
-// A shell that runs a collector ends at TERM before the collector does, which
-// has a moment to finish. Who was not told to end leaves nobody behind.
-static bool may_bury(struct subject *s, struct instance *in)
-{
-    pthread_mutex_lock(&s->lock);
-    bool asked = s->reader.log.processes[in->process].asked;
-    pthread_mutex_unlock(&s->lock);
-    return !asked || in->out < 0 || !is_held(in->out, 0) ||
-           clock_now_ns() >= in->gone_ns + group_grace_ns;
-}
-
-// The end of what it logged, for people: its last lines, with bars between them.
-static void take_last_words(int log, char *words, size_t size)
-{
-    off_t end = lseek(log, 0, SEEK_END);
-    off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-    ssize_t got = end > 0 ? pread(log, words, size - 1, from) : 0;
-
-    words[got > 0 ? got : 0] = '\0';
-    for (char *p = words; *p; p++)
-        *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
-}
-
-static void reap(struct subject *s, struct instance *in)
-{
-    struct rusage usage = {0};
-    int status = 0;
-    size_t all = SIZE_MAX;
-
-    // Until it is waited for, nobody else can have its number or its group's.
-    kill(-in->pid, SIGKILL);
-    if (in->out >= 0) {
-        is_held(in->out, group_killed_ns);
-        drain_pipe(s, in, &all);
-    }
-    pthread_mutex_lock(&s->lock);
-    wait4(in->pid, &status, 0, &usage);
-    struct process_record *p = &s->reader.log.processes[in->process];
-    p->ended_ns = clock_now_ns();
-    p->status = status;
-    p->rss_max_kb = usage.ru_maxrss;
-    p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    in->pid = 0;
-    in->gone_ns = 0;
-    if (in->sender_killed && WIFEXITED(status) &&
-        (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
-        p->asked = true;
-    sender_begin(&in->sender, -1);
-    if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
-        p->asked = true;
-    if (!p->asked && s->config.log_dir)
-        take_last_words(in->log, p->last_words, sizeof p->last_words);
-    int out = in->out;
-    in->out = -1;
-    bool stopping = s->stopping;
-    struct process_record ended = *p;
-    pthread_mutex_unlock(&s->lock);
-
-    if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
-        struct err e;
-        err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
-        fail(s, &e);
-    }
-    if (out >= 0)
-        close(out);
-    close(in->pidfd);
-    in->pidfd = -1;
-    if (!stopping)
-        decide_restart(s, in, &ended);
-}
-
-// Whether it is the command itself that cannot be executed.
-static bool is_no_program(const struct err *e)
-{
-    static const int reasons[] = {ENOENT, ENOTDIR, EACCES, ENOEXEC, ELOOP, ENAMETOOLONG};
-
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        if (e->sys_errno == reasons[i])
-            return true;
-    }
-    return false;
-}
-
-// A command that never worked is for the user to mend.
-static void fail_to_launch(struct subject *s, const struct err *e)
-{
-    struct err failure = *e;
-
-    if (s->reader.log.process_count == 0 && is_no_program(e))
-        err_set(&failure, ERR_USAGE,
-            "%.800s; name the collector's program with --collector or in collector.command",
-            e->text);
-    fail(s, &failure);
-}
-
-static bool is_held_down(struct subject *s, const struct instance *in)
-{
-    pthread_mutex_lock(&s->lock);
-    bool held = in->holds > 0;
-    pthread_mutex_unlock(&s->lock);
-    return held;
-}
-
-// Starts what is due; returns when the next start is due.
-static int64_t start_due(struct subject *s, int64_t now)
-{
-    int64_t next = CLOCK_NEVER;
-
-    for (int i = 0; i < s->config.instances; i++) {
-        struct instance *in = &s->instances[i];
-        struct err e;
-        if (is_held_down(s, in))
-            continue;
-        if (in->restart_at_ns <= now && !launch(s, i, &e))
-            fail_to_launch(s, &e);
-        next = clock_min(next, in->restart_at_ns);
-    }
-    return next;
 }
 
 // How the living processes are; returns when to look again.
@@ -448,7 +195,7 @@ static void serve(struct subject *s, struct pollfd *fds)
         size_t most =
             fds[2 * (size_t)i].revents ? may_read(s, in, clock_now_ns(), &(int64_t){0}) : 0;
         size_t left = most;
-        if (most > 0 && !drain_pipe(s, in, &left))
+        if (most > 0 && !serve_drain_pipe(s, in, &left))
             in->ended = true;
         if (most != SIZE_MAX)
             in->pace.budget -= (double)(most - left);
@@ -456,8 +203,8 @@ static void serve(struct subject *s, struct pollfd *fds)
             close_output(s, in);
         if (fds[2 * (size_t)i + 1].revents)
             in->gone_ns = clock_now_ns();
-        if (in->gone_ns && may_bury(s, in))
-            reap(s, in);
+        if (in->gone_ns && exits_may_bury(s, in))
+            exits_reap(s, in);
     }
 }
 
@@ -472,12 +219,12 @@ void *serve_run(void *arg)
 
     if (!fds) {
         err_set(&e, ERR_INTERNAL, "out of memory");
-        fail(s, &e);
+        serve_fail(s, &e);
         return NULL;
     }
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
-        int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
+        int64_t next = is_stopping(s) ? CLOCK_NEVER : starts_due(s, now);
         sample_at_ns = sample_due(s, now, sample_at_ns);
         next = clock_min(next, sample_at_ns);
         next = clock_min(next, answer_due(s, now));
@@ -491,7 +238,7 @@ void *serve_run(void *arg)
                 (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
             fds[2 * (size_t)i + 1] = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};
             if (gone)
-                next = clock_min(next, in->gone_ns + group_grace_ns);
+                next = clock_min(next, in->gone_ns + EXITS_GRACE_NS);
         }
         fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
         int64_t asleep_ns = clock_now_ns();

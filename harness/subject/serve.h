@@ -62,3 +62,13 @@ struct subject {
 
 // The thread: serves a struct subject until it is stopping and no process lives.
 void *serve_run(void *arg);
+
+// Ends the run for something that the collector did, for which it is judged.
+void serve_give_up(struct subject *s, const struct err *why);
+
+// Ends the run for something that the collector did not do.
+void serve_fail(struct subject *s, const struct err *failure);
+
+// Reads until the pipe is empty, but no more than `most` bytes; every line gets
+// the time at which its read returned. Returns false at the end of the file.
+bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most);

@@ -1,0 +1,134 @@
+#include "subject/exits.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int exits_without_line_max = 3;
+static const int exit_output_failed = 74;
+static const int exit_nobody_answers = 78;
+static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
+
+// Whether anybody can still write to an output, read empty or not.
+static bool is_held(int out, int64_t wait_ns)
+{
+    struct pollfd fd = {.fd = out};
+
+    return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
+}
+
+// Nobody lives, and nobody is to be started.
+static bool nobody_left(const struct subject *s)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        const struct instance *in = &s->instances[i];
+        if (in->pid != 0 || in->restart_at_ns != CLOCK_NEVER)
+            return false;
+    }
+    return true;
+}
+
+static bool is_for_good(struct subject *s, const struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool for_good = in->for_good;
+    pthread_mutex_unlock(&s->lock);
+    return for_good;
+}
+
+static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
+{
+    struct err e;
+
+    if (p->lines > 0 || p->asked)
+        in->exits_without_line = 0;
+    else
+        in->exits_without_line++;
+    if (in->exits_without_line >= exits_without_line_max) {
+        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
+            exits_without_line_max);
+        serve_give_up(s, &e);
+    } else if (s->config.restart && !is_for_good(s, in)) {
+        in->restart_at_ns = p->ended_ns + restart_pause_ns;
+    } else if (nobody_left(s)) {
+        err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
+            s->config.restart ? "the plan does not have it started again"
+                              : "collector.restart is off");
+        serve_give_up(s, &e);
+    }
+}
+
+// A shell that runs a collector ends at TERM before the collector does, which
+// has a moment to finish. Who was not told to end leaves nobody behind.
+bool exits_may_bury(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool asked = s->reader.log.processes[in->process].asked;
+    pthread_mutex_unlock(&s->lock);
+    return !asked || in->out < 0 || !is_held(in->out, 0) ||
+           clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
+}
+
+// The end of what it logged, for people: its last lines, with bars between them.
+static void take_last_words(int log, char *words, size_t size)
+{
+    off_t end = lseek(log, 0, SEEK_END);
+    off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+    ssize_t got = end > 0 ? pread(log, words, size - 1, from) : 0;
+
+    words[got > 0 ? got : 0] = '\0';
+    for (char *p = words; *p; p++)
+        *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+}
+
+void exits_reap(struct subject *s, struct instance *in)
+{
+    struct rusage usage = {0};
+    int status = 0;
+    size_t all = SIZE_MAX;
+
+    // Until it is waited for, nobody else can have its number or its group's.
+    kill(-in->pid, SIGKILL);
+    if (in->out >= 0) {
+        is_held(in->out, group_killed_ns);
+        serve_drain_pipe(s, in, &all);
+    }
+    pthread_mutex_lock(&s->lock);
+    wait4(in->pid, &status, 0, &usage);
+    struct process_record *p = &s->reader.log.processes[in->process];
+    p->ended_ns = clock_now_ns();
+    p->status = status;
+    p->rss_max_kb = usage.ru_maxrss;
+    p->cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+               (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    in->pid = 0;
+    in->gone_ns = 0;
+    if (in->sender_killed && WIFEXITED(status) &&
+        (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
+        p->asked = true;
+    sender_begin(&in->sender, -1);
+    if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
+        p->asked = true;
+    if (!p->asked && s->config.log_dir)
+        take_last_words(in->log, p->last_words, sizeof p->last_words);
+    int out = in->out;
+    in->out = -1;
+    bool stopping = s->stopping;
+    struct process_record ended = *p;
+    pthread_mutex_unlock(&s->lock);
+
+    if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
+        struct err e;
+        err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+        serve_fail(s, &e);
+    }
+    if (out >= 0)
+        close(out);
+    close(in->pidfd);
+    in->pidfd = -1;
+    if (!stopping)
+        decide_restart(s, in, &ended);
+}

@@ -1,0 +1,130 @@
+#include "subject/starts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/process.h"
+
+// A process that cannot be watched is none.
+static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
+{
+    kill(-pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(out);
+    if (in->pidfd >= 0)
+        close(in->pidfd);
+    in->pidfd = -1;
+    return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
+}
+
+static bool launch(struct subject *s, int index, struct err *e)
+{
+    struct instance *in = &s->instances[index];
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    int out[2], input[2] = {-1, -1};
+
+    in->restart_at_ns = CLOCK_NEVER;
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    // Our end only: the flag belongs to this description, not to the writer's.
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    if (s->config.sender && pipe2(input, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    }
+    if (s->config.sender)
+        fcntl(input[1], F_SETFL, O_NONBLOCK);
+    spec.in = input[0];
+    spec.argv = (const char *const *)s->config.command;
+    spec.env = s->config.env;
+    spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
+    spec.out = out[1];
+    spec.err = in->log;
+    spec.death_signal = SIGKILL;
+    struct process_record record = {
+        .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
+    spec.dir = s->config.dir;
+    record.pid = process_start(&spec, e);
+    close(out[1]);
+    if (input[0] >= 0)
+        close(input[0]);
+    sender_begin(&in->sender, input[1]);
+    if (record.pid < 0) {
+        close(out[0]);
+        sender_begin(&in->sender, -1);
+        return false;
+    }
+    in->ended = false;
+    in->gone_ns = 0;
+    in->pidfd = pidfd_open(record.pid, 0);
+
+    pthread_mutex_lock(&s->lock);
+    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, &record);
+    bool known = in->process != UINT32_MAX;
+    if (known) {
+        in->out = out[0];
+        in->pid = record.pid;
+        in->closed = in->close_asked = in->sender_killed = false;
+        // Who told everybody to end has not seen this one.
+        if (s->stopping) {
+            s->reader.log.processes[in->process].asked = true;
+            kill(-record.pid, SIGKILL);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return known || undo_launch(in, record.pid, out[0], e);
+}
+
+// Whether it is the command itself that cannot be executed.
+static bool is_no_program(const struct err *e)
+{
+    static const int reasons[] = {ENOENT, ENOTDIR, EACCES, ENOEXEC, ELOOP, ENAMETOOLONG};
+
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (e->sys_errno == reasons[i])
+            return true;
+    }
+    return false;
+}
+
+// A command that never worked is for the user to mend.
+static void fail_to_launch(struct subject *s, const struct err *e)
+{
+    struct err failure = *e;
+
+    if (s->reader.log.process_count == 0 && is_no_program(e))
+        err_set(&failure, ERR_USAGE,
+            "%.800s; name the collector's program with --collector or in collector.command",
+            e->text);
+    serve_fail(s, &failure);
+}
+
+static bool is_held_down(struct subject *s, const struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    bool held = in->holds > 0;
+    pthread_mutex_unlock(&s->lock);
+    return held;
+}
+
+// Starts what is due; returns when the next start is due.
+int64_t starts_due(struct subject *s, int64_t now)
+{
+    int64_t next = CLOCK_NEVER;
+
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        struct err e;
+        if (is_held_down(s, in))
+            continue;
+        if (in->restart_at_ns <= now && !launch(s, i, &e))
+            fail_to_launch(s, &e);
+        next = clock_min(next, in->restart_at_ns);
+    }
+    return next;
+}
