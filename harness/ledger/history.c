@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "ledger/pack.h"
+#include "ledger/pack_observed.h"
 
 static const uint64_t any = UINT64_MAX;
-static const uint64_t processes_max = 1000000;
-static const uint64_t lines_max = 1u << 27;
 static const size_t stalls_first = 256; // of a history of any version
 
 // The sections come in this order, and each says how it looks, for both
@@ -26,17 +24,6 @@ static void pack_header(struct pack *p, uint64_t *version)
     pack_number(p, version, any);
     if (*version > HISTORY_VERSION || *version < 2)
         pack_fail(p, "was written by another version of mailproof");
-}
-
-// A time of something that has happened, or is planned to; 0 if it has not. Only
-// the end of a process may be never, with which nobody reckons.
-static void pack_moment(struct pack *p, int64_t *ns)
-{
-    pack_time(p, ns);
-    if (pack_reading(p) && *ns == CLOCK_NEVER) {
-        pack_fail(p, "holds a time that cannot be");
-        *ns = 0;
-    }
 }
 
 static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t until)
@@ -65,7 +52,7 @@ static void pack_more_stalls(struct pack *p, struct stalls *s)
 {
     size_t more = s->kept_count > stalls_first ? s->kept_count - stalls_first : 0;
 
-    PACK_FIELD(p, more, lines_max);
+    PACK_FIELD(p, more, PACK_LINES_MAX);
     if (pack_reading(p) && !pack_can_hold(p, more))
         pack_fail(p, "names more items than it can hold");
     else
@@ -99,32 +86,6 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     pack_moment(p, &l->drain_end_ns);
     pack_signed(p, &l->server_epoch_s);
     PACK_FIELD(p, l->strangers, any);
-}
-
-// The array for items that are going to be read; what is written stands in its
-// own, which for no items may be NULL. A NULL for reading is a failure.
-static void *pack_room(struct pack *p, void *items, size_t count, size_t size)
-{
-    if (!pack_reading(p))
-        return items;
-    if (!pack_can_hold(p, count)) {
-        pack_fail(p, "names more items than it can hold");
-        return NULL;
-    }
-    items = calloc(count + 1, size);
-    if (!items)
-        pack_fail(p, "needs more memory than there is");
-    return items;
-}
-
-// A count, and its array; NULL with 0 items after a failure.
-static void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size)
-{
-    PACK_FIELD(p, *count, most);
-    items = pack_room(p, items, *count, size);
-    if (pack_reading(p) && !items)
-        *count = 0;
-    return items;
 }
 
 static void pack_txn(
@@ -214,117 +175,6 @@ static void pack_faults(struct pack *p, struct history *h)
     }
 }
 
-static void pack_process(struct pack *p, struct process_record *r)
-{
-    uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);
-
-    PACK_FIELD(p, r->instance, INT32_MAX);
-    PACK_FIELD(p, r->pid, INT32_MAX);
-    pack_moment(p, &r->started_ns);
-    pack_time(p, &r->ended_ns);
-    PACK_FIELD(p, r->status, INT32_MAX);
-    PACK_FIELD(p, r->asked, 1);
-    PACK_FIELD(p, r->lines, UINT32_MAX);
-    PACK_FIELD(p, r->rss_max_kb, INT64_MAX);
-    pack_number(p, &cpu_us, any);
-    r->cpu_s = (double)cpu_us / 1e6;
-}
-
-static void pack_lines(struct pack *p, struct subject_log *log)
-{
-    uint64_t deliveries = 0;
-
-    log->processes =
-        pack_array(p, &log->process_count, processes_max, log->processes, sizeof *log->processes);
-    for (size_t i = 0; pack_ok(p) && i < log->process_count; i++)
-        pack_process(p, &log->processes[i]);
-    log->lines = pack_array(p, &log->line_count, lines_max, log->lines, sizeof *log->lines);
-    for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
-        struct line_record *line = &log->lines[i];
-        uint64_t skipped = line->first_delivery - deliveries; // those of torn lines before it
-        pack_moment(p, &line->read_ns);
-        PACK_FIELD(p, line->process, log->process_count - 1);
-        pack_number(p, &skipped, UINT32_MAX);
-        PACK_FIELD(p, line->tokens, UINT32_MAX);
-        PACK_FIELD(p, line->state, LINE_TAIL);
-        line->first_delivery = (uint32_t)(deliveries + skipped);
-        deliveries = line->first_delivery + (uint64_t)line->tokens;
-        if (deliveries > UINT32_MAX)
-            pack_fail(p, "has more deliveries than there can be");
-    }
-    PACK_FIELD(p, log->delivery_count, UINT32_MAX);
-    if (pack_ok(p) && deliveries > log->delivery_count)
-        pack_fail(p, "has lines without their deliveries");
-    if (log->process_count == 0 && log->line_count > 0)
-        pack_fail(p, "has lines that nobody wrote");
-}
-
-static void pack_deliveries(struct pack *p, struct history *h)
-{
-    struct subject_log *log = &h->log;
-    int64_t token = 0;
-    uint32_t line = 0;
-
-    log->deliveries = pack_room(p, log->deliveries, log->delivery_count, sizeof *log->deliveries);
-    for (size_t i = 0; pack_ok(p) && i < log->delivery_count; i++) {
-        struct delivery *d = &log->deliveries[i];
-        int64_t step = (int64_t)d->token - token;
-        uint64_t lines = d->line - line;
-        pack_signed(p, &step);
-        pack_number(p, &lines, UINT32_MAX);
-        PACK_FIELD(p, d->flags, UINT8_MAX);
-        token += step;
-        line += (uint32_t)lines;
-        if (line >= log->line_count || token < 0 || token > (int64_t)TOKEN_UNKNOWN)
-            pack_fail(p, "has deliveries without a line");
-        d->token = (uint32_t)token;
-        d->line = line;
-    }
-}
-
-static struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, size_t *count)
-{
-    probes = pack_array(p, count, lines_max, probes, sizeof *probes);
-    for (size_t i = 0; pack_ok(p) && i < *count; i++) {
-        struct probe_sample *s = &probes[i];
-        bool answered = s->took_ns != CLOCK_NEVER;
-        pack_moment(p, &s->due_ns);
-        pack_signed(p, &s->stall_ns);
-        PACK_FIELD(p, answered, 1);
-        if (answered)
-            pack_signed(p, &s->took_ns);
-        else
-            s->took_ns = CLOCK_NEVER;
-    }
-    return probes;
-}
-
-static void pack_samples(struct pack *p, struct history *h)
-{
-    struct subject_log *log = &h->log;
-    struct ledger *l = &h->ledger;
-
-    log->samples = pack_array(p, &log->sample_count, lines_max, log->samples, sizeof *log->samples);
-    for (size_t i = 0; pack_ok(p) && i < log->sample_count; i++) {
-        struct process_sample *s = &log->samples[i];
-        pack_moment(p, &s->at_ns);
-        PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
-        PACK_FIELD(p, s->rss_kb, UINT32_MAX);
-        pack_number(p, &s->cpu_ms, any);
-        pack_number(p, &s->wakeups, any);
-        if (h->version > 2)
-            pack_number(p, &s->starved_us, any);
-    }
-    h->probes = pack_probes(p, h->probes, &l->probe_count);
-}
-
-static void pack_note(struct pack *p, struct subject_log *log, struct line_note *note)
-{
-    PACK_FIELD(p, note->line, log->line_count ? log->line_count - 1 : 0);
-    PACK_FIELD(p, note->token, UINT32_MAX);
-    pack_text(p, note->text, sizeof note->text);
-}
-
 // What version 4 added.
 static void pack_more(struct pack *p, struct history *h)
 {
@@ -336,7 +186,8 @@ static void pack_more(struct pack *p, struct history *h)
     h->flushes = pack_probes(p, h->flushes, &l->flush_count);
     PACK_FIELD(p, known, 1);
     if (known)
-        h->sessions = pack_array(p, &l->session_count, lines_max, h->sessions, sizeof *h->sessions);
+        h->sessions =
+            pack_array(p, &l->session_count, PACK_LINES_MAX, h->sessions, sizeof *h->sessions);
     for (size_t i = 0; pack_ok(p) && i < l->session_count; i++)
         pack_moment(p, &h->sessions[i]);
     pack_more_stalls(p, &h->notes.reader_stalls);

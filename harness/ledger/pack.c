@@ -205,3 +205,35 @@ void pack_text(struct pack *p, char *text, size_t size)
     if (p->reading)
         text[p->why ? 0 : len] = '\0';
 }
+
+void pack_moment(struct pack *p, int64_t *ns)
+{
+    pack_time(p, ns);
+    if (pack_reading(p) && *ns == CLOCK_NEVER) {
+        pack_fail(p, "holds a time that cannot be");
+        *ns = 0;
+    }
+}
+
+void *pack_room(struct pack *p, void *items, size_t count, size_t size)
+{
+    if (!pack_reading(p))
+        return items;
+    if (!pack_can_hold(p, count)) {
+        pack_fail(p, "names more items than it can hold");
+        return NULL;
+    }
+    items = calloc(count + 1, size);
+    if (!items)
+        pack_fail(p, "needs more memory than there is");
+    return items;
+}
+
+void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size)
+{
+    PACK_FIELD(p, *count, most);
+    items = pack_room(p, items, *count, size);
+    if (pack_reading(p) && !items)
+        *count = 0;
+    return items;
+}

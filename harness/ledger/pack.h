@@ -49,3 +49,14 @@ void pack_text(struct pack *p, char *text, size_t size);
 
 // Says why the content cannot be right; the stream fails.
 void pack_fail(struct pack *p, const char *why);
+
+// A time of something that has happened, or is planned to; 0 if it has not. Only
+// the end of a process may be never, with which nobody reckons.
+void pack_moment(struct pack *p, int64_t *ns);
+
+// The array for items that are going to be read; what is written stands in its
+// own, which for no items may be NULL. A NULL for reading is a failure.
+void *pack_room(struct pack *p, void *items, size_t count, size_t size);
+
+// A count, and its array; NULL with 0 items after a failure.
+void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size);

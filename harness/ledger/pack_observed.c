@@ -1,0 +1,120 @@
+#include "ledger/pack_observed.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+static const uint64_t any = UINT64_MAX;
+static const uint64_t processes_max = 1000000;
+
+static void pack_process(struct pack *p, struct process_record *r)
+{
+    uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);
+
+    PACK_FIELD(p, r->instance, INT32_MAX);
+    PACK_FIELD(p, r->pid, INT32_MAX);
+    pack_moment(p, &r->started_ns);
+    pack_time(p, &r->ended_ns);
+    PACK_FIELD(p, r->status, INT32_MAX);
+    PACK_FIELD(p, r->asked, 1);
+    PACK_FIELD(p, r->lines, UINT32_MAX);
+    PACK_FIELD(p, r->rss_max_kb, INT64_MAX);
+    pack_number(p, &cpu_us, any);
+    r->cpu_s = (double)cpu_us / 1e6;
+}
+
+void pack_lines(struct pack *p, struct subject_log *log)
+{
+    uint64_t deliveries = 0;
+
+    log->processes =
+        pack_array(p, &log->process_count, processes_max, log->processes, sizeof *log->processes);
+    for (size_t i = 0; pack_ok(p) && i < log->process_count; i++)
+        pack_process(p, &log->processes[i]);
+    log->lines = pack_array(p, &log->line_count, PACK_LINES_MAX, log->lines, sizeof *log->lines);
+    for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
+        struct line_record *line = &log->lines[i];
+        uint64_t skipped = line->first_delivery - deliveries; // those of torn lines before it
+        pack_moment(p, &line->read_ns);
+        PACK_FIELD(p, line->process, log->process_count - 1);
+        pack_number(p, &skipped, UINT32_MAX);
+        PACK_FIELD(p, line->tokens, UINT32_MAX);
+        PACK_FIELD(p, line->state, LINE_TAIL);
+        line->first_delivery = (uint32_t)(deliveries + skipped);
+        deliveries = line->first_delivery + (uint64_t)line->tokens;
+        if (deliveries > UINT32_MAX)
+            pack_fail(p, "has more deliveries than there can be");
+    }
+    PACK_FIELD(p, log->delivery_count, UINT32_MAX);
+    if (pack_ok(p) && deliveries > log->delivery_count)
+        pack_fail(p, "has lines without their deliveries");
+    if (log->process_count == 0 && log->line_count > 0)
+        pack_fail(p, "has lines that nobody wrote");
+}
+
+void pack_deliveries(struct pack *p, struct history *h)
+{
+    struct subject_log *log = &h->log;
+    int64_t token = 0;
+    uint32_t line = 0;
+
+    log->deliveries = pack_room(p, log->deliveries, log->delivery_count, sizeof *log->deliveries);
+    for (size_t i = 0; pack_ok(p) && i < log->delivery_count; i++) {
+        struct delivery *d = &log->deliveries[i];
+        int64_t step = (int64_t)d->token - token;
+        uint64_t lines = d->line - line;
+        pack_signed(p, &step);
+        pack_number(p, &lines, UINT32_MAX);
+        PACK_FIELD(p, d->flags, UINT8_MAX);
+        token += step;
+        line += (uint32_t)lines;
+        if (line >= log->line_count || token < 0 || token > (int64_t)TOKEN_UNKNOWN)
+            pack_fail(p, "has deliveries without a line");
+        d->token = (uint32_t)token;
+        d->line = line;
+    }
+}
+
+struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, size_t *count)
+{
+    probes = pack_array(p, count, PACK_LINES_MAX, probes, sizeof *probes);
+    for (size_t i = 0; pack_ok(p) && i < *count; i++) {
+        struct probe_sample *s = &probes[i];
+        bool answered = s->took_ns != CLOCK_NEVER;
+        pack_moment(p, &s->due_ns);
+        pack_signed(p, &s->stall_ns);
+        PACK_FIELD(p, answered, 1);
+        if (answered)
+            pack_signed(p, &s->took_ns);
+        else
+            s->took_ns = CLOCK_NEVER;
+    }
+    return probes;
+}
+
+void pack_samples(struct pack *p, struct history *h)
+{
+    struct subject_log *log = &h->log;
+    struct ledger *l = &h->ledger;
+
+    log->samples =
+        pack_array(p, &log->sample_count, PACK_LINES_MAX, log->samples, sizeof *log->samples);
+    for (size_t i = 0; pack_ok(p) && i < log->sample_count; i++) {
+        struct process_sample *s = &log->samples[i];
+        pack_moment(p, &s->at_ns);
+        PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
+        PACK_FIELD(p, s->rss_kb, UINT32_MAX);
+        pack_number(p, &s->cpu_ms, any);
+        pack_number(p, &s->wakeups, any);
+        if (h->version > 2)
+            pack_number(p, &s->starved_us, any);
+    }
+    h->probes = pack_probes(p, h->probes, &l->probe_count);
+}
+
+void pack_note(struct pack *p, struct subject_log *log, struct line_note *note)
+{
+    PACK_FIELD(p, note->line, log->line_count ? log->line_count - 1 : 0);
+    PACK_FIELD(p, note->token, UINT32_MAX);
+    pack_text(p, note->text, sizeof note->text);
+}
