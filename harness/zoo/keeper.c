@@ -7,6 +7,7 @@
 #include "batch.h"
 #include "cursor.h"
 #include "doorbell.h"
+#include "keeper_inside.h"
 #include "output.h"
 #include "session.h"
 #include "sharing.h"
@@ -22,39 +23,6 @@
 #define HORIZON_POLL_NS (20 * NS_PER_MS)
 #define LARGEST_WINDOW 100000
 
-struct keeper {
-    const struct settings *settings;
-    enum defect defect;
-    struct session session;
-    struct sharing sharing;
-    struct doorbell bell;
-    struct batch batch;
-    bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
-    bool draining;     // after a connect, what waits goes out at once
-    bool behind;       // committed tokens wait for an open transaction, or others have claims
-    int announced;     // tokens since the last look, and those that it left
-    int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
-    int64_t looked_ns; // the last look at the queue
-    int64_t backoff_ns;
-    int sessions;           // in which it worked
-    bool had_turn;          // in the last one
-    struct position before; // defect cursor-back: where the cursor was before the last move
-    int64_t free_ns;        // when it may write again, at the rate that it sustains
-    int lines;              // that it wrote
-    int wakeups;            // defect counts-wakeups: news since the last line
-    void *leaked;           // defect leaks: a chain
-};
-
-static bool has(const struct keeper *k, enum defect defect)
-{
-    return k->defect == defect;
-}
-
-static bool is_lazy(const struct keeper *k)
-{
-    return has(k, DEFECT_LAZY_CURSOR) || has(k, DEFECT_LAZY_MARKS);
-}
-
 static bool serve(struct keeper *k, struct err *e) MUST_USE;
 static bool look(struct keeper *k, struct err *e) MUST_USE;
 static bool wait_for_work(struct keeper *k, struct err *e) MUST_USE;
@@ -64,10 +32,6 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
 static bool add_rows(
     struct keeper *k, PGresult *result, int goal, int *rows, struct err *e) MUST_USE;
 static bool claim(struct keeper *k, bool due, struct err *e) MUST_USE;
-static bool send_batch(struct keeper *k, struct err *e) MUST_USE;
-static bool break_off(struct keeper *k, struct err *e) MUST_USE;
-static bool move_cursor(struct keeper *k, struct err *e) MUST_USE;
-static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
 static void come_back(const struct keeper *k);
 
 int keeper_run(const struct settings *settings, enum defect defect)
@@ -162,7 +126,7 @@ static bool serve(struct keeper *k, struct err *e)
         return false;
     if (s->shares ? !sharing_join(&k->sharing, &k->session, e) : !take_turn(k, e))
         return false;
-    if (k->unconfirmed && !move_cursor(k, e))
+    if (k->unconfirmed && !keeper_move_cursor(k, e))
         return false;
     if (s->shares && !sharing_release(&k->sharing, &k->session, e))
         return false;
@@ -181,7 +145,7 @@ static bool serve(struct keeper *k, struct err *e)
             !doorbell_let_go(&k->bell, &k->session, e))
             return false;
     }
-    return !has(k, DEFECT_BREAKS_OFF) || break_off(k, e);
+    return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
 // What some do when they have lost a connection; the good do nothing.
@@ -247,7 +211,7 @@ static bool look(struct keeper *k, struct err *e)
     }
     while (full && !stop_requested() && !(one_by_one && sent)) {
         k->looked_ns = clock_now_ns();
-        if (k->unconfirmed && !move_cursor(k, e))
+        if (k->unconfirmed && !keeper_move_cursor(k, e))
             return false;
         bool due = k->draining ||
                    (k->first_ns != CLOCK_NEVER && k->looked_ns - k->first_ns >= timeout_of(k));
@@ -256,7 +220,7 @@ static bool look(struct keeper *k, struct err *e)
         full = k->batch.tokens >= limit_of(k);
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
-            if (!claim(k, due, e) || !send_batch(k, e))
+            if (!claim(k, due, e) || !keeper_send(k, e))
                 return false;
             waits = false;
             sent = full;
@@ -336,7 +300,7 @@ static bool hoard(struct keeper *k, struct err *e)
     if (!read_rows(k, limit, limit - k->batch.tokens, &rows, e))
         return false;
     k->announced = k->batch.tokens > 0 ? limit - 1 : 0;
-    return k->batch.walked == 0 || move_cursor(k, e);
+    return k->batch.walked == 0 || keeper_move_cursor(k, e);
 }
 
 // Adds rows to the batch until it has gained the tokens that are wanted.
@@ -388,123 +352,4 @@ static bool claim(struct keeper *k, bool due, struct err *e)
     return sharing_take(
                &k->sharing, &k->session, 4 * limit, true, limit, due ? 0 : limit, &result, e) &&
            add_rows(k, result, INT_MAX, &rows, e);
-}
-
-// What it sustains by itself or, with some, of the 100 per second of `paced`.
-static int64_t rate_of(const struct keeper *k)
-{
-    if (has(k, DEFECT_SLOW_10))
-        return 90;
-    if (has(k, DEFECT_SLOW_20))
-        return 80;
-    return has(k, DEFECT_SLOW_40) ? 60 : k->settings->rate;
-}
-
-// Waits until the line before has had its time.
-static void keep_pace(struct keeper *k)
-{
-    int64_t rate = rate_of(k);
-
-    if (rate == 0)
-        return;
-    while (!stop_requested() && clock_now_ns() < k->free_ns)
-        stop_poll(NULL, 0, k->free_ns);
-    k->free_ns = clock_now_ns() + k->batch.tokens * NS_PER_S / rate;
-}
-
-static int times_of(struct keeper *k)
-{
-    bool some = has(k, DEFECT_SENDS_SOME_TWICE) && ++k->lines % 100 == 0;
-
-    return some || has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
-}
-
-static bool write_line(struct keeper *k, struct err *e)
-{
-    struct batch *b = &k->batch;
-    int times = times_of(k);
-
-    if (has(k, DEFECT_INVENTS) && b->tokens < k->settings->limit &&
-        !batch_invent(b, k->settings->key, e))
-        return false;
-    if (has(k, DEFECT_TRAILING_COMMA))
-        buf_append_char(&b->line, ',');
-    if (has(k, DEFECT_LEAKS))
-        defect_leak(&k->leaked);
-    if (!buf_append_char(&b->line, '\n'))
-        return err_set(e, ERR_INTERNAL, "no memory for a line");
-    for (int i = 0; i < times; i++)
-        if (!output_write(&b->line, &k->session, &k->announced, k->defect, e))
-            return false;
-    return true;
-}
-
-// The line first, the cursor after it: what is lost in between is written
-// again, and nothing is lost.
-static bool send_batch(struct keeper *k, struct err *e)
-{
-    struct batch *b = &k->batch;
-
-    if (b->passed > 0)
-        log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
-    k->announced = 0; // what is announced from here on is for the next batch
-    k->wakeups = 0;
-    bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
-                       has(k, DEFECT_CURSOR_AT_WRITE);
-    if (moves_first && !move_cursor(k, e))
-        return false;
-    if (b->tokens > 0) {
-        keep_pace(k);
-        k->unconfirmed = true;
-        if (!write_line(k, e))
-            return false;
-        // Written is written: from here on only the cursor is owed.
-        buf_clear(&b->line);
-        b->tokens = 0;
-    }
-    if (is_lazy(k) && k->unconfirmed)
-        return true;
-    return move_cursor(k, e);
-}
-
-// Defect breaks-off: what waits is begun at TERM, and left at that.
-static bool break_off(struct keeper *k, struct err *e)
-{
-    struct buf *line = &k->batch.line;
-
-    line->len /= 2;
-    return output_write(line, &k->session, &k->announced, k->defect, e);
-}
-
-// After this the rows are the past. Should the connection die here, the same
-// move is tried in the next session; it finds the cursor at its start, or it
-// was done, and in both cases the rows are not written again.
-static bool move_cursor(struct keeper *k, struct err *e)
-{
-    struct batch *b = &k->batch;
-
-    if (b->walked > 0) {
-        k->unconfirmed = true;
-        if (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)
-                                : !cursor_move(&k->session, k->settings, b, e))
-            return false;
-        k->before = b->from;
-        batch_moved(b);
-        if (has(k, DEFECT_DELETES) && !delete_sent(k, e))
-            return false;
-    }
-    k->unconfirmed = false;
-    return true;
-}
-
-static bool delete_sent(struct keeper *k, struct err *e)
-{
-    const char *params[] = {k->batch.to.xid, k->batch.to.id};
-    PGresult *result;
-
-    if (!session_query(&k->session, "DELETE FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint)",
-            2, params, &result, e))
-        return false;
-    PQclear(result);
-    return true;
 }

@@ -1,0 +1,53 @@
+// The keeper from within: what its loop (keeper.c) and its sending (keeper_send.c) share.
+#pragma once
+
+#include "batch.h"
+#include "doorbell.h"
+#include "keeper.h"
+#include "session.h"
+#include "sharing.h"
+
+struct keeper {
+    const struct settings *settings;
+    enum defect defect;
+    struct session session;
+    struct sharing sharing;
+    struct doorbell bell;
+    struct batch batch;
+    bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
+    bool draining;     // after a connect, what waits goes out at once
+    bool behind;       // committed tokens wait for an open transaction, or others have claims
+    int announced;     // tokens since the last look, and those that it left
+    int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
+    int64_t looked_ns; // the last look at the queue
+    int64_t backoff_ns;
+    int sessions;           // in which it worked
+    bool had_turn;          // in the last one
+    struct position before; // defect cursor-back: where the cursor was before the last move
+    int64_t free_ns;        // when it may write again, at the rate that it sustains
+    int lines;              // that it wrote
+    int wakeups;            // defect counts-wakeups: news since the last line
+    void *leaked;           // defect leaks: a chain
+};
+
+static inline bool has(const struct keeper *k, enum defect defect)
+{
+    return k->defect == defect;
+}
+
+static inline bool is_lazy(const struct keeper *k)
+{
+    return has(k, DEFECT_LAZY_CURSOR) || has(k, DEFECT_LAZY_MARKS);
+}
+
+// The line first, the cursor after it: what is lost in between is written
+// again, and nothing is lost.
+bool keeper_send(struct keeper *k, struct err *e) MUST_USE;
+
+// After this the rows are the past. Should the connection die here, the same
+// move is tried in the next session; it finds the cursor at its start, or it
+// was done, and in both cases the rows are not written again.
+bool keeper_move_cursor(struct keeper *k, struct err *e) MUST_USE;
+
+// Defect breaks-off: what waits is begun at TERM, and left at that.
+bool keeper_break_off(struct keeper *k, struct err *e) MUST_USE;

@@ -1,0 +1,122 @@
+#include "keeper_inside.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cursor.h"
+#include "output.h"
+#include "stop.h"
+
+static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
+
+// What it sustains by itself or, with some, of the 100 per second of `paced`.
+static int64_t rate_of(const struct keeper *k)
+{
+    if (has(k, DEFECT_SLOW_10))
+        return 90;
+    if (has(k, DEFECT_SLOW_20))
+        return 80;
+    return has(k, DEFECT_SLOW_40) ? 60 : k->settings->rate;
+}
+
+// Waits until the line before has had its time.
+static void keep_pace(struct keeper *k)
+{
+    int64_t rate = rate_of(k);
+
+    if (rate == 0)
+        return;
+    while (!stop_requested() && clock_now_ns() < k->free_ns)
+        stop_poll(NULL, 0, k->free_ns);
+    k->free_ns = clock_now_ns() + k->batch.tokens * NS_PER_S / rate;
+}
+
+static int times_of(struct keeper *k)
+{
+    bool some = has(k, DEFECT_SENDS_SOME_TWICE) && ++k->lines % 100 == 0;
+
+    return some || has(k, DEFECT_SENDS_TWICE) ? 2 : 1;
+}
+
+static bool write_line(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+    int times = times_of(k);
+
+    if (has(k, DEFECT_INVENTS) && b->tokens < k->settings->limit &&
+        !batch_invent(b, k->settings->key, e))
+        return false;
+    if (has(k, DEFECT_TRAILING_COMMA))
+        buf_append_char(&b->line, ',');
+    if (has(k, DEFECT_LEAKS))
+        defect_leak(&k->leaked);
+    if (!buf_append_char(&b->line, '\n'))
+        return err_set(e, ERR_INTERNAL, "no memory for a line");
+    for (int i = 0; i < times; i++)
+        if (!output_write(&b->line, &k->session, &k->announced, k->defect, e))
+            return false;
+    return true;
+}
+
+bool keeper_send(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+
+    if (b->passed > 0)
+        log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
+    k->announced = 0; // what is announced from here on is for the next batch
+    k->wakeups = 0;
+    bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
+                       has(k, DEFECT_CURSOR_AT_WRITE);
+    if (moves_first && !keeper_move_cursor(k, e))
+        return false;
+    if (b->tokens > 0) {
+        keep_pace(k);
+        k->unconfirmed = true;
+        if (!write_line(k, e))
+            return false;
+        // Written is written: from here on only the cursor is owed.
+        buf_clear(&b->line);
+        b->tokens = 0;
+    }
+    if (is_lazy(k) && k->unconfirmed)
+        return true;
+    return keeper_move_cursor(k, e);
+}
+
+bool keeper_break_off(struct keeper *k, struct err *e)
+{
+    struct buf *line = &k->batch.line;
+
+    line->len /= 2;
+    return output_write(line, &k->session, &k->announced, k->defect, e);
+}
+
+bool keeper_move_cursor(struct keeper *k, struct err *e)
+{
+    struct batch *b = &k->batch;
+
+    if (b->walked > 0) {
+        k->unconfirmed = true;
+        if (k->settings->shares ? !sharing_mark(&k->sharing, &k->session, b, e)
+                                : !cursor_move(&k->session, k->settings, b, e))
+            return false;
+        k->before = b->from;
+        batch_moved(b);
+        if (has(k, DEFECT_DELETES) && !delete_sent(k, e))
+            return false;
+    }
+    k->unconfirmed = false;
+    return true;
+}
+
+static bool delete_sent(struct keeper *k, struct err *e)
+{
+    const char *params[] = {k->batch.to.xid, k->batch.to.id};
+    PGresult *result;
+
+    if (!session_query(&k->session, "DELETE FROM tokens WHERE (xid, id) <= ($1::xid8, $2::bigint)",
+            2, params, &result, e))
+        return false;
+    PQclear(result);
+    return true;
+}
