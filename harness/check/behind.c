@@ -143,7 +143,9 @@ static void check_left_over(const struct behind *t, const struct outage *out)
     }
     finding_add(c->r, METRIC_FALLS_BEHIND,
         "%d tokens waited when %s was over at %.3f s, and still %d at %.3f s",
-        (int)b->waiting[first], c->l->faults[out->fault].spec->verb->name,
+        (int)b->waiting[first],
+        out->cause.kind == CAUSE_FAULT ? c->l->faults[out->cause.index].spec->verb->name
+                                       : "a sender's death",
         ledger_seconds(c->l, out->until_ns), (int)b->waiting[backlog_step(b, due_ns)],
         ledger_seconds(c->l, due_ns));
 }

@@ -11,6 +11,7 @@ enum cause_kind {
     CAUSE_STALL,       // index: a stall, of the harness or of the server's flush
     CAUSE_SESSION,     // one of the subject opened just then
     CAUSE_STARVED,     // index: a process that was given no processor
+    CAUSE_SENDER,      // index: a process whose sender died
     CAUSE_KINDS,
 };
 

@@ -121,12 +121,13 @@ static struct cause why_early(const struct check *c, uint32_t before, int64_t re
     }
     for (size_t i = 0; i < c->outages.count; i++) {
         const struct outage *o = &c->outages.items[i];
-        const struct fault_record *f = &l->faults[o->fault];
-        bool ends = (f->ended_ns >= from_ns && f->ended_ns <= read_ns) ||
-                    (f->began_ns >= from_ns && f->began_ns <= read_ns) ||
+        bool of_fault = o->cause.kind == CAUSE_FAULT;
+        int64_t undone_ns = of_fault ? l->faults[o->cause.index].ended_ns : o->until_ns;
+        bool ends = (undone_ns >= from_ns && undone_ns <= read_ns) ||
+                    (o->from_ns >= from_ns && o->from_ns <= read_ns) ||
                     (o->until_ns >= from_ns && o->until_ns <= read_ns);
         if (ends)
-            return (struct cause){CAUSE_FAULT, o->fault};
+            return o->cause;
     }
     return stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
 }

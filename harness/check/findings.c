@@ -39,7 +39,7 @@ void result_reason(struct result *r, const char *fmt, ...)
 const char *cause_name(enum cause_kind kind)
 {
     static const char *const names[CAUSE_KINDS] = {
-        "nothing", "fault", "batch", "transaction", "stall", "session", "starved"};
+        "nothing", "fault", "batch", "transaction", "stall", "session", "starved", "sender"};
 
     return names[kind];
 }

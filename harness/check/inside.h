@@ -84,7 +84,7 @@ bool check_left_behind(const struct ledger *l, uint32_t token);
 bool check_failovers_known(const struct ledger *l);
 
 // The last fault whose window touches that time, from its beginning to its undoing +
-// recovery_limit; CAUSE_NONE when none does. recovery.c
+// recovery_limit, or else the last sender's death; CAUSE_NONE when none does. recovery.c
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
 // No fault window touches that time.

@@ -12,6 +12,7 @@ static const int64_t burst_ns = 50 * NS_PER_MS;    // sessions of one collector 
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
 static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
+static const int64_t bereaved_ns = NS_PER_S;       // to end without a sender
 static const int64_t unanswered_ns = 5 * NS_PER_S; // of a health check
 
 // --- settings ---------------------------------------------------------------------
@@ -40,6 +41,11 @@ int64_t outages_hang_ns(const struct scenario *s)
     int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", default_check_ms);
 
     return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
+}
+
+int64_t outages_bereaved_ns(const struct scenario *s)
+{
+    return bereaved_ns + outages_grace_ns(s);
 }
 
 // --- what a fault does ------------------------------------------------------------
@@ -135,13 +141,13 @@ static int64_t next_session_ns(const struct ledger *l, int64_t from_ns)
     return l->sessions[low];
 }
 
-static int64_t next_fault_ns(const struct ledger *l, uint32_t fault)
+static int64_t next_fault_ns(const struct ledger *l, const struct fault_record *after)
 {
     int64_t next = CLOCK_NEVER;
 
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->began_ns > l->faults[fault].began_ns && harm_of(l->scenario, f->spec) != HARM_NONE)
+        if (f->began_ns > after->began_ns && harm_of(l->scenario, f->spec) != HARM_NONE)
             next = clock_min(next, f->began_ns);
     }
     return next;
@@ -150,9 +156,10 @@ static int64_t next_fault_ns(const struct ledger *l, uint32_t fault)
 // A session may open and end again before it serves: that of a process that is about
 // to die of the fault, or one that the server drops while it starts. The one that
 // counts is the last that opened before a line came out, or the next fault began.
-static int64_t serving_session_ns(const struct ledger *l, uint32_t fault, int64_t back_ns)
+static int64_t serving_session_ns(
+    const struct ledger *l, const struct fault_record *f, int64_t back_ns)
 {
-    int64_t line_ns = next_fault_ns(l, fault);
+    int64_t line_ns = next_fault_ns(l, f);
 
     if (back_ns == CLOCK_NEVER)
         return back_ns;
@@ -168,9 +175,8 @@ static int64_t serving_session_ns(const struct ledger *l, uint32_t fault, int64_
 // When the session that the fault ended, or may have ended, was replaced. Of one
 // that need not have ended it, the session that opened next is no sign of that once
 // another fault was at work.
-static int64_t session_back_ns(const struct ledger *l, uint32_t fault)
+static int64_t session_back_ns(const struct ledger *l, const struct fault_record *f)
 {
-    const struct fault_record *f = &l->faults[fault];
     enum harm harm = harm_of(l->scenario, f->spec);
     int64_t limit_ns = f->ended_ns + l->scenario->recovery_limit_ns;
 
@@ -178,8 +184,8 @@ static int64_t session_back_ns(const struct ledger *l, uint32_t fault)
         return f->ended_ns;
     if (!l->sessions)
         return limit_ns;
-    int64_t back_ns = serving_session_ns(l, fault, next_session_ns(l, f->began_ns));
-    if (harm == HARM_FREEZES && (back_ns > limit_ns || back_ns > next_fault_ns(l, fault)))
+    int64_t back_ns = serving_session_ns(l, f, next_session_ns(l, f->began_ns));
+    if (harm == HARM_FREEZES && (back_ns > limit_ns || back_ns > next_fault_ns(l, f)))
         return f->ended_ns;
     return clock_min(back_ns, limit_ns);
 }
@@ -201,12 +207,12 @@ static int64_t latest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static struct outage outage_of(const struct ledger *l, uint32_t fault)
+static struct outage outage_of(
+    const struct ledger *l, const struct fault_record *f, struct cause cause)
 {
-    const struct fault_record *f = &l->faults[fault];
     const struct scenario *s = l->scenario;
-    struct outage o = {.from_ns = f->began_ns, .instance = -1, .fault = fault};
-    int64_t back_ns = latest(f->ended_ns, session_back_ns(l, fault));
+    struct outage o = {.from_ns = f->began_ns, .instance = -1, .cause = cause};
+    int64_t back_ns = latest(f->ended_ns, session_back_ns(l, f));
 
     o.own_until_ns = o.until_ns = latest(back_ns, handed_over_ns(l, f, f->ended_ns));
     if (!outages_hits_one(s, f->spec))
@@ -222,6 +228,34 @@ static struct outage outage_of(const struct ledger *l, uint32_t fault)
     return o;
 }
 
+// A sender that dies by itself takes what one takes that a fault kills. A collector that
+// does not end of it is judged again soon.
+static struct outage bereavement_of(const struct ledger *l, const struct delivery *d)
+{
+    uint32_t process = l->log->lines[d->line].process;
+    const struct process_record *p = &l->log->processes[process];
+    struct fault_spec spec = {.verb = &verbs[VERB_KILL_SENDER], .instance = p->instance};
+    struct fault_record f = {.spec = &spec,
+        .began_ns = d->replied_ns,
+        .ended_ns = clock_min(p->ended_ns, d->replied_ns + outages_bereaved_ns(l->scenario))};
+
+    return outage_of(l, &f, (struct cause){CAUSE_SENDER, process});
+}
+
+static bool is_death(const struct delivery *d)
+{
+    return d->reply == REPLY_DIED && d->replied_ns != 0;
+}
+
+static size_t count_deaths(const struct ledger *l)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->log->delivery_count; i++)
+        count += is_death(&l->log->deliveries[i]);
+    return count;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct outage *x = a, *y = b;
@@ -231,12 +265,16 @@ static int compare(const void *a, const void *b)
 
 bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
 {
-    *o = (struct outages){.items = calloc(l->fault_count + 1, sizeof *o->items)};
+    *o = (struct outages){.items = calloc(l->fault_count + count_deaths(l) + 1, sizeof *o->items)};
     if (!o->items)
         return err_set(e, ERR_INTERNAL, "out of memory for the faults' outages");
     for (uint32_t i = 0; i < l->fault_count; i++) {
         if (l->faults[i].began_ns && harm_of(l->scenario, l->faults[i].spec) != HARM_NONE)
-            o->items[o->count++] = outage_of(l, i);
+            o->items[o->count++] = outage_of(l, &l->faults[i], (struct cause){CAUSE_FAULT, i});
+    }
+    for (size_t i = 0; i < l->log->delivery_count; i++) {
+        if (is_death(&l->log->deliveries[i]))
+            o->items[o->count++] = bereavement_of(l, &l->log->deliveries[i]);
     }
     qsort(o->items, o->count, sizeof *o->items, compare);
     int64_t latest_ns = INT64_MIN;
@@ -292,7 +330,7 @@ struct fault_free outages_free(
         int64_t taken_ns = end_ns - latest(out->from_ns, done_ns);
         if (taken_ns > most_ns) {
             most_ns = taken_ns;
-            f.cause = (struct cause){CAUSE_FAULT, out->fault};
+            f.cause = out->cause;
         }
         if (taken_ns > 0)
             f.ns -= taken_ns;

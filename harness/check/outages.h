@@ -1,5 +1,5 @@
-// The time that the plan's faults take from the subject: each from its beginning
-// until the subject can work again. What is left is fault-free, and judged.
+// The time that the plan's faults, and its senders' deaths, take from the subject: each from its
+// beginning until the subject can work again. What is left is fault-free, and judged.
 #pragma once
 
 #include "check/cause.h"
@@ -11,10 +11,11 @@ struct outage {
     int64_t own_until_ns; // for what the instance that was hit writes itself
     int64_t latest_ns;    // of until_ns and own_until_ns, of this and all before
     int instance;         // that was hit; -1: each
-    uint32_t fault;
+    struct cause cause;   // a fault, or a sender's death
 };
 
-// One per fault that began and touches the subject, by their beginning.
+// One per fault that began and touches the subject, and per sender that died
+// (collector.sender.dies), by their beginning.
 struct outages {
     struct outage *items; // owned
     size_t count;
@@ -36,6 +37,9 @@ struct fault_free outages_free(
 
 // When `need_ns` of fault-free time have passed since from_ns.
 int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns);
+
+// How long a collector may take to end after its sender has died.
+int64_t outages_bereaved_ns(const struct scenario *s);
 
 // --- takeovers --------------------------------------------------------------------
 

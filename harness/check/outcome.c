@@ -30,6 +30,12 @@ static const struct line_record *line_of(const struct ledger *l, const struct de
     return &l->log->lines[d->line];
 }
 
+// A sender that dies of an attempt does not answer it.
+static bool is_answered(const struct delivery *d)
+{
+    return d->replied_ns != 0 && d->reply != REPLY_DIED;
+}
+
 // The process that read the answer may have died, or its session ended, before the
 // answer was recorded: nothing else makes a token come again that was finished.
 static struct cause unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
@@ -72,7 +78,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     struct result *r = h->c->r;
     int64_t again_ns = line_of(h->c->l, d)->read_ns;
     bool finished = h->last->reply == REPLY_SENT || h->last->reply == REPLY_PERMANENT;
-    bool answered = h->last->replied_ns != 0 && h->last->replied_ns <= again_ns;
+    bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
     struct cause cause = CAUSE_IS_NONE;
 
     if (answered && finished) {
@@ -161,7 +167,7 @@ static void judge_end(const struct chain *h)
 {
     struct result *r = h->c->r;
     const struct ledger_token *t = &h->c->l->tokens[h->token];
-    bool retry = h->last->reply == REPLY_TRANSIENT || h->last->reply == REPLY_NEVER;
+    bool retry = h->last->reply != REPLY_SENT && h->last->reply != REPLY_PERMANENT;
 
     if (!(t->flags & TOKEN_PRESENT))
         return;

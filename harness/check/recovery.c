@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 
@@ -42,6 +43,27 @@ static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until)
     return covered;
 }
 
+// Exit codes of a collector that has lost its sender.
+static const int output_failed = 74;
+static const int nobody_answers = 78;
+
+// The same for the end of a process whose sender died: it gives back what is unanswered
+// and ends.
+static struct cause bereaved(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    bool dies = l->scenario->collector.sender.dies > 0;
+
+    for (size_t i = dies ? l->log->process_count : 0; i-- > 0;) {
+        const struct process_record *p = &l->log->processes[i];
+        int code = WIFEXITED(p->status) ? WEXITSTATUS(p->status) : 0;
+        if (p->asked && (code == output_failed || code == nobody_answers) &&
+            p->ended_ns - outages_bereaved_ns(l->scenario) < until_ns &&
+            p->ended_ns + l->scenario->recovery_limit_ns > from_ns)
+            return (struct cause){CAUSE_SENDER, (uint32_t)i};
+    }
+    return CAUSE_IS_NONE;
+}
+
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = l->fault_count; i-- > 0;) {
@@ -50,7 +72,7 @@ struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t un
             f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
             return (struct cause){CAUSE_FAULT, (uint32_t)i};
     }
-    return CAUSE_IS_NONE;
+    return bereaved(l, from_ns, until_ns);
 }
 
 static void append_fault(char *text, size_t size, const struct ledger *l,

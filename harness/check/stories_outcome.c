@@ -68,6 +68,43 @@ static void tell_died_with_the_answer(struct story *s)
     tell_attempt(s, 700, 0, 1, REPLY_SENT, 10);
 }
 
+// The sender dies of its attempt at 400 ms, the collector for want of answers 50 ms later;
+// what came meanwhile waits for the next.
+static void tell_bereaved(struct story *s, enum reply reply)
+{
+    tell_leases(s);
+    s->scenario.collector.sender.dies = 0.01;
+    tell_attempt(s, 150, story_txn(s, 50, 1), 1, reply, 250);
+    uint32_t next = story_txn(s, 420, 1);
+    story_death(s, 450, true);
+    s->processes[0].status = 74 << 8;
+    story_session(s, -900);
+    story_session(s, 800);
+    tell_attempt(s, 810, 0, 1, REPLY_SENT, 10);
+    tell_attempt(s, 820, next, 1, REPLY_SENT, 10);
+    s->outcomes[0] = s->outcomes[next] = OUTCOME_SENT;
+}
+
+static void tell_sender_died(struct story *s)
+{
+    tell_bereaved(s, REPLY_DIED);
+}
+
+// The same without the death that explains it.
+static void tell_nobody_died(struct story *s)
+{
+    tell_bereaved(s, REPLY_NEVER);
+}
+
+// It has outlived its sender by far, and what it was to give back is forgotten.
+static void tell_outlived(struct story *s)
+{
+    tell_leases(s);
+    s->scenario.collector.sender.dies = 0.01;
+    tell_attempt(s, 150, story_txn(s, 50, 1), 1, REPLY_DIED, 50);
+    story_session(s, -900);
+}
+
 // 51 retries, each a millisecond after its error; full jitter would be 100 ms.
 static void tell_early_retries(struct story *s)
 {
@@ -230,6 +267,9 @@ static const struct story_case cases[] = {
     {"leased twice at once", tell_double_leased, "double_leased=1 ", VERDICT_VIOLATED},
     {"sent, and tried again", tell_resurrected, "resurrected=1 ", VERDICT_VIOLATED},
     {"died before the answer was recorded", tell_died_with_the_answer, "", VERDICT_PASS},
+    {"the sender died of it", tell_sender_died, "", VERDICT_PASS},
+    {"late, and no sender died", tell_nobody_died, "late=1 ", VERDICT_VIOLATED},
+    {"given back by nobody", tell_outlived, "never_retried=1 ", VERDICT_VIOLATED},
     {"retried at once", tell_early_retries, "early_retry=51 ", VERDICT_VIOLATED},
     {"failed, and forgotten", tell_never_retried, "never_retried=1 ", VERDICT_VIOLATED},
     {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},

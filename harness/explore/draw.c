@@ -117,7 +117,8 @@ static void write_dequeue(struct drawing *d, struct rng *rng)
 {
     static const char senders[] = "{delay: 1ms..10ms}|{error: 20%, delay: 5ms..40ms}|"
                                   "{error: 5%, permanent: 2%, delay: 1ms..5ms}|"
-                                  "{hang: 2%, delay: 1ms..10ms}|{twice: 5%, wrong: 5%}";
+                                  "{hang: 2%, delay: 1ms..10ms}|{twice: 5%, wrong: 5%}|"
+                                  "{dies: 0.5%, delay: 1ms..10ms}";
     char sender[160];
 
     if (d->dequeue == DEQUEUE_SHARED)

@@ -118,14 +118,17 @@ static void a_mode_is_drawn_where_it_may_be(void **state)
     (void)state;
     static const struct draw_limits leased = {.dequeues = 1u << DEQUEUE_LEASED}, none = {0};
 
+    bool dies = false;
     for (uint64_t n = 0; n < 200; n++) {
         char *text = draw(&leased, 1, n), *other = draw(&none, 1, n);
         assert_non_null(strstr(text, "dequeue: leased\n  sender: {"));
         assert_null(strstr(other, "leased"));
         assert_null(strstr(other, "-sender"));
+        dies = dies || strstr(text, "dies: ");
         free(text);
         free(other);
     }
+    assert_true(dies);
 }
 
 static void check_key(const char *path, const char *text)

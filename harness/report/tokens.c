@@ -68,7 +68,8 @@ static const char *state_name(enum line_state state)
 
 static const char *reply_name(enum reply reply)
 {
-    static const char *const names[REPLIES] = {NULL, "sent", "transient", "permanent", "never"};
+    static const char *const names[REPLIES] = {
+        NULL, "sent", "transient", "permanent", "never", "died"};
 
     return names[reply];
 }

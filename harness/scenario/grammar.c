@@ -201,6 +201,9 @@ static const struct field sender_fields[] = {
         .help = "share of answers that are said twice"},
     {"wrong", FIELD_SHARE, AT(collector.sender.wrong), .fallback = "0",
         .help = "share of answers with a line before them that is no answer"},
+    {"dies", FIELD_SHARE, AT(collector.sender.dies), .fallback = "0",
+        .help = "share of attempts at which the sender dies instead of answering: the collector's "
+                "standard input is closed, as by kill-sender"},
     {"delay", FIELD_SPAN, AT(collector.sender.delay_from_ns), .fallback = "0s", .min = 0,
         .max = HOUR, .help = "how long an answer takes: 20ms, or anything between 20ms..80ms"},
 };

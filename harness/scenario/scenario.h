@@ -71,7 +71,7 @@ struct scenario_postgres {
 // The harness in the role of the sender: the share of each answer. The seed decides the answer
 // for each token and attempt.
 struct scenario_sender {
-    double error, permanent, hang, twice, wrong; // shares of its answers
+    double error, permanent, hang, twice, wrong, dies; // shares of its answers
     int64_t delay_from_ns, delay_to_ns;
 };
 

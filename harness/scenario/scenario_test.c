@@ -90,6 +90,7 @@ static const char full[] =
     "  restart: false\n"
     "  promises: [no_loss, order]\n"
     "  capacity: 2000.5/s\n"
+    "  sender: {hang: 1%, dies: 0.5%, delay: 1ms..2ms}\n"
     "load:\n"
     "  - name: up\n"
     "    for: 1.5s\n"
@@ -157,6 +158,8 @@ static void reads_a_full_one(void **state)
     assert_false(s.collector.restart);
     assert_int_equal(s.collector.promises, PROMISE_NO_LOSS | PROMISE_ORDER);
     assert_true(s.collector.capacity == 2000.5);
+    assert_true(s.collector.sender.hang == 0.01);
+    assert_true(s.collector.sender.dies == 0.005);
     assert_string_equal(s.judged[0].invariant, "late");
     assert_true(s.judged[0].share == 0.7 && s.judged[1].share == 0.25);
     assert_true(s.load[0].rate_from == 100 && s.load[0].rate_to == 2000.5);

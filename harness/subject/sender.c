@@ -24,7 +24,9 @@ struct sender_reply sender_draw(
     r.delay_ns = manner->delay_from_ns + (int64_t)(rng_uniform(&rng) * span);
     r.twice = rng_uniform(&rng) < manner->twice;
     r.oddly = rng_uniform(&rng) < manner->wrong;
-    if (fate < manner->hang)
+    if (rng_uniform(&rng) < manner->dies)
+        r.reply = REPLY_DIED;
+    else if (fate < manner->hang)
         r.reply = REPLY_NEVER;
     else if (fate < manner->hang + manner->permanent)
         r.reply = REPLY_PERMANENT;
@@ -150,14 +152,28 @@ static void flush(struct sender *s)
     }
 }
 
-void sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns)
+// What it has said before may still arrive; the rest is never said.
+static void die(struct sender *s)
 {
+    flush(s);
+    sender_begin(s, -1);
+}
+
+bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns)
+{
+    bool died = false;
+
     while (mood != SENDER_PAUSES && s->fd >= 0 && s->count > 0 && s->heap[0].at_ns <= now_ns) {
         struct sender_due due = pop(s);
-        put(s, &due);
         log->deliveries[due.delivery].replied_ns = now_ns;
+        died = due.reply == REPLY_DIED;
+        if (died)
+            die(s);
+        else
+            put(s, &due);
     }
     flush(s);
+    return died;
 }
 
 int64_t sender_next_ns(const struct sender *s, enum sender_mood mood)

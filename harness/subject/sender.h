@@ -61,7 +61,8 @@ void sender_begin(struct sender *s, int fd);
 // A line was read: its answers are drawn. False without memory.
 bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
 
-// Says what is due; notes in the log when it did.
-void sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
+// Says what is due; notes in the log when it did. True when the sender died instead, and
+// the descriptor is closed.
+bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
 int64_t sender_next_ns(const struct sender *s, enum sender_mood mood); // CLOCK_NEVER: nothing

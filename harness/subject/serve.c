@@ -57,6 +57,14 @@ static bool take_lines(struct subject *s, struct instance *in, int64_t now)
     return ok;
 }
 
+// The end of the process that follows is the plan's doing.
+static void note_death(struct subject *s, struct instance *in)
+{
+    pthread_mutex_lock(&s->lock);
+    in->sender_killed = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
 // Says what is due; returns when more is.
 static int64_t answer_due(struct subject *s, int64_t now)
 {
@@ -66,7 +74,8 @@ static int64_t answer_due(struct subject *s, int64_t now)
     for (int i = 0; s->config.sender && i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         enum sender_mood mood = mood_of(s, in);
-        sender_say(&in->sender, &s->reader.log, mood, now);
+        if (sender_say(&in->sender, &s->reader.log, mood, now))
+            note_death(s, in);
         unsaid += in->sender.fd >= 0 ? in->sender.count + in->sender.out.len : 0;
         next = clock_min(next, sender_next_ns(&in->sender, mood));
     }

@@ -52,6 +52,7 @@ enum reply {
     REPLY_TRANSIENT,
     REPLY_PERMANENT,
     REPLY_NEVER, // it hangs, or was gone
+    REPLY_DIED,  // it dies instead
     REPLIES,
 };
 
@@ -69,7 +70,7 @@ struct delivery {
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
     uint8_t reply;      // of enum reply
-    int64_t replied_ns; // when it was said; 0: it was not
+    int64_t replied_ns; // when it was said, or the sender died of it; 0: it was not
 };
 
 // What is wrong with a line, or with one token of it, for people.
