@@ -52,9 +52,64 @@ static void delivery_text(const struct ledger *l, const struct delivery *d, char
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
 
-void life_each(const struct ledger *l, uint32_t token,
-    void (*tell)(const struct ledger *l, int64_t at_ns, const char *what, void *context),
-    void *context)
+// As its sender names it in an answer, "12.3": the line since the process began, and the
+// place in it.
+static void name_text(const struct ledger *l, const struct delivery *d, char *out, size_t size)
+{
+    const struct line_record *lines = l->log->lines;
+    size_t number = 0;
+
+    for (uint32_t i = 0; i <= d->line; i++)
+        number += lines[i].process == lines[d->line].process;
+    snprintf(out, size, "%zu.%zu", number,
+        (size_t)(d - l->log->deliveries) - lines[d->line].first_delivery + 1);
+}
+
+// Leased mode: the line that carried it, and what the harness as the sender made of it.
+static void tell_attempt(const struct ledger *l, const struct delivery *d, unsigned attempt,
+    life_tell *tell, void *context)
+{
+    static const char *const answers[REPLIES] = {
+        [REPLY_SENT] = "answered with sent",
+        [REPLY_TRANSIENT] = "answered with a transient error",
+        [REPLY_PERMANENT] = "answered with a permanent error",
+        [REPLY_DIED] = "the sender died of it",
+    };
+    const bool silent = d->replied_ns == 0 || !answers[d->reply];
+    const int64_t read_ns = l->log->lines[d->line].read_ns;
+    char name[48], read[240], text[320];
+
+    name_text(l, d, name, sizeof name);
+    delivery_text(l, d, read, sizeof read);
+    snprintf(text, sizeof text, "attempt %u, %s: %s%s", attempt, name, read,
+        silent ? "; never answered" : "");
+    tell(l, read_ns, text, context);
+    if (silent)
+        return;
+    snprintf(text, sizeof text, "attempt %u, %s: %s, after %.1f ms", attempt, name,
+        answers[d->reply], (double)(d->replied_ns - read_ns) / 1e6);
+    tell(l, d->replied_ns, text, context);
+}
+
+static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
+{
+    unsigned attempt = 0;
+    char text[320];
+
+    for (size_t i = 0; i < l->log->delivery_count; i++) {
+        const struct delivery *d = &l->log->deliveries[i];
+        if (d->token != token)
+            continue;
+        if (d->reply != REPLY_NONE) {
+            tell_attempt(l, d, ++attempt, tell, context);
+            continue;
+        }
+        delivery_text(l, d, text, sizeof text);
+        tell(l, l->log->lines[d->line].read_ns, text, context);
+    }
+}
+
+void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     const struct {
@@ -74,13 +129,22 @@ void life_each(const struct ledger *l, uint32_t token,
         fault_text(l, &l->faults[i], text, sizeof text);
         tell(l, l->faults[i].began_ns, text, context);
     }
-    for (size_t i = 0; i < l->log->delivery_count; i++) {
-        const struct delivery *d = &l->log->deliveries[i];
-        if (d->token != token)
-            continue;
-        delivery_text(l, d, text, sizeof text);
-        tell(l, l->log->lines[d->line].read_ns, text, context);
-    }
+    tell_deliveries(l, token, tell, context);
+}
+
+// What the collector's history in the database says of it, in leased mode.
+static void record_text(const struct ledger *l, uint32_t token, char *out, size_t size)
+{
+    static const char *const ends[] = {[OUTCOME_NONE] = "no end",
+        [OUTCOME_SENT] = "sent",
+        [OUTCOME_DEAD] = "dead",
+        [OUTCOME_EXPIRED] = "expired"};
+    const struct ledger_token *t = &l->tokens[token];
+
+    *out = '\0';
+    if (l->scenario->collector.dequeue == DEQUEUE_LEASED && (t->flags & TOKEN_PRESENT))
+        snprintf(out, size, ", recorded: %s after %u attempt%s", ends[t->outcome], t->attempts,
+            t->attempts == 1 ? "" : "s");
 }
 
 // In shared mode a token is first taken, and confirmed after it was written.
@@ -94,11 +158,13 @@ static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size)
 {
     const struct ledger_token *t = &l->tokens[token];
+    char record[64];
 
-    snprintf(out, size, "%s%s%s, %u deliver%s",
+    record_text(l, token, record, sizeof record);
+    snprintf(out, size, "%s%s%s, %u deliver%s%s",
         t->flags & TOKEN_PRESENT ? "in the database" : "not in the database",
         t->flags & TOKEN_DEAD_LETTER ? ", in dead_letters" : "", where_it_waits(l, t->flags),
-        t->deliveries, t->deliveries == 1 ? "y" : "ies");
+        t->deliveries, t->deliveries == 1 ? "y" : "ies", record);
 }
 
 // --- drawn --------------------------------------------------------------------------------

@@ -1,16 +1,19 @@
 // One token's life, told and drawn: from its intended insert to its last delivery, with
-// the faults and processes that it met.
+// the faults and processes that it met; in leased mode each attempt, what was answered to
+// it and when, and what the collector has recorded of it.
 #pragma once
 
 #include "base/buf.h"
 #include "ledger/ledger.h"
 
-// Calls `tell` for each event: its time on the run's clock, and what happened.
-void life_each(const struct ledger *l, uint32_t token,
-    void (*tell)(const struct ledger *l, int64_t at_ns, const char *what, void *context),
-    void *context);
+// Hears of one event: its time on the run's clock, and what happened.
+typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, void *context);
 
-// "in the database, beyond the cursor, 1 delivery": how it stood at the end.
+// Calls `tell` for each event.
+void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
+
+// "in the database, beyond the cursor, 1 delivery": how it stood at the end;
+// in leased mode with what the database has recorded, "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
 // Appends an HTML file with everything inside; false when `out` is full.

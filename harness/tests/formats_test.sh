@@ -100,6 +100,51 @@ PYTHON
 expect_exit 64 "$mailproof" check --html token.html "$folder"
 grep -q -- '--token' err || fail "not named: $(cat err)"
 
+# In leased mode each attempt is told, with its answer, and what the database has recorded.
+mkdir leased
+cat >leased/leased.yaml <<'YAML'
+name: leased
+summary: Half of the attempts fail for a while, a few are never answered.
+collector:
+  dequeue: leased
+  batch_timeout: 50ms
+  env: {MAILROOM_RETRY_BASE: "20", MAILROOM_RETRY_MAX: "50", MAILROOM_ANSWER_TIMEOUT: "500", MAILROOM_IN_FLIGHT: "64"}
+  sender: {error: 40%, hang: 5%, delay: 1ms..5ms}
+load: [{for: 1s, rate: 100/s}]
+drain: 20s
+allow: {early: any, late: any}
+YAML
+run --quiet --out results leased/leased.yaml >out 2>err
+leased=$(readlink -f results/leased/latest)
+expect_exit 0 "$mailproof" report --tokens "$leased"
+/usr/bin/python3 - "$leased" "$mailproof" <<'PYTHON'
+import json, subprocess, sys
+folder, mailproof = sys.argv[1:]
+words = {"sent": "answered with sent", "transient": "answered with a transient error"}
+told = {"sent": 0, "transient": 0, "never": 0}
+for line in open(folder + "/tokens.jsonl"):
+    token = json.loads(line)
+    if len(token["deliveries"]) < 2:
+        continue
+    life = subprocess.run([mailproof, "check", folder, "--token", token["login"]],
+                          check=True, capture_output=True, text=True).stdout.splitlines()
+    attempts = [l for l in life if " attempt " in l]
+    for number, d in enumerate(token["deliveries"], 1):
+        read = attempts.pop(0)
+        assert read.startswith(f"  {d['read_s']:9.3f} s  attempt {number}, "), (read, d)
+        name = read.split(", ")[1].split(":")[0]
+        told[d["reply"]] += 1
+        assert read.endswith("; never answered") == (d["reply"] == "never"), (read, d)
+        if d["reply"] != "never":
+            answer = attempts.pop(0)
+            assert answer.startswith(
+                f"  {d['replied_s']:9.3f} s  attempt {number}, {name}: {words[d['reply']]}, after "), (answer, d)
+    assert not attempts, attempts
+    n = len(token["deliveries"])
+    assert life[-1].endswith(f"{n} deliveries, recorded: sent after {n} attempts"), life[-1]
+assert all(told.values()), told
+PYTHON
+
 # A phase without a token measures nothing, and says so in words.
 mkdir empty
 cat >empty/empty.yaml <<'YAML'
