@@ -74,7 +74,7 @@ run_one() { # scenario, defect
     local log=$place/$1.$2.log shorter=(--set slack=500ms)
     # Nothing more comes of waiting for what was lost; except of one that is
     # only slow, and of the one that takes its time to end.
-    [ "$2" = slow-reconnect ] || shorter+=(--set drain=2s)
+    [ "$2" = slow-reconnect ] || shorter+=(--set drain=15s)
     case $1.$2 in
     promise-reconnect.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
