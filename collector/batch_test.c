@@ -51,11 +51,12 @@ static void put(PGresult *r, int row, int column, const char *text, int len)
 
 static PGresult *answer(void)
 {
+    static char name[] = "x";
     PGresult *r = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
     PGresAttDesc columns[COLUMNS] = {0};
 
     for (int i = 0; i < COLUMNS; i++)
-        columns[i].name = (char[]){"x"};
+        columns[i].name = name;
     assert_non_null(r);
     assert_int_equal(PQsetResultAttrs(r, COLUMNS, columns), 1);
     return r;

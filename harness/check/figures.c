@@ -11,7 +11,8 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        bool hurts = f->spec->verb->stops_server || f->spec->target != TARGET_COLLECTOR;
+        const struct verb *verb = f->spec->verb;
+        bool hurts = verb->stops_server || verb->needs_disk || f->spec->target != TARGET_COLLECTOR;
         // What a long outage has held up takes its time to go out.
         int64_t behind_ns = catch_up_ns + (f->ended_ns - f->began_ns) / 2;
         if (hurts && f->began_ns && intended_ns >= f->began_ns - catch_up_ns &&

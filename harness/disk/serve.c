@@ -144,7 +144,8 @@ static void on_fsync(fuse_req_t request, fuse_ino_t ino, int datasync, struct fu
     (void)ino;
     (void)datasync;
     (void)fi;
-    answer(s, request, device_flush(&s->device, clock_now_ns(), &due_ns), 0, due_ns);
+    enum device_answer how = device_flush(&s->device, clock_now_ns(), &due_ns);
+    answer(s, request, how, 0, due_ns);
 }
 
 static const struct fuse_lowlevel_ops operations = {
@@ -165,14 +166,22 @@ static int64_t next_due_ns(const struct server *s)
     return due_ns;
 }
 
-// When the machine is gone, nobody sees what its requests are answered.
+// When the machine is gone, nobody sees what its requests are answered. A disk that is
+// no longer slow is done at once with what it still had to do.
+static bool is_due(const struct server *s, const struct waiting *w, int64_t now_ns)
+{
+    if (w->due_ns == CLOCK_NEVER)
+        return s->device.power != POWER_DARK;
+    return w->due_ns <= now_ns || s->device.flush_takes_ns == 0;
+}
+
 static void answer_what_is_due(struct server *s, int64_t now_ns)
 {
     size_t left = 0;
 
     for (size_t i = 0; i < s->waiting_count; i++) {
         struct waiting *w = &s->waiting[i];
-        if (w->due_ns <= now_ns || (w->due_ns == CLOCK_NEVER && s->device.power != POWER_DARK))
+        if (is_due(s, w, now_ns))
             reply_done(w->request, w->length);
         else
             s->waiting[left++] = *w;
