@@ -8,10 +8,10 @@
 #include "ledger/pack_observed.h"
 
 static const uint64_t any = UINT64_MAX;
-static const size_t stalls_first = 256; // of a history of any version
+static const size_t stalls_first = 256; // the same in every version
 
-// The sections come in this order, and each says how it looks, for both
-// directions.
+// The sections come in this order. One function describes each section for both directions, writing
+// and reading.
 
 static void pack_header(struct pack *p, uint64_t *version)
 {
@@ -44,7 +44,8 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
-    // The first stand here, as they always did, the others behind everything else.
+    // A history of any version keeps its first stalls here. The others stand behind everything
+    // else.
     pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
 }
 
@@ -64,7 +65,7 @@ static void pack_notes(struct pack *p, struct history *h)
     struct history_notes *n = &h->notes;
     struct load_result *load = &h->load;
     uint64_t cpu_us = (uint64_t)llround(load->cpu_s * 1e6);
-    uint64_t interrupted = 0; // never 1: a run that is interrupted leaves no history
+    uint64_t interrupted = 0; // always 0: an interrupted run leaves no history
 
     pack_number(p, &n->reconnects, any);
     pack_number(p, &interrupted, 1);
@@ -92,7 +93,7 @@ static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
     int64_t planned_ns = l->start_ns + t->at_ns;
-    size_t last_phase = l->scenario->load_count - 1; // no scenario is without a phase
+    size_t last_phase = l->scenario->load_count - 1; // every scenario has a phase
 
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
@@ -133,7 +134,7 @@ static void pack_tokens(struct pack *p, struct history *h)
         PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
 }
 
-// After the ledger's own arrays exist.
+// Comes after the ledger's own arrays exist.
 static void pack_ends(struct pack *p, struct history *h)
 {
     int64_t last = 0;
@@ -175,7 +176,7 @@ static void pack_faults(struct pack *p, struct history *h)
     }
 }
 
-// What version 4 added.
+// Packs the fields that version 4 added.
 static void pack_more(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
@@ -212,7 +213,7 @@ static void pack_change(
     pack_moment(p, &r->back_ended_ns);
 }
 
-// What version 5 added.
+// Packs the changes, which version 5 added.
 static void pack_changes(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -228,7 +229,8 @@ static void pack_changes(struct pack *p, struct history *h)
         pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
 }
 
-// What version 6 added: the sender's answers, and what the collector recorded.
+// Packs the fields that version 6 added: the sender's answers and the outcomes that the collector
+// recorded.
 static void pack_outcomes(struct pack *p, struct history *h)
 {
     if (h->version < 6)
@@ -246,7 +248,7 @@ static void pack_outcomes(struct pack *p, struct history *h)
     }
 }
 
-// What version 7 added: of each fault what its failover left behind.
+// Packs the fields that version 7 added: for each fault, the commits that its failover left behind.
 static void pack_left_behind(struct pack *p, struct history *h)
 {
     if (h->version < 7)
@@ -257,7 +259,8 @@ static void pack_left_behind(struct pack *p, struct history *h)
     }
 }
 
-// What version 8 added: of several generators, their clocks, and those that were lost.
+// Packs the fields that version 8 added: the clock bound of the workers and the workers that were
+// lost.
 static void pack_workers(struct pack *p, struct history *h)
 {
     if (h->version < 8)
@@ -276,7 +279,7 @@ static void pack_end(struct pack *p)
         pack_fail(p, "has no end");
 }
 
-// Returns false without memory; what the stream itself says is asked later.
+// Returns false when there is no memory. The caller asks the stream itself for its errors later.
 static bool pack_all(struct pack *p, struct history *h, struct err *e)
 {
     pack_header(p, &h->version);
@@ -312,7 +315,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
 bool history_write(const char *path, const struct ledger *l, const struct load_result *load,
     const struct history_notes *notes, struct err *e)
 {
-    // A view: writing changes nothing of what it shows.
+    // This is only a view: writing does not change anything in it.
     struct history view = {.plan = *l->plan,
         .log = *l->log,
         .load = *load,
@@ -347,7 +350,7 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     h->ledger.probes = h->probes;
     h->ledger.flushes = h->flushes;
     h->ledger.sessions = h->sessions;
-    // The flags of deliveries are final; with equal fingerprints this only counts.
+    // The flags of deliveries are final and all fingerprints are equal, so this call only counts.
     return ledger_take_changes(&h->ledger, h->load.changes, e) &&
            ledger_settle_end(&h->ledger, NULL, e);
 }

@@ -1,27 +1,27 @@
-// A finished ledger as a file, so that a run can be judged again without
-// PostgreSQL, elsewhere, and by a later version: <result folder>/history.bin.gz.
+// Stores a finished ledger in a file, <result folder>/history.bin.gz. A later version, or another
+// machine, can then judge the run again without PostgreSQL.
 //
-// About 20 bytes per token before compression. Times are kept to the ns, as
-// differences; of what a delivery carried only the verdict on it is kept.
+// A token takes about 20 bytes before compression. Times are stored in ns, as differences. The file
+// keeps the verdict on a delivery and not its content.
 #pragma once
 
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-// 2, without starved_us, 3, without pack_more, 4, without changes, 5, without answers, 6, without
-// what failovers left behind, and 7, without workers, are read as well.
+// history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
+// no answers, 6 no commits that failovers left behind, and 7 no workers.
 #define HISTORY_VERSION 8
 
-// What the check needs besides the ledger.
+// The check needs these beside the ledger.
 struct history_notes {
     uint64_t reconnects;
-    char gave_up[256];   // "" when the subject did not end the run
+    char gave_up[256];   // "" unless the subject ended the run
     char cpu_users[256]; // ""
     struct stalls reader_stalls;
     int64_t reader_ns;
 };
 
-// Everything that history_read has made; zeroed, or read.
+// Owns everything that history_read has made. It may be zeroed.
 struct history {
     uint64_t version;
     struct plan plan;
@@ -37,8 +37,8 @@ struct history {
 MUST_USE bool history_write(const char *path, const struct ledger *l,
     const struct load_result *load, const struct history_notes *notes, struct err *e);
 
-// The scenario (of the same result folder) must outlive the history. Fails with
-// ERR_SYSTEM when the file is not there, cut off, damaged, or of another version.
+// The scenario comes from the same result folder and must outlive the history. Fails with
+// ERR_SYSTEM when the file is missing, truncated, damaged, or of an unknown version.
 MUST_USE bool history_read(
     struct history *h, const char *path, const struct scenario *s, struct err *e);
 void history_fini(struct history *h);

@@ -1,10 +1,9 @@
-// The history of every token: what was planned, what the generator saw, what
-// the database holds, what the collector's lines held.
+// The history of every token: what was planned, what the generator saw, and what the database and
+// the collector's lines held.
 //
-// The ledger adds nothing of its own to the records of load, subject and fault:
-// it brings them together under the token's number and settles from the
-// database what the generator could not know. After ledger_settle_end it is
-// complete and only read.
+// The ledger joins the records of load, subject and fault by the token's number, and adds nothing
+// of its own. It asks the database for the outcomes that the generator could not know. After
+// ledger_settle_end it is complete and read-only.
 #pragma once
 
 #include <libpq-fe.h>
@@ -20,16 +19,16 @@
 #include "subject/subject.h"
 
 enum token_flags {
-    TOKEN_SETTLED = 1 << 0,      // of an unknown transaction, and found when the drain began
+    TOKEN_SETTLED = 1 << 0,      // its transaction was unknown, and the drain found it
     TOKEN_PRESENT = 1 << 1,      // in the database at the end
     TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end
     TOKEN_NAMED = 1 << 3,        // in a torn line or a forged delivery
-    TOKEN_WAITING = 1 << 4,      // at the end: still behind the cursor
-    TOKEN_UNMARKED = 1 << 5,     // at the end: not taken, or taken and not confirmed
+    TOKEN_WAITING = 1 << 4,      // at the end it was still behind the cursor
+    TOKEN_UNMARKED = 1 << 5,     // at the end it was not taken, or not confirmed
     TOKEN_BURIED_AGAIN = 1 << 6, // more than once in dead_letters
 };
 
-// How a token ended in leased mode, as the collector has recorded it.
+// The end of a token in leased mode, as the collector has recorded it.
 enum token_outcome { OUTCOME_NONE, OUTCOME_SENT, OUTCOME_DEAD, OUTCOME_EXPIRED };
 
 struct ledger_token {
@@ -54,9 +53,9 @@ struct ledger {
     size_t probe_count;
     const struct probe_sample *flushes; // of the probe that commits; none in an old history
     size_t flush_count;
-    const int64_t *sessions; // when each of the collector's opened, in order; NULL: not known
+    const int64_t *sessions; // when the collector's sessions opened, in order; NULL: unknown
     size_t session_count;
-    const struct change_record *changes; // one per planned change; NULL: not known
+    const struct change_record *changes; // one per planned change; NULL: unknown
     uint32_t *change_of;                 // owned; 1 + the change of each token, or 0; NULL: none
     struct ledger_token *tokens;         // owned; one per plan token
     uint32_t *txn_of;                    // owned; the transaction of each token
@@ -67,22 +66,21 @@ struct ledger {
     size_t strangers;                    // tokens in the database that the plan does not know
 };
 
-// The caller fills the borrowed fields and times as the run goes on.
+// The caller fills the borrowed fields and the times as the run goes on.
 MUST_USE bool ledger_init(
     struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e);
 void ledger_fini(struct ledger *l);
 
-// What became of the plan's changes; the records must outlive the ledger.
+// Takes the results of the plan's changes. The records must outlive the ledger.
 MUST_USE bool ledger_take_changes(
     struct ledger *l, const struct change_record *changes, struct err *e);
 
-// When the drain begins, after every load backend has ended: asks the database
-// for the outcome of unknown transactions.
+// Asks the database for the outcome of unknown transactions. Call it when the drain begins and
+// every backend of the load has ended.
 MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e);
 
-// After the collector has ended: what the tables hold, and what was delivered.
-// Without a connection (NULL: the server does not start again) nothing is
-// present.
+// Reads what the tables hold and counts the valid deliveries. Call it after the collector has
+// ended. With conn NULL (the server does not start again) no token is present.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
 // --- a token's life, for the checks --------------------------------------------
@@ -92,31 +90,31 @@ static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32
     return &l->txns[l->txn_of[token]];
 }
 
-// Acknowledged, or found in the database though nobody had acknowledged it.
+// True when the commit was acknowledged, or when the database has the token anyway.
 bool ledger_committed(const struct ledger *l, uint32_t token);
 
-// Of a token whose change was sent: what it was, and how it went. NULL: it is as it
-// was inserted.
+// Returns the token's change and its result when the change was sent. Returns NULL when the token
+// is as it was inserted.
 const struct plan_change *ledger_change(
     const struct ledger *l, uint32_t token, const struct change_record **record);
 
-// When that change was sent; CLOCK_NEVER without one.
+// Returns when that change was sent; CLOCK_NEVER without one.
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
-// It was there when the collector started.
+// True when the token existed before the collector started.
 bool ledger_is_backlog(const struct ledger *l, uint32_t token);
 
-// When it was meant to be inserted, on the run's clock; of a backlog, when it was.
+// Returns the intended time of the insert on the run's clock; for a backlog, the real time.
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
 
-// When its first delivery was read; CLOCK_NEVER without one.
+// Returns when its first delivery was read; CLOCK_NEVER without one.
 int64_t ledger_read_ns(const struct ledger *l, uint32_t token);
 
-// A time on the run's clock as seconds since the load began, for people.
+// Converts a time on the run's clock to seconds since the load began, for people.
 static inline double ledger_seconds(const struct ledger *l, int64_t ns)
 {
     return (double)(ns - l->start_ns) / 1e9;
 }
 
-// When it expires, on the run's clock.
+// Returns when the token expires, on the run's clock.
 int64_t ledger_expires_ns(const struct ledger *l, uint32_t token);

@@ -9,7 +9,7 @@
 
 enum { BUFFER = 1 << 16 };
 
-// zlib makes at most 1,032 bytes of one, and an item takes at least a byte.
+// zlib expands one byte to at most 1,032 bytes, and an item takes at least one byte.
 #define ZLIB_RATIO_MAX 1032
 
 struct pack {
@@ -150,7 +150,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     *value = p->why ? 0 : v;
 }
 
-// 0, -1, 1, -2 … become 0, 1, 2, 3 …
+// Maps 0, -1, 1, -2 … to 0, 1, 2, 3 …
 static uint64_t fold(int64_t v)
 {
     return ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0);
@@ -165,7 +165,7 @@ void pack_signed(struct pack *p, int64_t *value)
 {
     uint64_t folded = fold(*value);
 
-    // Far from the ends, so that sums of a damaged history do not overflow.
+    // The limit is far from the ends, so that sums in a damaged history do not overflow.
     pack_number(p, &folded, UINT64_MAX / 4);
     *value = unfold(folded);
 }

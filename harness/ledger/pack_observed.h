@@ -1,5 +1,4 @@
-// The part of a history that was seen of the collector and of the server: processes, lines,
-// deliveries, samples.
+// The part of a history that the run observed: processes, lines, deliveries, samples.
 #pragma once
 
 #include "ledger/history.h"
@@ -7,17 +6,17 @@
 
 #define PACK_LINES_MAX (UINT64_C(1) << 27)
 
-// The processes of the collector and their lines.
+// Packs the collector's processes and their lines.
 void pack_lines(struct pack *p, struct subject_log *log);
 
-// The tokens of the lines, after pack_lines.
+// Packs the tokens of the lines. Call it after pack_lines.
 void pack_deliveries(struct pack *p, struct history *h);
 
-// Returns the array, as pack_array does.
+// Packs probe samples, and returns their array as pack_array does.
 struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, size_t *count);
 
-// What the processes held and cost, and the probe's samples.
+// Packs the samples of the processes (memory, CPU time) and those of the probe.
 void pack_samples(struct pack *p, struct history *h);
 
-// What was wrong with one line.
+// Packs the note on one faulty line.
 void pack_note(struct pack *p, struct subject_log *log, struct line_note *note);

@@ -1,4 +1,4 @@
-// What only the database and the finished log can say.
+// Completes the ledger from the database and from the finished log.
 #include "ledger/ledger.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 #include "postgres/sql.h"
 #include "subject/decode.h"
 
-// Text and binary rows alike: called for each row of a result.
+// Handles one row of a result, in text or binary form.
 typedef void row_function(struct ledger *l, const PGresult *row);
 
 static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
@@ -21,8 +21,8 @@ static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *toke
            *token < l->plan->token_count;
 }
 
-// One row at a time and in binary, so that ten million rows need no more memory
-// than one.
+// Reads one row at a time and in binary form, so that ten million rows need no more memory than
+// one.
 static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char *param,
     row_function *f, struct err *e)
 {
@@ -95,7 +95,7 @@ static uint16_t marks_of(const PGresult *row)
         .code_len = (size_t)PQgetlength(row, 0, 4)};
     size_t len = (size_t)PQgetlength(row, 0, 3);
 
-    // One of another length is unsendable, and nothing is compared with it.
+    // A secret of another length is unsendable, so nobody compares it.
     memcpy(t.secret, PQgetvalue(row, 0, 3), len < sizeof t.secret ? len : sizeof t.secret);
     return decode_marks(&t);
 }
@@ -137,7 +137,7 @@ static void waiting_row(struct ledger *l, const PGresult *row)
         l->tokens[token].flags |= TOKEN_WAITING;
 }
 
-// In the present schema the same tokens wait, whoever is to dequeue them.
+// In the present schema the same tokens wait for every collector.
 static void left_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -165,8 +165,8 @@ static void outcome_row(struct ledger *l, const PGresult *row)
     l->tokens[token].attempts = (uint16_t)(attempts < UINT16_MAX ? attempts : UINT16_MAX);
 }
 
-// A name that is printed though the wire cannot carry it forges, however well a
-// reader takes the line.
+// A name that the wire cannot carry is forged when the line prints it, even if a reader accepts the
+// line.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];
@@ -185,9 +185,8 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
     return true;
 }
 
-// Valid: signed, whole, and exactly what the database holds. A token that the
-// database does not have cannot be compared; what was delivered of it is a
-// phantom, not a forgery.
+// Counts the valid deliveries: signed, whole, and exactly what the database holds. A token that the
+// database does not have cannot be compared: its delivery is a phantom and not a forgery.
 static void count_deliveries(struct ledger *l)
 {
     for (size_t i = 0; i < l->log->delivery_count; i++) {
@@ -226,7 +225,7 @@ static bool has_column(
     return has(conn, sql, found, e);
 }
 
-// What is still to be dequeued, in the present schema and in older ones.
+// Reads the tokens that still wait, in the present schema and in older ones.
 static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool snapshots, compound, marks;
@@ -242,7 +241,7 @@ static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
                NULL, waiting_row, e);
 }
 
-// The collector's own tables, of which there may be fewer in an old schema.
+// Reads the collector's own tables. An old schema may have fewer of them.
 static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool dead_letters, outcomes;
