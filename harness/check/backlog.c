@@ -16,7 +16,7 @@ size_t backlog_step(const struct backlog *b, int64_t at_ns)
     return i < b->count ? i : b->count - 1;
 }
 
-// From differences to sums.
+// Turns differences into sums.
 static void add_up(struct backlog *b)
 {
     for (size_t i = 1; i < b->count; i++)

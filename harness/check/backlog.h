@@ -1,4 +1,4 @@
-// How many tokens waited at each time, and what a subject did about it.
+// Counts the tokens that waited at each time.
 #pragma once
 
 #include "check/inside.h"
@@ -9,8 +9,8 @@ struct backlog {
     size_t count;
 };
 
-// Of the tokens that were delivered: those acknowledged and not yet read. Until the
-// drain ended.
+// Counts, until the drain ends, the tokens that are acknowledged and not yet read. It counts only
+// tokens that were delivered.
 MUST_USE bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e);
 void backlog_fini(struct backlog *b);
 
@@ -19,5 +19,5 @@ static inline int64_t backlog_at_ns(const struct backlog *b, size_t i)
     return b->from_ns + (int64_t)i * b->step_ns;
 }
 
-// The last step at or before a time, within the array.
+// Returns the last step at or before a time, within the array.
 size_t backlog_step(const struct backlog *b, int64_t at_ns);

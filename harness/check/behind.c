@@ -1,14 +1,14 @@
-// falls_behind: of a subject whose capacity is known, a backlog that grows at a rate
-// it can sustain, or that a fault left and that stays.
+// falls_behind: the backlog grows at a rate that the subject can sustain, or the backlog that a
+// fault left stays. The subject's capacity must be known.
 #include "check/backlog.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 
-static const double load_most = 0.8; // of the capacity: more may be too much
+static const double load_most = 0.8; // of the capacity; a higher rate may be too much
 static const int64_t stretch_least_ns = 2 * NS_PER_S;
-static const double growth_least = 0.02; // of the rate: less is not seen in a run
+static const double growth_least = 0.02; // of the rate; a run cannot show less
 enum { BLOCKS = 10 };
 static const double student_95 = 1.860; // one-sided, 8 degrees of freedom
 
@@ -35,7 +35,7 @@ struct slope {
     double growth;      // from the first fifth to the last
 };
 
-// Of the means of blocks, which hardly depend on each other.
+// Fits a line to the means of blocks, which hardly depend on each other.
 static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
 {
     double means[BLOCKS], mean = 0, sxy = 0, sxx = 0, rest = 0;
@@ -70,8 +70,8 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         return;
     judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     struct slope slope = slope_of(&t->backlog, from_ns, until_ns);
-    // Below this it may still be the ups and downs of batches and of arrivals: at four
-    // fifths of the capacity random ones make queues that last.
+    // A smaller slope may come from batches and random arrivals: at four fifths of the capacity,
+    // random arrivals make queues that last.
     double noise = 3.0 * s->batch_limit + 3 * sqrt(rate);
     if (slope.least_per_s <= 0 || slope.per_s < growth_least * rate || slope.growth < noise)
         return;
@@ -82,8 +82,7 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         s->capacity);
 }
 
-// What is left of a phase when each outage, and the time to make up for it, is taken
-// out.
+// Checks the parts of a phase that lie outside each outage and outside the time to make up for it.
 static void check_phase(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {

@@ -1,16 +1,16 @@
-// The one thing that explains why a case is excused, or counted apart.
+// A cause is the one event that excuses a case, or counts it apart.
 #pragma once
 
 #include <stdint.h>
 
 enum cause_kind {
-    CAUSE_NONE,        // nothing: the case is judged
+    CAUSE_NONE,        // no cause: the case is judged
     CAUSE_FAULT,       // index: a fault record
     CAUSE_BATCH,       // index: a line that its writer could not confirm
     CAUSE_TRANSACTION, // index: a transaction
     CAUSE_STALL,       // index: a stall, of the harness or of the server's flush
-    CAUSE_SESSION,     // one of the subject opened just then
-    CAUSE_STARVED,     // index: a process that was given no processor
+    CAUSE_SESSION,     // a session of the subject opened just then
+    CAUSE_STARVED,     // index: a process that got no processor
     CAUSE_SENDER,      // index: a process whose sender died
     CAUSE_KINDS,
 };

@@ -1,11 +1,11 @@
-// Since when full lines have followed each other: a subject that does what it can.
+// Finds since when full lines have followed each other: the subject works as fast as it can.
 #include "check/inside.h"
 
 #include <stdlib.h>
 
 #include "check/lookup.h"
 
-// How far apart full lines may be of a collector that does what it can.
+// Returns the longest gap between full lines of a collector that works as fast as it can.
 static int64_t chain_ns(const struct check *c)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;

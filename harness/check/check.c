@@ -8,7 +8,8 @@
 
 // --- the verdict ----------------------------------------------------------------
 
-// Where the timelines say what the server lost, no more than that may be gone.
+// Returns how many cases are tolerated. Where the timelines say how much the server lost, no more
+// than that may be missing.
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = 0;
@@ -22,9 +23,9 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
     return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
 }
 
-// What is missing may still have been on its way: the drain lasted as long as it
-// may, and full lines came in until its end. A drain that ended before had nothing
-// more to wait for, and lines from before its start say nothing about its end.
+// A missing token may still have been on its way: the drain used all its time, and full lines
+// arrived until its end. An earlier end of the drain means that nothing was left to wait for. Lines
+// from before the drain say nothing about its end.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + NS_PER_S;
@@ -54,8 +55,8 @@ static bool ends_for_good(const struct ledger *l)
     return false;
 }
 
-// With collector.restart off, or a fault for the rest, the plan may end the last
-// collector, and with it the run. What was left undone then is nobody's fault.
+// The plan may end the last collector, with collector.restart off or a fault `for: rest`, and the
+// run ends with it. Nobody is to blame for the tokens that remain then.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -75,13 +76,13 @@ static bool needs_collector(enum metric_id id)
     return id == METRIC_LOST || id == METRIC_UNRECOVERED || id == METRIC_END_STATE;
 }
 
-// Those of leased mode, and of a budget.
+// True for the invariants of leased mode and of a budget.
 static bool is_of_leases(enum metric_id id)
 {
     return id >= METRIC_DOUBLE_LEASED && id <= METRIC_MISRECORDED;
 }
 
-// Some invariants only show in runs that have what they are about.
+// Some invariants need a feature that only some runs have.
 static bool is_looked_for(const struct result *r, const struct scenario *s, enum metric_id id)
 {
     bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || is_of_leases(id);
@@ -95,7 +96,7 @@ static bool judge_invariants(
     bool any = false;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // What is not promised, or was not looked for, stays null.
+        // An invariant that is not promised, or not looked for, stays null.
         if (!metrics[id].invariant || !is_looked_for(r, l->scenario, id))
             continue;
         r->values[id] = (double)r->findings[id].count;
@@ -127,9 +128,9 @@ static bool compare(double got, const char *how, double want)
     }
 }
 
-// An expectation about a count is about what happened and breaks the verdict
-// like an invariant; one about time or rate is an objective, and is missed. How
-// many are lost is not known while the collector is still draining.
+// A broken expectation about a count violates, like an invariant. One about time or rate is an
+// objective, and the run misses it. While the collector is still draining, nobody knows how many
+// tokens are lost.
 static void judge_expectations(
     struct result *r, const struct scenario *s, bool draining, bool *violated, bool *missed)
 {
@@ -148,7 +149,7 @@ static void judge_expectations(
     }
 }
 
-// A repeated fault may leave out a time, but not all of them.
+// A repeated fault may leave out some of its times, but not all of them.
 static void find_missed_verbs(struct result *r, const struct ledger *l)
 {
     const struct scenario *s = l->scenario;
@@ -217,7 +218,7 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
 
     find_reasons(r, l, in, draining);
     judge_expectations(r, l->scenario, draining, &violated, &missed);
-    // A collector that nobody could keep running is not an accident of ours.
+    // The harness is not to blame for a collector that cannot be kept running.
     violated = violated || (in->gave_up && !ended_by_plan(l, in));
     r->verdict = violated          ? VERDICT_VIOLATED
                  : r->reason_count ? VERDICT_INCONCLUSIVE
@@ -257,7 +258,7 @@ bool check_findings(
 bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
-    // A value beyond it makes the histogram grow: nothing is clipped.
+    // A larger value makes the histogram grow, so no value is clipped.
     const int64_t highest_ns = 60 * NS_PER_S;
 
     *r = (struct result){0};

@@ -1,6 +1,6 @@
-// The verdict on a finished ledger, with the figures of the run: the face of this
-// folder. Pure: the same ledger gives the same verdict, with no clock, server or
-// collector at hand. Definitions with formulas: README.md in this folder.
+// The face of this folder: the verdict on a finished ledger, and the figures of the run. Pure: the
+// same ledger always gives the same verdict, without a clock, a server or a collector. README.md
+// defines each invariant.
 #pragma once
 
 #include <stddef.h>
@@ -13,24 +13,24 @@
 #include "measure/histogram.h"
 #include "scenario/metrics.h"
 
-// Results of different rules cannot be compared: 1 excused by time windows and
-// budgets, 2 by causes.
+// Results of different rules cannot be compared. Rules 1 excused by time windows and budgets; rules
+// 2 excuse by causes.
 #define CHECK_RULES 2
 
 #define FINDING_EXAMPLES 5
 
-// One broken invariant: how often, and the first few cases for a human.
+// One broken invariant: the number of cases, and the first few of them for people.
 struct finding {
     uint64_t count;
     char examples[FINDING_EXAMPLES][256];
     size_t example_count;
 };
 
-// How much of an invariant was judged, in what metrics[id].over counts.
+// The amount of an invariant that was judged, in the unit of metrics[id].over.
 struct judged {
     double judged;
-    double of;                   // what there was: judged and excused
-    double excused[CAUSE_KINDS]; // by what explains it
+    double of;                   // the whole amount, judged and excused
+    double excused[CAUSE_KINDS]; // by cause
 };
 
 enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
@@ -52,7 +52,7 @@ struct result {
     struct stages stages;
 };
 
-// What the ledger does not hold.
+// Facts that the ledger does not hold.
 struct check_input {
     const struct load_result *load;
     uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
@@ -66,25 +66,26 @@ MUST_USE bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 void result_fini(struct result *r);
 
-// An invariant of which the run has something to say.
+// True when the run can say something about the invariant.
 bool result_judged(const struct result *r, enum metric_id id);
 
-// An invariant that is not judged because the subject does not promise it.
+// True when the subject promises the invariant. An invariant that is not promised is not judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
 
-// The judged share, 0 to 1; NAN where there was nothing to judge.
+// Returns the judged share, 0 to 1; NAN when there was nothing to judge.
 double judged_share(const struct judged *j);
 
-// Below this share the table shows how much was judged.
+// The table shows the judged share when it is below this.
 #define JUDGED_SHOWN 0.9
 
-// "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
+// Writes "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
-// Instead of a cursor: what one transaction holds, others pass by.
+// True when several collectors share the queue without a cursor: each skips the rows that another
+// transaction holds.
 bool check_shares(const struct scenario *s);
 
 const char *verdict_name(enum verdict verdict);
 
-// 0 pass, 1 violated, 2 inconclusive, 3 missed.
+// Returns 0 for pass, 1 violated, 2 inconclusive, 3 missed.
 int verdict_exit_code(enum verdict verdict);

@@ -1,4 +1,4 @@
-// early: short lines that came before the timeout of what they hold.
+// early: a short line came before the timeout of its tokens.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static bool index_all(struct early *t)
     return true;
 }
 
-// Whether a line is there to be judged: with a token that comes for the first
-// time. What is written again is duplicated, what nobody planned a phantom, and a
-// forged one may be half of a line.
+// True when the line holds the first delivery of a token and no forged one: only such lines are
+// judged. A repeated delivery is duplicated, an unplanned one is a phantom, and a forged one may be
+// half of a line.
 static bool has_news(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -57,7 +57,7 @@ static bool has_news(const struct ledger *l, uint32_t index)
     return news;
 }
 
-// In leased mode a token that is tried again when it is due opens a window of its own.
+// In leased mode, a token that is due for a retry opens a window of its own.
 static bool holds_a_retry(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -84,8 +84,8 @@ static bool holds_token_announced_before(
     return false;
 }
 
-// An announcement may have been on its way when the line before was written:
-// it counts from its COMMIT to its acknowledgement and a little longer.
+// An announcement may have been on its way when the collector wrote the line before. It counts from
+// its COMMIT to its acknowledgement and a little longer.
 static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
 {
     const struct check *c = t->c;
@@ -103,9 +103,9 @@ static bool session_opened(const struct ledger *l, int64_t from_ns, int64_t unti
     return false;
 }
 
-// What waits at the start or after a reconnect is sent at once; so is what waits
-// when a fault is over. Without the times of sessions a fault's whole window may
-// hold one. A line before it that was read late was written earlier than it seems.
+// The collector sends the waiting tokens at once at its start, after a reconnect, and when a fault
+// is over. When the times of sessions are unknown, a session may lie anywhere in a fault's window.
+// When the line before was read late, it was written earlier than it seems.
 static struct cause why_early(const struct check *c, uint32_t before, int64_t read_ns)
 {
     const struct ledger *l = c->l;
@@ -141,7 +141,7 @@ static void check_line(const struct early *t, uint32_t index)
     int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
     uint32_t before = t->short_since[index];
 
-    // Without an earlier short line it may be what waited at the start.
+    // Without an earlier short line, these tokens may have waited at the start.
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
@@ -164,7 +164,7 @@ bool check_early(const struct check *c, struct err *e)
     struct early t = {.c = c};
     bool ok = true;
 
-    // Where several share the work a window may be opened by what another takes.
+    // When several collectors share the work, a token that another one takes may open the window.
     if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
         return true;
     if (!index_all(&t))

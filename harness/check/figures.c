@@ -1,4 +1,4 @@
-// Latencies, rates, the generator's own lag: the figures of a run.
+// The figures of a run: latencies, rates, and the generator's own lag.
 #include "check/inside.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
         const struct fault_record *f = &l->faults[i];
         const struct verb *verb = f->spec->verb;
         bool hurts = verb->stops_server || verb->needs_disk || f->spec->target != TARGET_COLLECTOR;
-        // What a long outage has held up takes its time to go out.
+        // The backlog of a long outage needs time to go out.
         int64_t behind_ns = catch_up_ns + (f->ended_ns - f->began_ns) / 2;
         if (hurts && f->began_ns && intended_ns >= f->began_ns - catch_up_ns &&
             intended_ns <= f->ended_ns + behind_ns)
@@ -42,13 +42,13 @@ static void record_latencies(struct result *r, const struct ledger *l)
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         const struct txn_record *txn = ledger_txn(l, t);
         int64_t read_ns = ledger_read_ns(l, t);
-        // What waited for the collector to start tells nothing of its speed.
+        // A token that waited for the collector's start says nothing about its speed.
         if (read_ns == CLOCK_NEVER || txn->sent_ns == 0 || ledger_is_backlog(l, t))
             continue;
-        // A closed loop intends no time, so that nothing can be counted from it.
+        // A closed loop has no intended times, so no latency can be counted from them.
         if (stages_measurable(l, t))
             histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
-        // Read before the acknowledgement arrived: that took no time at all.
+        // The line was read before the acknowledgement arrived: the latency is zero.
         if (txn->outcome == TXN_COMMITTED)
             histogram_record(
                 &r->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
@@ -66,8 +66,8 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
     r->values[(int)first + 5] = histogram_mean(h) / 1e6;
 }
 
-// Leased mode: until the answer that ended the token was given. A token that is
-// still to be retried has none.
+// Leased mode: measures until the final answer for the token. A token that waits for a retry has
+// none.
 static bool put_outcome_latencies(struct result *r, const struct ledger *l, struct err *e)
 {
     struct histogram h = {0};
@@ -108,7 +108,7 @@ static double last_commit_s(const struct ledger *l)
     return last ? ledger_seconds(l, last) : 0;
 }
 
-// Over the load, or over the time it really took when that was longer.
+// Divides by the planned time of the load, or by its real time when that was longer.
 static double per_second(double count, double planned_s, double took_s)
 {
     double s = took_s > planned_s ? took_s : planned_s;

@@ -1,5 +1,5 @@
-// What is found: the cases of each invariant, how much of it was judged, and why
-// the rest was not.
+// The findings: the cases of each invariant, the amount that was judged, and the causes that excuse
+// the rest.
 #include "check/inside.h"
 
 #include <math.h>
@@ -76,7 +76,8 @@ void judged_text(const struct result *r, enum metric_id id, char *out, size_t si
     }
 }
 
-// Of what `judged` names, so much; of what `expect` names, half.
+// Returns the least judged share: the value that `judged` names, or half for an invariant that
+// `expect` names.
 static double least_share(const struct scenario *s, enum metric_id id)
 {
     const double half = 0.5;
@@ -111,7 +112,7 @@ bool result_judged(const struct result *r, enum metric_id id)
     return metrics[id].invariant && !isnan(r->values[id]);
 }
 
-// A scenario that names an invariant in `expect` promises it for its subject.
+// A scenario that names an invariant in `expect` promises it on behalf of its subject.
 bool check_promised(const struct scenario *s, enum metric_id id)
 {
     unsigned promise = metrics[id].promise;

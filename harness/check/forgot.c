@@ -1,4 +1,4 @@
-// What the server itself lost of what it had acknowledged.
+// The acknowledged data that the server itself lost.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -37,8 +37,8 @@ bool check_server_forgot(
     return false;
 }
 
-// Its commit came behind the first that was left there, and was sent before another
-// member led: the old leader has stepped down by then.
+// The token's commit lies behind the first commit that was left there, and it was sent before
+// another member led. By then the old leader has stepped down.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

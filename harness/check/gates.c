@@ -1,8 +1,7 @@
-// Did the harness itself do what the plan says? A run whose generator fell
-// behind, or whose loops were not given the processor, is inconclusive: it tells
-// nothing about the collector. Every gate names its figure, its limit, and who
-// used the machine meanwhile. A scenario that sets its slack says how coarsely it
-// judges time; the limits in time are never finer than that.
+// Checks that the harness itself did what the plan says. The run is inconclusive when the generator
+// fell behind or a loop got no processor, because it says nothing about the collector then. Every
+// gate names its figure, its limit, and the programs that used the machine. A scenario that sets
+// its slack says how coarsely it judges time; no limit in time is finer than that.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -22,7 +21,8 @@ static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
     return s->slack_ns == SLACK_AUTO || s->slack_ns < limit_ns ? limit_ns : s->slack_ns;
 }
 
-// Of the inserts that no fault excuses, how many left before the load was over.
+// Returns the share of inserts that left before the load was over. It leaves out the inserts that a
+// fault excuses.
 static double sent_in_time(const struct ledger *l)
 {
     int64_t end_ns = l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);

@@ -1,4 +1,4 @@
-// idle_instance: where several share the work, one that could work and does not.
+// idle_instance: several collectors share the work, and one of them could work and does not.
 #include "check/backlog.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ struct idle {
     size_t line; // the next one to be looked at
 };
 
-// Whether anybody of this instance was there to work.
+// True when a process of this instance was alive.
 static bool lives(const struct ledger *l, int instance, int64_t at_ns)
 {
     for (size_t i = 0; i < l->log->process_count; i++) {
@@ -45,7 +45,7 @@ static bool could_work(const struct idle *t, size_t step)
            stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
 }
 
-// What the others cannot have taken already: more than two batches.
+// True when more than two batches wait beyond those that the others may have taken already.
 static bool is_left(const struct idle *t, size_t step)
 {
     const struct scenario_collector *s = &t->c->l->scenario->collector;

@@ -1,4 +1,4 @@
-// What the parts of this folder share; nobody else includes it.
+// The parts of this folder share these declarations; nobody else includes them.
 #pragma once
 
 #include "check/check.h"
@@ -7,17 +7,17 @@
 
 // --- findings.c -------------------------------------------------------------------
 
-// Counts one case of a broken invariant; the first few are described.
+// Counts one case of a broken invariant, and describes the first few.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
-// Appends to the case that was added last which faults are next to that time.
+// Appends to the last case the faults that are next to that time.
 void finding_add_faults(
     struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns); // recovery.c
 void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-// So much was there to be judged, and was, unless a cause excuses it.
+// Adds an amount to be judged. It counts as judged unless a cause excuses it.
 void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause);
 
-// Too little judged of what the scenario is about makes a run inconclusive.
+// Makes the run inconclusive when too little was judged of an invariant that the scenario is about.
 void check_judged(struct result *r, const struct scenario *s);
 
 // --- what all of them go by -------------------------------------------------------
@@ -31,7 +31,7 @@ struct check {
     int64_t *busy_since;      // per line: since when full lines have followed each other
 };
 
-// Fills in busy_since, owned by whoever has the struct. chains.c
+// Fills in busy_since; the owner of the struct owns it. chains.c
 MUST_USE bool check_chains(struct check *c, struct err *e);
 
 // --- the invariants ---------------------------------------------------------------
@@ -56,38 +56,37 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
 MUST_USE bool check_figures(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
-// All invariants and the counts they rest on, without figures and verdict.
+// Computes all invariants and the counts that they rest on, without figures and verdict.
 MUST_USE bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
 // --- what they ask of each other --------------------------------------------------
 
-// A finding of a token, with its life in one line. tokens.c
+// Adds a finding about a token, with the token's life in one line. tokens.c
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
 
-// An insert meant for a time at which the server was away, or its own connection
-// was cut, is late through no fault of the generator.
+// True when an insert is late through no fault of the generator: at its time the server was away,
+// or a fault had cut its own connection.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
-// forgot.c: whether a fault between two times made the server lose what it had
-// acknowledged, of something that was committed at `committed_ns` at the latest
-// (CLOCK_NEVER: not known): with durability waived, by promoting an asynchronous
-// standby, or in a failover whose timelines say so.
+// forgot.c: true when a fault between two times made the server lose acknowledged data that was
+// committed at `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data with
+// durability waived, when an asynchronous standby is promoted, or in a failover whose timelines say
+// so.
 bool check_server_forgot(
     const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
 
-// forgot.c: whether a failover left this token, which was acknowledged, on the old
-// leader's timeline.
+// forgot.c: true when a failover left this acknowledged token on the old leader's timeline.
 bool check_left_behind(const struct ledger *l, uint32_t token);
 
-// forgot.c: what every failover of the run left behind is known, and there was one.
+// forgot.c: true when the run had a failover and the harness knows what each one left behind.
 bool check_failovers_known(const struct ledger *l);
 
-// The last fault whose window touches that time, from its beginning to its undoing +
-// recovery_limit, or else the last sender's death; CAUSE_NONE when none does. recovery.c
+// Returns the last fault whose window touches that time. A window lasts from the fault's beginning
+// to its undoing + recovery_limit. CAUSE_NONE: there is none. recovery.c
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
-// No fault window touches that time.
+// True when no fault window touches that time.
 static inline bool check_undisturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     return check_disturbed(l, from_ns, until_ns).kind == CAUSE_NONE;

@@ -71,7 +71,7 @@ static void add_line(struct interval *i, const struct ledger *l, uint32_t index)
     }
 }
 
-// Lines stand in the order in which they were read.
+// Lines are in the order in which they were read.
 static bool walk_seconds(const struct ledger *l, const struct counts *counts, size_t count,
     struct interval *i, intervals_use *use, void *arg, struct err *e)
 {
@@ -117,7 +117,7 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
     return ok;
 }
 
-// The plan's transactions, and with them its tokens, stand in phase order.
+// The plan's transactions, and so its tokens, are in phase order.
 static void add_phase(struct interval *i, const struct ledger *l, size_t phase, uint32_t *token)
 {
     for (; *token < l->plan->token_count && l->plan->txns[l->txn_of[*token]].phase == phase;

@@ -1,5 +1,4 @@
-// The run cut into seconds, and the load into phases, for the files that show
-// how things went over time.
+// Cuts the run into seconds and the load into phases, for files that show the run over time.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -12,7 +11,7 @@ struct interval {
     uint64_t committed;         // acknowledged in it
     uint64_t delivered;         // first deliveries read in it
     uint64_t lines;             // whole ones read in it
-    int64_t backlog;            // committed and to be delivered, but not yet, at its end
+    int64_t backlog;            // committed and not yet delivered at its end, though it must be
     struct histogram *from_intended, *from_commit; // of the deliveries, ns
 };
 
@@ -22,6 +21,6 @@ typedef bool intervals_use(void *arg, const struct interval *interval, struct er
 MUST_USE bool intervals_each_second(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);
 
-// Calls `use` for every phase; latencies are those of the tokens planned in it.
+// Calls `use` for every phase. Its latencies are those of the tokens planned in it.
 MUST_USE bool intervals_each_phase(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);

@@ -1,7 +1,7 @@
-// Lanes: a higher lane overtakes a lower one, which gets its share (one line in four)
-// once its oldest token has waited for the ageing bound.
+// Lanes: a higher lane overtakes a lower one. The lower lane gets its share (one line in four) once
+// its oldest token has waited for the ageing bound.
 //
-// Only first deliveries count: what is tried again goes before all lanes.
+// Only first deliveries count, because a retry goes before all lanes.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 struct lanes {
     const struct check *c;
     struct leased m;
-    int margin;           // lines that may have been leased before a token was to be seen
-    uint32_t *lower;      // so many of the lines before this one held a token of a lower lane
-    uint32_t *young;      // and of these, only tokens that had not aged
+    int margin;           // lines that may have been leased before the token was visible
+    uint32_t *lower;      // how many of the lines before this one held a token of a lower lane
+    uint32_t *young;      // how many of these held only tokens that had not aged
     const uint32_t *wait; // tokens of the lower lanes, in the order of their acknowledgement
     size_t waiting;
 };
@@ -34,7 +34,7 @@ static bool is_judged(const struct ledger *l, uint32_t token)
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
-// What a line holds that it is the first to hold.
+// Finds the tokens that this line is the first to hold.
 static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
     const struct ledger *l = n->c->l;
@@ -56,8 +56,8 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
-// The lower lane's share: behind a token that has aged, so many lines in a row without
-// any of its lane are too many.
+// Checks the lower lane's share: behind an aged token, this many lines in a row without any of its
+// lane are too many.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;
@@ -102,7 +102,7 @@ static uint32_t first_line_after(const struct ledger *l, int64_t at_ns)
     return (uint32_t)from;
 }
 
-// A token of the higher lane: how many lines of the lower one went out while it waited?
+// Counts the lines of the lower lane that went out while a token of the higher lane waited.
 static void judge_overtaken(const struct lanes *n, uint32_t token)
 {
     const struct check *c = n->c;

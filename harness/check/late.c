@@ -1,4 +1,4 @@
-// late: tokens that waited longer than the timeout in fault-free time.
+// late: a token waited longer than the timeout in fault-free time.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@ struct late {
 
 // --- starvation -------------------------------------------------------------------
 
-// The samples come in the order of time: the first one after `at_ns`.
+// Returns the first sample after `at_ns`. The samples are in the order of time.
 static size_t sample_after(const struct subject_log *log, int64_t at_ns)
 {
     size_t low = 0, high = log->sample_count;
@@ -28,8 +28,8 @@ static size_t sample_after(const struct subject_log *log, int64_t at_ns)
     return low;
 }
 
-// How long the process at most waited for a processor between two times, as the
-// samples around them say: none before the first one of its life.
+// Returns the longest time that the process can have waited for a processor between two times, by
+// the samples around them. Before the first sample of its life that is zero.
 static int64_t starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
@@ -53,18 +53,18 @@ static int64_t starved_ns(
 
 // --- one token --------------------------------------------------------------------
 
-// When a token's clock starts: at its acknowledgement or, where the subject waits
-// for writers, at the end of every transaction that began before and was open.
+// Returns when a token's clock starts: at its acknowledgement. For a subject that waits for
+// writers, it starts at the end of every older transaction that was still open.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
     int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
-    // A collector's start is not timed: what was there before is due from the load's
-    // start on, like everything else.
+    // A collector's start is not timed: the tokens that were there before are due from the start of
+    // the load, like all others.
     return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
-// What may explain a late token beside the collector, by no more than it explains:
-// a stall may hold up more than one step on the token's way, hence twice its time.
+// Returns the cause that excuses a late token, up to the time that it explains. A stall may delay
+// more than one step of a token's way, so it excuses twice its time.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
     const struct line_record *read = &c->l->log->lines[line];
@@ -84,7 +84,7 @@ struct lateness {
     int64_t due_ns;
 };
 
-// In time by the clock on the wall, in time without the faults, excused, or late.
+// Decides about a token: in time by the wall clock, in time without the faults, excused, or late.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -115,7 +115,7 @@ static void check_token(const struct late *t, uint32_t token)
     int64_t read_ns = ledger_read_ns(l, token);
     char email[NAMES_MAX];
 
-    // What changed while it waited may go out again, and when that is nobody promises.
+    // A token that changed while it waited may go out again, and nobody promises when.
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         ledger_changed_ns(l, token) < read_ns)
         return;

@@ -1,4 +1,4 @@
-// Invariants of lines, of deliveries nobody planned, and of processes.
+// Invariants of lines, of unplanned deliveries, and of processes.
 #include "check/inside.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "plan/names.h"
 
-// Whether a torn line names an account whose name, printed as it is, tears it.
+// True when a torn line names an account whose name tears the line if it is printed as it is.
 static bool is_torn_by_name(const struct ledger *l, const struct line_record *line)
 {
     const struct subject_log *log = l->log;
@@ -22,7 +22,7 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// What the reader or the settling noted of a line, or of one token in it.
+// Returns the note that the reader or the settling made on a line, or on one token in it.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {
@@ -80,7 +80,7 @@ void check_lines(struct result *r, const struct ledger *l)
         check_delivery(r, l, &l->log->deliveries[i]);
 }
 
-// The plan's own SIGKILL, also of a process that was told to end a moment before.
+// True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -94,9 +94,9 @@ bool check_killed_by_plan(const struct ledger *l, const struct process_record *p
     return false;
 }
 
-// Asked to go, and gone by its own exit or by a signal of ours: TERM that it does
-// not catch, SIGKILL unless it is the one for those who did not heed TERM at the
-// end, or that of a pipe that was closed.
+// True when the process was asked to end and did so by its own exit or by a signal of ours. TERM
+// counts, because the process may not catch it, and so does the SIGPIPE of a closed pipe. SIGKILL
+// counts unless it ended a process that had ignored TERM at the end.
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p)
 {
     if (!p->asked || !WIFSIGNALED(p->status))
@@ -112,7 +112,7 @@ bool check_ended_as_asked(const struct ledger *l, const struct process_record *p
     }
 }
 
-// Ending by itself is an unplanned exit; so is a crash on the way out.
+// A process that ends by itself is an unplanned exit; so is one that crashes on its way out.
 void check_processes(struct result *r, const struct ledger *l)
 {
     double deaths = 0, cpu_s = 0, rss = 0;

@@ -1,10 +1,9 @@
-// What the checks of time look up again and again: transactions by their time, and
-// which of the lines are full.
+// Lookups for the checks of time: transactions by their time, and full lines.
 #pragma once
 
 #include "check/inside.h"
 
-// When something was open: a transaction, or an announcement on its way.
+// The time in which a transaction, or an announcement on its way, was open.
 struct span {
     int64_t from_ns;
     int64_t until_ns; // the latest end of this and all before it
@@ -20,14 +19,14 @@ enum spans_of {
     SPANS_ANNOUNCED, // those that committed or may have, from their COMMIT
 };
 
-// False without memory.
+// Returns false without memory.
 MUST_USE bool spans_make(struct spans *s, const struct ledger *l, enum spans_of which);
 void spans_fini(struct spans *s);
 
-// The latest end of all that began at `at_ns` or before; 0 without one.
+// Returns the latest end of all spans that began at `at_ns` or before; 0 without one.
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns);
 
-// After such a line there may be more to send. What was torn may have been full.
+// True when more tokens may wait behind this line. A torn line may have been full.
 static inline bool check_is_full(const struct ledger *l, const struct line_record *line)
 {
     return line->state != LINE_WHOLE ||

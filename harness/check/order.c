@@ -1,5 +1,5 @@
-// Invariants of order: no token is overtaken by one that came to be after it
-// was committed, and none goes out after its ineligibility was known.
+// Invariants of order: no token overtakes an older one that was committed before it, and none goes
+// out after the collector could know that it is ineligible.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "plan/names.h"
 
-// What one process has written so far.
+// The lines that one process has written so far.
 struct past {
     int64_t line_ns;     // its previous line; 0: none
     int64_t empty_ns[3]; // when the pipe was last found empty ahead of the line that is looked
@@ -24,7 +24,7 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
         return;
     p->empty_ns[2] = p->empty_ns[1];
     p->empty_ns[1] = p->empty_ns[0];
-    // A read takes all that the pipe holds.
+    // A read takes everything that the pipe holds.
     p->empty_ns[0] = read_ns > p->this_ns ? p->this_ns : p->empty_ns[0];
     p->line_ns = p->this_ns;
     p->this_ns = read_ns;
@@ -52,14 +52,14 @@ static void check_order(struct result *r, const struct ledger *l, struct past *p
     }
 }
 
-// By the server's clock, which the ledger knows to the second: hence 2 s + 1 s.
+// The ledger knows the server's clock to the second: hence 2 s + 1 s.
 static void check_expiry(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {
     char email[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
-    // One that was made expired is counted elsewhere, by its kind.
+    // A token that was made expired is counted by its kind elsewhere.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         p->line_ns == 0 || expires_ns + 3 * NS_PER_S >= p->line_ns)
         return;
@@ -69,7 +69,7 @@ static void check_expiry(
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
 
-// From when on nobody may have found the token eligible; CLOCK_NEVER: it stayed so.
+// Returns from when on no collector may find the token eligible; CLOCK_NEVER: it stayed eligible.
 static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_t read_ns)
 {
     const struct change_record *record;
@@ -93,8 +93,8 @@ static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t unti
     return false;
 }
 
-// A line's tokens are read, at the earliest, while the line before it is written: after
-// the one before that had found room in the pipe.
+// A collector reads a line's tokens, at the earliest, while it writes the line before. It starts
+// that line once the one before it has found room in the pipe.
 static void check_change(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {

@@ -8,7 +8,7 @@
 #include "check/check.h"
 
 static const int64_t takeover_ns = NS_PER_S;       // promised after the grace
-static const int64_t burst_ns = 50 * NS_PER_MS;    // sessions of one collector that has several
+static const int64_t burst_ns = 50 * NS_PER_MS;    // between the sessions of one collector
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
 static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
@@ -51,15 +51,15 @@ int64_t outages_bereaved_ns(const struct scenario *s)
 // --- what a fault does ------------------------------------------------------------
 
 enum harm {
-    HARM_NONE,    // not to the subject
-    HARM_SLOWS,   // it lasts, and leaves processes and sessions as they were
-    HARM_SESSION, // every session ends, for certain
-    HARM_FREEZES, // a session may end of it, or survive
+    HARM_NONE,    // the subject feels nothing
+    HARM_SLOWS,   // it lasts; processes and sessions survive
+    HARM_SESSION, // every session ends
+    HARM_FREEZES, // a session may end, or survive
     HARM_PROCESS, // a process ends
-    HARM_OUTPUT,  // what is written is not read
+    HARM_OUTPUT,  // nobody reads the output
 };
 
-// A transaction of others delays a subject that waits for writers, and no other.
+// A foreign transaction delays a subject that waits for writers, and no other.
 static enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
 {
     switch (f->verb->id) {
@@ -106,7 +106,7 @@ bool outages_hits_one(const struct scenario *s, const struct fault_spec *f)
     enum harm harm = harm_of(s, f);
     bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
 
-    // One whose output is not read holds its turn, and is right to.
+    // A collector whose output nobody reads keeps its turn, and is right to.
     return s->collector.instances > 1 && one &&
            (harm == HARM_PROCESS || harm == HARM_FREEZES ||
                (harm == HARM_OUTPUT && check_shares(s)));
@@ -121,8 +121,8 @@ int64_t outages_carry_on_ns(const struct scenario *s, const struct fault_spec *f
 
 // --- when it is over --------------------------------------------------------------
 
-// The first session that opened at `from_ns` or later, with the others of the same
-// burst; CLOCK_NEVER without one.
+// Returns the first session that opened at `from_ns` or later, extended to the end of its burst;
+// CLOCK_NEVER without one.
 static int64_t next_session_ns(const struct ledger *l, int64_t from_ns)
 {
     size_t low = 0, high = l->session_count;
@@ -153,9 +153,9 @@ static int64_t next_fault_ns(const struct ledger *l, const struct fault_record *
     return next;
 }
 
-// A session may open and end again before it serves: that of a process that is about
-// to die of the fault, or one that the server drops while it starts. The one that
-// counts is the last that opened before a line came out, or the next fault began.
+// Returns the last session that opened before a line came out or the next fault began. An earlier
+// session may end before it serves: the fault is about to kill its process, or the starting server
+// drops it.
 static int64_t serving_session_ns(
     const struct ledger *l, const struct fault_record *f, int64_t back_ns)
 {
@@ -172,9 +172,8 @@ static int64_t serving_session_ns(
     return back_ns;
 }
 
-// When the session that the fault ended, or may have ended, was replaced. Of one
-// that need not have ended it, the session that opened next is no sign of that once
-// another fault was at work.
+// Returns when the session was replaced that the fault ended or may have ended. If the fault need
+// not have ended it and another fault is at work, the next session does not prove anything.
 static int64_t session_back_ns(const struct ledger *l, const struct fault_record *f)
 {
     enum harm harm = harm_of(l->scenario, f->spec);
@@ -190,7 +189,7 @@ static int64_t session_back_ns(const struct ledger *l, const struct fault_record
     return clock_min(back_ns, limit_ns);
 }
 
-// Of several in turn another may have to wait before it takes over.
+// When several collectors take turns, another may have to wait before it takes over.
 static int64_t handed_over_ns(
     const struct ledger *l, const struct fault_record *f, int64_t ended_ns)
 {
@@ -220,8 +219,8 @@ static struct outage outage_of(
     int64_t others_ns =
         f->began_ns + outages_carry_on_ns(s, f->spec) + (check_shares(s) ? takeover_ns : 0);
     o.until_ns = clock_min(o.until_ns, others_ns);
-    // Where they share the work, what the one has taken waits for it; where they
-    // take turns, the others write what it would have.
+    // Where they share the work, the tokens of one wait for its return. Where they take turns, the
+    // others write them.
     o.instance = check_shares(s) ? f->spec->instance : -1;
     if (o.instance < 0)
         o.own_until_ns = o.until_ns;
@@ -293,7 +292,7 @@ void outages_fini(struct outages *o)
 
 // --- fault-free time --------------------------------------------------------------
 
-// The first one that may still last after `from_ns`.
+// Returns the first outage that may still last after `from_ns`.
 static size_t first_after(const struct outages *o, int64_t from_ns)
 {
     size_t low = 0, high = o->count;

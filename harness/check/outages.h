@@ -1,5 +1,5 @@
-// The time that the plan's faults, and its senders' deaths, take from the subject: each from its
-// beginning until the subject can work again. What is left is fault-free, and judged.
+// The time that the plan's faults take from the subject. Each outage lasts from the fault's
+// beginning until the subject can work again. The rest is fault-free, and judged.
 #pragma once
 
 #include "check/cause.h"
@@ -14,8 +14,7 @@ struct outage {
     struct cause cause;   // a fault, or a sender's death
 };
 
-// One per fault that began and touches the subject, and per sender that died
-// (collector.sender.dies), by their beginning.
+// One outage for each fault that began and touches the subject, in the order of their beginning.
 struct outages {
     struct outage *items; // owned
     size_t count;
@@ -24,18 +23,18 @@ struct outages {
 MUST_USE bool outages_make(struct outages *o, const struct ledger *l, struct err *e);
 void outages_fini(struct outages *o);
 
-// What a stretch of time holds beside the faults.
+// The fault-free part of a stretch of time.
 struct fault_free {
     int64_t ns;         // of it, without the outages
     size_t faults;      // how many outages touch it
     struct cause cause; // the outage that took most of it; CAUSE_NONE without one
 };
 
-// For what `instance` writes; -1: for anybody.
+// Looks at the outages for the lines of `instance`; -1: for any instance.
 struct fault_free outages_free(
     const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
 
-// When `need_ns` of fault-free time have passed since from_ns.
+// Returns when `need_ns` of fault-free time have passed since from_ns.
 int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns);
 
 // How long a collector may take to end after its sender has died.
@@ -43,11 +42,12 @@ int64_t outages_bereaved_ns(const struct scenario *s);
 
 // --- takeovers --------------------------------------------------------------------
 
-// MAILROOM_GRACE, and B: when others have taken over from a holder that hangs.
+// outages_grace_ns is MAILROOM_GRACE. The other is B: the time until others take over from a holder
+// that hangs.
 int64_t outages_grace_ns(const struct scenario *s);
 int64_t outages_hang_ns(const struct scenario *s);
 
-// A fault that keeps one of several instances away while the others carry on.
+// True when the fault keeps one of several instances away while the others carry on.
 bool outages_hits_one(const struct scenario *s, const struct fault_spec *f);
 
 // From when on the others are judged: how long after the beginning of such a fault

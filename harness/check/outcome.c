@@ -1,9 +1,8 @@
-// Leased mode: every token ends as sent, dead or expired; an answer counts once,
-// and only for the attempt that it belongs to; errors are tried again, but not too
-// often and not too soon.
+// Leased mode: every token ends as sent, dead or expired. An answer counts once, and only for the
+// attempt that it belongs to. A failed token is tried again, but not too often and not too soon.
 //
-// The harness was the sender, so it knows every attempt, what was answered to it,
-// and when. The collector's history must agree.
+// The harness was the sender, so it knows every attempt, its answer, and the times of both. The
+// collector's history must agree.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/clock.h"
 #include "scenario/leased.h"
 
-// A token's attempts, in the order in which they were read.
+// The attempts of a token, in the order in which they were read.
 struct chain {
     const struct check *c;
     const struct leased *m;
@@ -36,8 +35,8 @@ static bool is_answered(const struct delivery *d)
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
-// The process that read the answer may have died, or its session ended, before the
-// answer was recorded: nothing else makes a token come again that was finished.
+// The process may have died, or its session ended, after it read the answer and before it recorded
+// it. A finished token comes again for no other reason.
 static struct cause unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = c->l;
@@ -46,11 +45,11 @@ static struct cause unrecorded_by(const struct check *c, const struct delivery *
 
     if (p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    // A fault between the two: the commit that recorded it may have been lost.
+    // A fault between the two may have cost the commit that recorded the answer.
     return check_disturbed(l, d->replied_ns, clock_min(again_ns, d->replied_ns + margin_ns));
 }
 
-// Why another attempt may begin though this one had no answer: it was given up.
+// Returns why another attempt may begin although this one had no answer: the collector gave it up.
 static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = h->c->l;
@@ -123,7 +122,7 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
 
 // --- the end ----------------------------------------------------------------------
 
-// All that still had to happen to a token had its time before the drain ended.
+// True when everything that the token still needed had its time before the drain ended.
 static bool had_its_time(const struct chain *h)
 {
     const struct ledger *l = h->c->l;
@@ -143,7 +142,7 @@ static void contradict(const struct chain *h, const char *why)
         ends[h->c->l->tokens[h->token].outcome], why);
 }
 
-// The history that the collector kept, against what the sender knows.
+// Compares the history that the collector kept with the sender's knowledge.
 static void judge_record(const struct chain *h)
 {
     const struct ledger_token *t = &h->c->l->tokens[h->token];
@@ -184,9 +183,8 @@ static void judge_end(const struct chain *h)
         finding_add_token(r, METRIC_LOST, h->c->l, h->token);
 }
 
-// With full jitter any single retry may come at once, but many do not: their mean
-// is half of what is allowed. With 50, less than a quarter comes by chance once
-// in a thousand million runs.
+// With full jitter any single retry may come at once, but their mean is half of the maximum. With
+// 50 retries, a mean below a quarter comes by chance once in a thousand million runs.
 static void judge_waits(struct result *r, const struct waits *w)
 {
     const size_t enough = 50;
@@ -200,7 +198,8 @@ static void judge_waits(struct result *r, const struct waits *w)
                 w->total_ns / (double)w->count / 1e6, w->most_ns / (double)w->count / 2e6);
 }
 
-// The budget's window that saw the most beyond what it allows, from each line on.
+// Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
+// a case.
 static void judge_budget(const struct check *c, const struct leased *m)
 {
     const struct subject_log *log = c->l->log;
@@ -209,8 +208,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
 
     if (m->budget_per_s <= 0)
         return;
-    // The fullest window ends at each line: a bucket of our own runs dry when any
-    // window from its last overflow on saw too many.
+    // The fullest window ends at a line. A token bucket of our own runs dry when any window since
+    // its last overflow held too many tokens.
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         if (at_ns != INT64_MIN)
@@ -219,7 +218,7 @@ static void judge_budget(const struct check *c, const struct leased *m)
         at_ns = line->read_ns;
         left -= line->tokens;
         judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
-        // A line is read a little after its tokens were taken.
+        // The reader sees a line a little after the collector took its tokens.
         if (left < -1 - (double)c->r->slack_ns / 1e9 * m->budget_per_s)
             finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
                 ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
@@ -228,8 +227,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
 
 // ----------------------------------------------------------------------------------
 
-// Brings the deliveries of each token together: first[token] is the first, and
-// next[i] the one after delivery i.
+// Links the deliveries of each token: first[token] is the first, and next[i] the one after delivery
+// i.
 static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
 {
     for (size_t i = 0; i < l->plan->token_count; i++)

@@ -1,4 +1,4 @@
-// Fault windows, and how soon fresh tokens came out after a fault.
+// Fault windows, and the time until fresh tokens came out after a fault.
 #include "check/inside.h"
 
 #include <math.h>
@@ -8,9 +8,8 @@
 
 #include "base/clock.h"
 
-// When fresh tokens have to come out again at the latest, but for recovery_limit:
-// from the fault's end on or, when it hits one of several, from when the others
-// have taken over.
+// Returns from when on fresh tokens are due within recovery_limit: the fault's end or, when it hits
+// one of several instances, the takeover by the others.
 static int64_t over_ns(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario *s = l->scenario;
@@ -22,9 +21,9 @@ static int64_t over_ns(const struct ledger *l, const struct fault_record *f)
     return for_good ? carry_on_ns : clock_min(f->ended_ns, carry_on_ns);
 }
 
-// Fault records are sorted by their planned, hence by their actual start, but
-// windows overlap: walk them in order and count each instant once. One that the
-// others of several instances carry on beside is none for them after that.
+// Fault records are sorted by their start, but windows overlap, so this walks them in order and
+// counts each instant once. A fault that hits one of several instances counts only until the others
+// have taken over.
 static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until)
 {
     int64_t covered = 0, done = from;
@@ -115,8 +114,8 @@ static bool holds_fresh(const struct ledger *l, const struct line_record *line, 
     return false;
 }
 
-// When the first token that was committed after `since` was read, or when the full
-// lines began that led to it: whoever works off what waited has recovered.
+// Returns when the first token that was committed after `since` was read, or when the full lines
+// began that led to it: a collector that works off the backlog has recovered.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;
@@ -133,7 +132,7 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
     return CLOCK_NEVER;
 }
 
-// The first acknowledgement after `since` of a token that must come out.
+// Returns the first acknowledgement after `since` of a token that must come out.
 static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 {
     int64_t first = CLOCK_NEVER;
@@ -148,7 +147,7 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
-// Time in which nothing was broken, from a fault's end to `until`.
+// Returns the time without any fault between a fault's end and `until`.
 static int64_t quiet_ns(const struct ledger *l, int64_t since_ns, int64_t until_ns)
 {
     return until_ns - since_ns - covered_ns(l, since_ns, until_ns);
@@ -162,7 +161,7 @@ static void check_fault(const struct check *c, const struct fault_record *f, dou
 
     if (fresh_ns != CLOCK_NEVER)
         *recovery_ms = (double)(fresh_ns - since_ns) / 1e6;
-    // The clock of a verdict starts when there is something to come out.
+    // The clock of the verdict starts when there is a token to come out.
     int64_t from_ns = fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns
                           ? fresh_ns
                           : first_commit_ns(l, since_ns);

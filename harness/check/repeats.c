@@ -1,4 +1,4 @@
-// duplicated: which deliveries that come again have a cause of their own.
+// duplicated: finds the repeated deliveries that have a cause of their own.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static bool keeps_away(const struct fault_spec *f)
     }
 }
 
-// Whether sessions ended while a fault kept collectors away, or so shortly before
-// it that they had the grace to come back, and were gone for longer than that.
+// True when sessions ended while a fault kept collectors away, or at most the grace before it, and
+// were gone for longer than the grace.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
     int64_t grace = outages_grace_ns(l->scenario);
@@ -62,8 +62,8 @@ static bool outlasts_grace(const struct ledger *l, const struct fault_record *aw
     return false;
 }
 
-// Whether this fault took a collector's turn, or what it had claimed: others could
-// take over before it was back.
+// True when this fault took a collector's turn or claims: others could take over before it was
+// back.
 static bool takes_turn(const struct ledger *l, const struct fault_record *away, uint32_t process)
 {
     bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
@@ -77,8 +77,8 @@ static bool takes_turn(const struct ledger *l, const struct fault_record *away, 
 
 // --- causes -----------------------------------------------------------------------
 
-// The last line of a process that died may not have been confirmed. Its end was
-// seen a little after its death.
+// A process that died may not have confirmed its last line. The harness saw its end a little after
+// its death.
 static bool died_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -90,8 +90,7 @@ static bool died_unconfirmed(
            again->read_ns >= p->ended_ns - t->c->r->slack_ns;
 }
 
-// Its writer lives and lost its turn before it could confirm it: the last line
-// that it wrote so far.
+// The writer lives, and lost its turn before it could confirm the last line that it had written.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -109,8 +108,8 @@ static bool lost_turn_unconfirmed(
     return false;
 }
 
-// One that hung between its last look and the write may still write one line when
-// it returns: its first since the fault began, of what others wrote meanwhile.
+// A collector that hung between its last look and its write may still write one line on its return.
+// It is its first line since the fault began, and others wrote its tokens meanwhile.
 static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;
@@ -128,7 +127,7 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     return false;
 }
 
-// In leased mode a token comes again for other reasons, which outcome.c knows.
+// In leased mode a token comes again for other reasons, which outcome.c handles.
 static bool is_leased(const struct ledger *l)
 {
     struct leased m;

@@ -1,6 +1,5 @@
-// scale_bench TOKENS: a run of that many tokens that went well, made up in
-// memory, judged and cut into seconds: how much memory the harness needs for it,
-// and how long the verdict takes.
+// scale_bench TOKENS: makes up a good run with this many tokens in memory, judges it and cuts it
+// into seconds. Measures the memory that the harness needs and the time that the verdict takes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -23,7 +22,8 @@ struct made_up {
     struct ledger ledger;
 };
 
-// Acknowledged 1 ms after its time; ten of them to a line, 1 ms after the last.
+// Each token is acknowledged 1 ms after its time. A line holds ten tokens and is read 1 ms after
+// the last.
 static void make_history(struct made_up *m)
 {
     size_t tokens = m->plan.token_count;

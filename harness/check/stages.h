@@ -1,16 +1,15 @@
-// Where a token's time went, from the intended insert to the line that was read:
+// The stages of a token's latency, from the intended insert to the read of its line:
 //
 //   lag      sent - intended          the harness's own, or the server's absence
 //   insert   acknowledged - sent      the transaction
 //   wait     fire - acknowledged      in the batch
 //   dequeue  read - fire              query, signing, writing, and batches before
 //
-// The batch's firing is inferred from the outside: at the acknowledgement of the
-// token that made it full, or at the batch timeout after the first of its
-// tokens, whichever was earlier. A boundary that lies after the read (a line
-// that is read before its acknowledgement) is moved to the read, one that lies
-// before its stage begins to that beginning; so the four add up to the whole,
-// exactly, for every token.
+// The time at which the batch fired is inferred from the outside: the acknowledgement of the token
+// that made the batch full, or the batch timeout after its first token, whichever was earlier. A
+// line may be read before its acknowledgement. A boundary after the read moves to the read, and a
+// boundary before the beginning of its stage moves to that beginning; so the four stages always add
+// up exactly to the whole.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -23,8 +22,8 @@ struct stage_times {
 enum fired_by {
     FIRED_BY_LIMIT,    // full
     FIRED_BY_TIMEOUT,  // short, after the timeout of its first token
-    FIRED_AT_START,    // what waited for its process: the first line of it
-    FIRED_AFTER_FAULT, // what waited for a fault's end: the first line since
+    FIRED_AT_START,    // the first line of a process, of tokens that waited for it
+    FIRED_AFTER_FAULT, // the first line after a fault, of tokens that waited for its end
     FIRED_AT_END,      // short, on TERM
     FIRED_OTHERWISE,   // short, early, and none of these
     FIRED_KINDS,
@@ -37,25 +36,24 @@ struct stages {
     uint64_t fired[FIRED_KINDS];
 };
 
-// A zeroed struct is fine for stages_fini.
+// stages_fini accepts a zeroed struct.
 MUST_USE bool stages_make(struct stages *s, const struct ledger *l, struct err *e);
 void stages_fini(struct stages *s);
 
-// When the batch of a whole line was fired, and by which of limit and timeout,
-// or otherwise. CLOCK_NEVER when none of its tokens has an acknowledgement.
+// Returns when the batch of a whole line fired, and whether by limit, by timeout, or otherwise.
+// CLOCK_NEVER: none of its tokens has an acknowledgement.
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why);
 
-// Why each line was fired, as a new array of enum fired_by, one byte a line; NULL
-// without memory. Of lines that are not whole it says nothing.
+// Returns a new array with the reason of each line, one byte (enum fired_by) a line; NULL without
+// memory. The entries of lines that are not whole have no meaning.
 MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
 
-// "full", "timeout", …, for people.
+// Returns "full", "timeout", …, for people.
 const char *fired_name(enum fired_by why);
 
-// Of a token whose first delivery was in a batch fired then.
+// Returns the stages of a token whose first delivery was in a batch that fired then.
 struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns);
 
-// True when the token's time can be measured: sent, delivered and, for the
-// stages and the time since the intended insert, planned for a time (a closed
-// loop intends none).
+// True when the token's latency can be measured: it was sent and delivered. The stages and the
+// latency since the intended insert also need an intended time, which a closed loop does not have.
 bool stages_measurable(const struct ledger *l, uint32_t token);

@@ -18,7 +18,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// 50 ms + 5 × the p99 of the probe query outside of outages, at most 500 ms.
+// Returns 50 ms + 5 × the p99 of the probe query outside of outages, at most 500 ms.
 static int64_t measured_slack_ns(const struct ledger *l, const struct outages *o)
 {
     int64_t *took = calloc(l->probe_count + 1, sizeof *took);
@@ -52,7 +52,7 @@ static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// A slow answer began to be slow at some time since the one before it.
+// A slow answer began to be slow at an unknown time since the one before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct outages *o, int64_t least_ns)
 {
@@ -111,7 +111,7 @@ void stall_list_fini(struct stall_list *s)
     *s = (struct stall_list){0};
 }
 
-// The first one that ends after `from_ns`.
+// Returns the first stall that ends after `from_ns`.
 static size_t first_after(const struct stall_list *s, int64_t from_ns)
 {
     size_t low = 0, high = s->count;

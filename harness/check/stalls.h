@@ -1,5 +1,5 @@
-// When the harness, the machine or the server stood still: what came late then may
-// have been in time.
+// The times at which the harness, the machine or the server stood still. A line that is late
+// because of one may have been in time.
 #pragma once
 
 #include "check/outages.h"
@@ -10,18 +10,18 @@ struct stall_list {
     size_t count;
 };
 
-// All stalls longer than `least_ns`: of the loop that reads the lines (NULL:
-// unknown), of the probes' threads, of the server's answers and of its flush. What
-// the server owes to a fault is none.
+// Lists all stalls longer than `least_ns`: of the loop that reads the lines (NULL: unknown), of the
+// probes' threads, of the server's answers and of its flushes. A delay of the server that a fault
+// causes is not a stall.
 MUST_USE bool stall_list_make(struct stall_list *s, const struct ledger *l,
     const struct stalls *reader, const struct outages *o, int64_t least_ns, struct err *e);
 void stall_list_fini(struct stall_list *s);
 
-// How much of a stretch of time they take.
+// Returns how much of a stretch of time the stalls take.
 int64_t stall_list_ns(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
-// The first one that touches it, as a cause; CAUSE_NONE when none does.
+// Returns the first stall that touches it, as a cause; CAUSE_NONE when none does.
 struct cause stall_list_touches(const struct stall_list *s, int64_t from_ns, int64_t until_ns);
 
-// The scenario's slack, or what the probe measured.
+// Returns the scenario's slack, or the one that the probe measured.
 int64_t check_slack_ns(const struct ledger *l, const struct outages *o);

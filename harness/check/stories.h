@@ -1,5 +1,5 @@
-// The stories that the checks are tested with, by what they are about: each says
-// what must be found in it, and that nothing else is.
+// The stories that test the checks. Each one says what the checks must find in it, and that they
+// find nothing else.
 #pragma once
 
 #include "check/story.h"

@@ -1,5 +1,5 @@
-// Hand-made histories for the tests of the checks: a ledger that says exactly
-// what the test wants to have happened. Times are ms since the load began.
+// Hand-made histories for the tests of the checks: a ledger with exactly the events that the test
+// needs. Times are ms since the load began.
 //
 // A story begins with one collector that lives from -1000 ms until the end; the
 // batch limit is 3, the timeout 100 ms, the slack 50 ms.
@@ -59,12 +59,12 @@ struct line_record *story_line(struct story *s, int64_t read_ms, uint32_t first,
 // The latest process ends, by a planned signal or by itself, and another starts.
 void story_death(struct story *s, int64_t at_ms, bool planned);
 
-// A second collector, that lives from -1000 ms until the end; what is told of the
-// latest process is about it. With `by` the line just written was another's.
+// Adds a second collector, that lives from -1000 ms until the end and becomes the latest process.
+// With `by`, another process wrote the last line.
 void story_second(struct story *s);
 void story_by(struct story *s, uint32_t process);
 
-// A session of the collector's opens. Without any their times are not known.
+// Adds a session of the collector. Without any, their times are unknown.
 void story_session(struct story *s, int64_t at_ms);
 
 struct fault_record *story_fault(
@@ -73,15 +73,15 @@ struct fault_record *story_fault(
 // A committed token that is delivered in time: a history that passes.
 void story_good_token(struct story *s);
 
-// The same from a collector that shares the queue.
+// Adds the same from a collector that shares the queue.
 void story_share(struct story *s);
 
-// Eight samples of the first process, from 0 ms on every 500 ms; how much each
-// has more than the one before it.
+// Adds eight samples of the first process, every 500 ms from 0 ms on. The arguments are the growth
+// from one sample to the next.
 void story_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups);
 
-// Brings the history to its end: what is committed is in the database, dead
-// letters are where they belong.
+// Brings the history to its end: the database holds what is committed, and dead letters are where
+// they belong.
 void story_settle(struct story *s);
 
 // Settles and judges it; the result lives in the story.

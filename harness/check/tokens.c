@@ -24,14 +24,14 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
     return "?";
 }
 
-// A token's life in one line: the example that every finding about it shows.
+// Describes a token's life in one line: the example that every finding about it shows.
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
     char email[NAMES_MAX], read[48] = "not delivered";
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
 
-    // Ten million cases need not be described to be counted.
+    // A count of ten million cases needs no descriptions.
     if (r->findings[id].count >= FINDING_EXAMPLES) {
         r->findings[id].count++;
         return;
@@ -46,7 +46,7 @@ void finding_add_token(struct result *r, enum metric_id id, const struct ledger 
     finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 
-// How much fault-free time a token must have had for its absence to be a loss.
+// Returns how much fault-free time a token must have had for its absence to be a loss.
 static int64_t enough_ns(const struct result *r, const struct ledger *l)
 {
     const int64_t least_ns = 2 * NS_PER_S;
@@ -55,15 +55,15 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
-// Eligible long enough: a token that expired in an outage is no loss of the
-// collector's. Without an expiry before the end of the drain it always was.
+// True when the token was eligible long enough. A token that expired in an outage is no loss of the
+// collector's. A token that does not expire before the end of the drain was always eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
     int64_t changed_ns = ledger_changed_ns(l, token);
     int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : ledger_expires_ns(l, token);
 
-    // What changes while it waits may be passed over from then on.
+    // A collector may pass over a token from its change on.
     if (changed_ns == CLOCK_NEVER &&
         (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
@@ -71,8 +71,8 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
            enough_ns(c->r, l);
 }
 
-// Of an unknown outcome it is none when the database has it, or had it: what was
-// read before the server lost data may be among that.
+// A token with an unknown outcome is no phantom when the database has it or had it. A delivery
+// before the server lost data may be one of the lost tokens.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
     if (l->tokens[token].deliveries == 0)
@@ -117,7 +117,8 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
     return change && change->kind == CHANGE_DELETE;
 }
 
-// What kept it from being sent before it expired; without a fault, its short life.
+// Returns the fault that kept the token from being sent before it expired; without one, its life
+// was too short.
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
@@ -128,7 +129,7 @@ static struct cause expired_by(const struct check *c, uint32_t token)
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};
 }
 
-// It did not stay eligible long enough to be lost.
+// The token did not stay eligible long enough to be lost.
 static void check_passed(const struct check *c, uint32_t token)
 {
     bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;

@@ -1,6 +1,5 @@
-// Invariants of the collector's own life: it rests when there is nothing to do,
-// its memory does not grow, it ends when it is told to, and its tables agree
-// with what it wrote.
+// Invariants of the collector's own life: it rests when there is nothing to do, its memory does not
+// grow, it ends when it is told to, and its tables agree with its output.
 #include "check/inside.h"
 
 #include <signal.h>
@@ -10,7 +9,7 @@
 #include "plan/names.h"
 
 static const double busy_share = 0.05;       // of one processor
-static const double busy_wakeups_per_s = 10; // a health check a second is less
+static const double busy_wakeups_per_s = 10; // a health check each second wakes less often
 static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // of a process that was just started
 static const uint32_t leak_least_kb = 256;
@@ -19,7 +18,7 @@ static const int64_t ending_ns = NS_PER_S; // from TERM to the end
 
 // --- busy_idle ------------------------------------------------------------------
 
-// The last thing that happened before `until_ns`: an answer or a line.
+// Returns the time of the last event before `until_ns`: an answer or a line.
 static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
 {
     int64_t last = 0;
@@ -61,7 +60,7 @@ static void check_idle(
         return;
     double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
     judged_add(r, METRIC_BUSY_IDLE, seconds, CAUSE_IS_NONE);
-    // One of several processes that has ended takes its figures with it.
+    // When one of several processes ends, its figures disappear with it.
     double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
     double wakeups = since(first->wakeups, last->wakeups) / seconds;
     if (cpu > busy_share || wakeups > busy_wakeups_per_s)
@@ -72,7 +71,7 @@ static void check_idle(
             100 * cpu, wakeups);
 }
 
-// The end of the last fault window that began before `until_ns`.
+// Returns the end of the last fault window that began before `until_ns`.
 static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
 {
     int64_t last = 0;
@@ -86,7 +85,7 @@ static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
     return last;
 }
 
-// What is left of a phase without load when nothing happens or is broken any more.
+// Checks the part of a phase without load in which nothing happens or is broken any more.
 static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
@@ -120,8 +119,8 @@ static void check_rest(struct result *r, const struct ledger *l)
 
 // --- leak -----------------------------------------------------------------------
 
-// Growth in one step is a buffer that found its size; a leak grows in the first
-// half of the time and in the second.
+// A buffer that finds its size grows in one step. A leak grows in the first half of the time and in
+// the second.
 static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
 {
     const struct process_record *p = &l->log->processes[process];
@@ -156,14 +155,14 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 
 struct endings {
     const struct check *c;
-    size_t stalled; // that came late, and may not have
+    size_t stalled; // that came late perhaps only because of a stall
 };
 
 static void check_ending(struct endings *t, const struct process_record *p, int64_t asked_ns)
 {
     const struct check *c = t->c;
 
-    // A queue's consumer finishes what it has in hand; nobody promised how soon.
+    // A queue's consumer finishes its current job, and nobody promised how soon.
     if (scenario_is_queue(c->l->scenario))
         return;
     if (p->ended_ns - asked_ns <= ending_ns + c->r->slack_ns)
@@ -176,7 +175,7 @@ static void check_ending(struct endings *t, const struct process_record *p, int6
         (int)p->pid, ledger_seconds(c->l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
 }
 
-// A process that stands still by the plan cannot end.
+// A process that the plan pauses cannot end.
 static bool check_paused(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -198,7 +197,7 @@ static void check_stop(struct endings *t, const struct fault_record *f)
         return;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        // One that is started while the fault waits for it was asked later.
+        // A process that starts while the fault waits for it was asked later.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
             check_ending(t, p, f->began_ns);
@@ -214,7 +213,7 @@ static void check_endings(const struct check *c)
         check_stop(&t, &l->faults[i]);
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        // Who had to be killed was found already, as one that did not end at all.
+        // A process that had to be killed was already found as one that did not end at all.
         bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
         if (p->ended_ns >= l->drain_end_ns && !killed)
             check_ending(&t, p, l->drain_end_ns);
@@ -234,8 +233,8 @@ void check_vitals(const struct check *c)
 
 // --- end_state --------------------------------------------------------------------
 
-// Written at the end and still to be confirmed: the collector said so, or it was
-// found not to have ended as it should.
+// True when the collector says that its last line is unconfirmed, or when it did not end as it
+// should.
 static bool may_be_unconfirmed(const struct ledger *l)
 {
     const int unconfirmed = 75;
@@ -250,9 +249,8 @@ static bool may_be_unconfirmed(const struct ledger *l)
     return false;
 }
 
-// Written and confirmed by the same process, with nothing in between that could
-// have come between the two. Without the confirmation it goes out again, but the
-// run may end before that.
+// True when the same process had the time to write and to confirm, and nothing came in between. An
+// unconfirmed token goes out again, but the run may end before that.
 static bool had_time_to_mark(const struct result *r, const struct ledger *l, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(l, token);
@@ -260,8 +258,8 @@ static bool had_time_to_mark(const struct result *r, const struct ledger *l, uin
     return check_undisturbed(l, read_ns, read_ns + r->slack_ns);
 }
 
-// What the collector's tables say of a token against what is known of it; NULL
-// when they agree. A dead letter and the move past it are one transaction.
+// Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
+// dead letter and the cursor's move past it are one transaction.
 static const char *contradiction(
     const struct result *r, const struct ledger *l, uint32_t token, bool confirmed)
 {
@@ -278,7 +276,7 @@ static const char *contradiction(
         return "in dead_letters, and still to be dequeued";
     if (!confirmed || !waits || t->deliveries == 0)
         return NULL;
-    // It may have to be tried again; what becomes of it is judged as its outcome.
+    // The token may have to be retried; its recorded outcome is judged elsewhere.
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
         return NULL;
     if (!shares)
