@@ -34,7 +34,7 @@ struct fault_record *agenda_next_end(struct fault_record *faults, size_t begun, 
     return next;
 }
 
-// Whether the plan has `next` begin at the moment at which r ends.
+// True when the plan has `next` begin at the moment at which r ends.
 static bool is_followed_by(const struct fault_record *r, const struct fault_record *next)
 {
     int64_t lasts_ns = plan_lasts_ns(r->spec);

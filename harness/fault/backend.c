@@ -12,8 +12,8 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-// Repeated more often than this, the moments count and not the victims: to wait
-// for one would be to hit it always at the same point, its first query.
+// A fault that repeats more often than this strikes at its moments and does not wait for a victim.
+// Waiting would always hit the backend at the same point, its first query.
 static const int64_t waits_from_ns = 100 * NS_PER_MS;
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
@@ -52,21 +52,21 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
     }
 }
 
-// pid and backend_start together name a backend: pids are used again.
+// pid and backend_start together identify a backend, because the system uses pids again.
 static const char terminate_sql[] =
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'";
 
-// A subject may have a session apart that LISTENs: the one whose last words were so.
+// A subject may use a separate session for LISTEN: it is the one whose last query was a LISTEN.
 static const char terminate_listener_sql[] =
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
     " AND query ~* '^\\s*LISTEN\\M'";
 
-// A collector's query takes a millisecond: from here it would always be over.
-// So the server itself watches for one, and cancels what it sees.
+// A collector's query takes a millisecond and would always be over before we could cancel it. So
+// the server itself watches for one and cancels what it sees.
 static const char cancel_function_sql[] =
     "CREATE OR REPLACE FUNCTION pg_temp.cancel_one(roles name[]) RETURNS text LANGUAGE plpgsql AS "
     "$$"
@@ -112,8 +112,8 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// A query that was over when the signal came is not cancelled. Where the server
-// writes its log before our eyes it must say so; elsewhere the signal has to do.
+// A query that was over before the signal came is not cancelled. When the harness can read the
+// server's log, the log must show the cancellation; otherwise the sent signal has to do.
 static bool log_tells(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";

@@ -17,7 +17,7 @@ static enum cluster_fault fault_of(enum verb_id id)
     }
 }
 
-// The connection was to the leader of before, or will be.
+// Closes the connection, which led to the old leader or soon will.
 static void let_go(struct fault_context *c)
 {
     PQfinish(c->admin);

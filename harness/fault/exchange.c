@@ -4,7 +4,7 @@ static void take_server(struct exchange *x, const struct wire_message *m)
 {
     x->notified = m->type == 'A';
     if (m->type == 'Z') {
-        // Its one byte says I, T or E; where it has not come yet, I is likely.
+        // The message's one byte is I, T or E. When it has not come yet, I is likely.
         x->in_transaction = m->text_len > 0 && m->text[0] != 'I';
         x->opened = true;
         x->asking = x->answering = false;

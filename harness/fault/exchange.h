@@ -1,14 +1,14 @@
-// What a connection is doing, as one sees it who only watches the messages pass.
-// Pure: told of each message, it says the state.
+// The state of a connection, as an observer of its messages sees it. Pure: it is told of each
+// message and returns the state.
 #pragma once
 
 #include <stdbool.h>
 
 #include "fault/wire.h"
 
-// From the one that is least under way to the one that is most.
+// The states, from the least busy to the busiest.
 enum exchange_state {
-    EXCHANGE_UNSEEN,   // nobody watched
+    EXCHANGE_UNSEEN,   // no proxy watched
     EXCHANGE_NONE,     // there is no connection
     EXCHANGE_IDLE,     // the server waits for a question
     EXCHANGE_NOTIFIED, // the same, and the last message was a notification

@@ -74,7 +74,7 @@ static void failed(struct fault_record *r, const struct err *e)
     snprintf(r->evidence, sizeof r->evidence, "%.*s", (int)sizeof r->evidence - 1, e->text);
 }
 
-// Whether another fault is the reason why this one found nothing to hit.
+// True when another fault is the reason why this one found nothing to hit.
 static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
     const struct fault_record *busy = NULL;
@@ -103,7 +103,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         failed(r, &e);
     if (!r->left_out)
         return;
-    // Half of it may have happened.
+    // Half of the fault may have happened.
     if (verb->end && !verb->end(c, r, &ignored)) {
         // There was nothing to undo.
     }
@@ -121,15 +121,15 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!verb->end)
         return;
     memcpy(why, r->evidence, sizeof why);
-    // Also what did not take effect is undone: half of it may have. What its end
-    // saw is no evidence then; the reason is. One that is left out only now keeps its
-    // times: it may have been felt.
+    // A fault that did not take effect is undone as well, because half of it may have happened. Its
+    // end is then no evidence; the reason is. A fault that is left out only now keeps its times,
+    // because the subject may have felt it.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
-    // What another member has taken over long ago is no excuse any more.
+    // A leader that another member replaced long ago is no excuse any more.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 
@@ -143,7 +143,7 @@ void fault_abandon(struct fault_context *c, struct fault_record *records, size_t
 
 int64_t fault_patience_until_ns(const struct fault_context *c)
 {
-    // A collector that is just reconnecting, or being started again, is waited for.
+    // The fault waits for a collector that is just reconnecting or restarting.
     const int64_t patience_ns = 2 * NS_PER_S;
 
     return agenda_patience_until_ns(c->begun, c->begun_count, clock_now_ns(), patience_ns);

@@ -1,8 +1,8 @@
 // Carries out the plan's faults and proves that each took effect.
 //
-// A fault begins and, when it lasts, ends; both are called from the run's main
-// thread at their times. A fault that could not be proved makes the run
-// inconclusive: `ok` is false and `evidence` says what was seen instead.
+// A fault begins and, if it lasts, ends. The run's main thread calls both at their times. A fault
+// without proof makes the run inconclusive: `ok` is false, and `evidence` says what happened
+// instead.
 #pragma once
 
 #include <libpq-fe.h>
@@ -15,7 +15,7 @@
 #include "postgres/provider.h"
 #include "subject/subject.h"
 
-// Why a fault did not happen, though nothing went wrong.
+// The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
     LEFT_OUT_NOBODY, // a repeated one that found the one before still at work, or nobody to hit
@@ -39,7 +39,7 @@ struct fault_record {
     void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };
 
-// What the verbs act on; nothing here is owned.
+// The fault context: everything that the verbs act on. It owns nothing.
 struct fault_context {
     struct server *server;
     struct subject *subject;
@@ -51,26 +51,26 @@ struct fault_context {
     int64_t recovery_ns;              // how long a fault is felt after it was undone
 };
 
-// Begins the fault of r->spec. A fault in an instant is over when this returns. One
-// that finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned fault
-// is at work, or still felt, is left out.
+// Begins the fault of r->spec. An instant fault is over when this returns. A fault is left out when
+// it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned fault is at work or
+// still felt.
 void fault_begin(struct fault_context *c, struct fault_record *r);
 
-// Undoes a fault that lasts; nothing for one in an instant.
+// Undoes a lasting fault, and does nothing for an instant one.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
-// Lets go of what lasting faults still hold, without proving anything: for a run
-// that ends before its plan.
+// Releases everything that lasting faults still hold, without proof, when a run ends before its
+// plan.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
 // True when a fault of the scenario breaks the collector's network, in the
 // harness's proxy or in the kernel.
 bool fault_needs(const struct scenario *s, enum fault_through through);
 
-// Before anything starts: ERR_SKIP names the fault that this provider's server
-// cannot be hurt with.
+// Call it before anything starts. ERR_SKIP names the fault that this provider's server does not
+// support.
 MUST_USE bool fault_possible(
     const struct provider *provider, const struct scenario *s, struct err *e);
 
-// A live connection of the superuser; false while the server is away.
+// Opens a connection of the superuser if there is none. Returns false while the server is away.
 MUST_USE bool fault_admin(struct fault_context *c, struct err *e);

@@ -1,4 +1,4 @@
-// The host of server and collectors dies, and is started again.
+// kill-host: the host of server and collectors dies and is started again.
 #include "fault/inside.h"
 
 #include <signal.h>
@@ -26,8 +26,8 @@ static bool await_end(struct fault_context *c, const pid_t *pids, size_t count, 
     return true;
 }
 
-// The collectors first: none of them may see its server die. What stands in a pipe
-// is still read: the reader is on another host and has it.
+// Kills the collectors first, so that none of them sees its server die. The reader is on another
+// host, so it still reads what is in the pipe.
 static bool kill_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
@@ -46,7 +46,7 @@ static bool start_host(struct fault_context *c, struct fault_record *r, struct e
     char server[sizeof r->evidence];
     struct err down;
 
-    // Also without a server the collectors are let up: nothing stays broken.
+    // The collectors are let up even if the server failed to start, so that nothing stays broken.
     bool ok = fault_start_server(c, r, e);
     memcpy(server, r->evidence, sizeof server);
     snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.110s", died,

@@ -1,9 +1,9 @@
-// What the families of verbs share; nobody outside this folder includes it.
+// The families of verbs share these declarations; nobody outside this folder includes them.
 #pragma once
 
 #include "fault/fault.h"
 
-// What a verb asks of the server's provider.
+// The feature of the server's provider that a verb needs.
 enum fault_need {
     NEEDS_NOTHING,
     NEEDS_STOP,
@@ -23,17 +23,17 @@ struct fault_verb {
     enum fault_need need;
 };
 
-// The verbs of each family, in its own file; the last has no `begin`.
+// The verbs of each family, defined in its own file. The last entry has no `begin`.
 extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
     fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
     fault_sender_verbs[], fault_network_verbs[], fault_weather_verbs[], fault_strain_verbs[];
 
-// NULL: no family has it.
+// Returns NULL when no family has the verb.
 const struct fault_verb *fault_verb_find(enum verb_id id);
 
-// Until when a fault that begins now waits for somebody to hit.
+// Returns until when a fault that begins now waits for a victim.
 int64_t fault_patience_until_ns(const struct fault_context *c);
 
-// A host that dies takes its server and its collectors with it.
+// kill-host uses these steps of the server and of the collectors.
 fault_step fault_stop_server, fault_start_server; // server.c
 fault_step fault_start_collector;                 // collector.c

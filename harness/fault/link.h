@@ -1,6 +1,5 @@
-// One connection through the proxy: two flows of bytes, one each way, each
-// following the protocol's framing. All of it belongs to the proxy, which
-// calls these functions under its lock.
+// One connection through the proxy: two flows of bytes, one in each direction. Each flow follows
+// the protocol's framing. The proxy owns all of it and calls these functions under its lock.
 #pragma once
 
 #include "base/buf.h"
@@ -39,15 +38,15 @@ struct link {
     struct exchange exchange;
 };
 
-// What is wrong with the network at the moment.
+// The faults of the network at this moment.
 struct link_weather {
     bool hold[2]; // by sender: nothing passes
     int64_t delay_ns;
     double rate; // bytes per second each way; 0: unlimited
 };
 
-// Told of each message at its boundary, before a byte of it is passed on.
-// True: the flow is to be cut, on the side that *side says.
+// The link calls this for each message at its boundary, before it passes on a byte of it. True: cut
+// the flow, on the side in *side.
 struct link_watcher {
     bool (*message)(
         void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
@@ -59,14 +58,14 @@ struct link *link_new(int client, int server);
 // Closes both ends; with `reset` by a TCP reset where the end is TCP.
 void link_free(struct link *l, bool reset);
 
-// Moves what can be moved. False when the connection is over and is to be
-// freed; *was_cut tells whether by a cut. Lowers *wake_ns to when it must be
-// called again even if nothing becomes ready.
+// Moves all bytes that can move. Returns false when the connection is over and must be freed;
+// *was_cut says whether a cut ended it. Lowers *wake_ns to the time of the next call when no
+// descriptor becomes ready.
 bool link_pump(struct link *l, const struct link_weather *weather,
     const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut);
 
-// The events to wait for at an end; 0: none, leave it out of the poll.
+// Returns the events to wait for at one end; 0: leave it out of the poll.
 short link_events(const struct link *l, enum message_sender end);
 
-// Bytes that were read and are not passed on.
+// Returns how many bytes were read and are not passed on.
 size_t link_withheld(const struct link *l, enum message_sender sender);

@@ -27,7 +27,7 @@ static bool begin_silence(struct fault_context *c, struct fault_record *r, struc
     return true;
 }
 
-// The filter's own counters prove it, and both ends are healed whatever one says.
+// Both ends are healed in any case. The filter's own counters prove the fault.
 static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t at_server = 0, at_collector = 0;
@@ -44,8 +44,8 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     return ok;
 }
 
-// What is withheld at the end of the silence proves it: the load goes on, so
-// something wanted to pass.
+// The bytes that are withheld at the end of the silence prove it: the load goes on, so something
+// wanted to pass.
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
@@ -81,7 +81,7 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// Delay and throttle are proved by what passed under them.
+// The bytes that pass under a delay or a throttle prove it.
 static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
@@ -98,7 +98,7 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
-    // The other may go on.
+    // The other of the two may go on.
     if (r->spec->verb->id == VERB_DELAY)
         proxy_delay(c->proxy, 0, 0);
     else

@@ -29,8 +29,8 @@ struct cut {
     enum cut_side side;
 };
 
-// Everything below the lock belongs to whoever holds it. The thread lets go of
-// it only while it waits for something to happen.
+// The holder of the lock owns everything below it. The thread releases the lock only while it waits
+// for an event.
 struct proxy {
     const struct server *server; // NULL: `target` says where the server is
     const struct target *target;
@@ -167,8 +167,8 @@ void proxy_free(struct proxy *p)
     free(p);
 }
 
-// No encryption: a cut has to see the messages, and the bytes never leave this
-// machine on this side. The password travels as a setting that nothing reads.
+// Asks for no encryption, because a cut has to see the messages, and on this side the bytes never
+// leave the machine. The password travels as a setting that nobody reads.
 bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
 {
     return buf_printf(conninfo,
@@ -411,7 +411,7 @@ static bool watch_message(
     return is_the_cut(&p->cut, sender, m);
 }
 
-// The connection is still open: what the hook does comes before its end.
+// Calls the hook while the connection is still open, and then ends the connection.
 static void finish_cut(struct proxy *p)
 {
     p->cut_ns[p->cut_count] = clock_now_ns();
@@ -425,7 +425,7 @@ static void finish_cut(struct proxy *p)
     }
 }
 
-// Moves what can be moved; returns when to look again at the latest.
+// Moves all bytes that can move. Returns when it must be called again at the latest.
 static int64_t pump_all(struct proxy *p)
 {
     const struct link_watcher watcher = {.message = watch_message, .self = p};

@@ -1,9 +1,8 @@
-// proxy_bench SOCKET [QUESTIONS]: what the proxy adds to a round trip and takes
-// from a stream, beside the same server's socket by turns. Prints one line of
-// name=value for ci/bench.
+// proxy_bench SOCKET [QUESTIONS]: measures what the proxy adds to a round trip and takes from a
+// stream, by turns with the same server's socket. Prints one line of name=value for ci/bench.
 //
-// proxy_bench SOCKET serve: prints the conninfo of a proxy and keeps it until
-// standard input ends, for programs that are to run through it.
+// proxy_bench SOCKET serve: prints the conninfo of a proxy and keeps it until standard input ends,
+// for programs that run through it.
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ static bool ask(struct bench *b, enum way way, int count, struct err *e)
     return true;
 }
 
-// The first turn of each is not counted.
+// The first turn of each way does not count.
 static bool measure(struct bench *b, long questions, struct err *e)
 {
     int64_t took_ns;
@@ -106,7 +105,7 @@ static void print(const struct bench *b)
     }
 }
 
-// Not sql_connect, whose options would take the place of the proxy's password.
+// This does not use sql_connect, whose options would replace the proxy's password.
 static PGconn *connect_to(const char *conninfo, struct err *e)
 {
     PGconn *conn = PQconnectdb(conninfo);

@@ -1,4 +1,4 @@
-// Faults of the one who reads what the collector writes.
+// Faults of the reader of the collector's output.
 #include "fault/inside.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static bool slow_reader(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-// What waits in the pipe was written and not read: the reader really was slow.
+// The bytes that wait in the pipe were written and not read, so the reader really was slow.
 static bool resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     size_t unread = subject_unread(c->subject, r->spec->instance);

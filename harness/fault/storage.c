@@ -1,4 +1,4 @@
-// Faults of the server's disk, while it has its power.
+// Faults of the server's disk while it has power.
 #include "fault/inside.h"
 
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static unsigned count_in_log(const struct server *s, long from, const char *word
     return count;
 }
 
-// A server that the disk has failed ends by itself, or not.
+// Repairs the server after its disk failed: the server ends by itself, or goes on.
 static bool repair(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);
@@ -71,7 +71,7 @@ static bool repair(struct fault_context *c, bool *started, struct err *e)
 
 // --- fail-flush ---------------------------------------------------------------------
 
-// A server that goes on as if nothing had happened has not been hit where it matters.
+// Waits for the server's panic: a server that goes on was not hit where it matters.
 static bool await_panic(struct fault_context *c, long from, struct err *e)
 {
     int64_t deadline = clock_now_ns() + hit_limit_ns;

@@ -1,5 +1,5 @@
-// Database weather that keeps a server busy: each of these faults is a thread
-// with sessions of its own, until it is told to stop.
+// Faults that keep a server busy. Each one is a thread with sessions of its own until it is told to
+// stop.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ struct strain {
     pthread_t thread;
     bool started;
     atomic_bool stop;
-    // The thread's until it is joined.
+    // The thread owns these until it is joined.
     uint64_t rounds; // queries, or connections that the server refused
     double fullest;  // of the notification queue
     bool failed;
@@ -138,7 +138,7 @@ static PGconn *session(struct strain *s, const char *role, const char *first)
     return s->failed ? NULL : conn;
 }
 
-// Waits a little for something to come from the server.
+// Waits a short time for bytes from the server.
 static bool wait_readable(PGconn *conn)
 {
     struct pollfd p = {.fd = PQsocket(conn), .events = POLLIN};
@@ -158,8 +158,8 @@ static void cancel(PGconn *conn)
 
 // --- fill-notify-queue ------------------------------------------------------------------
 
-// A listener within a transaction reads nothing; the queue keeps all that came
-// after it stopped. It holds neither a snapshot nor a transaction id.
+// A listener within a transaction reads nothing, so the queue keeps every notification since. The
+// listener holds neither a snapshot nor a transaction id.
 static void fill_queue(struct strain *s)
 {
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
@@ -192,12 +192,12 @@ static PGconn *begin_connecting(const struct server *server)
         buf_str(&conninfo))
         conn = PQconnectStart(conninfo.data);
     buf_fini(&conninfo);
-    // Of a connection that was never made libpq tells the SQLSTATE only so.
+    // For a connection that failed, libpq reports the SQLSTATE only with this setting.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
     return conn;
 }
 
-// False when the server refused it, or nobody wants it any more.
+// Returns false when the server refused the connection, or when it is not wanted any more.
 static bool finish_connecting(const struct strain *s, PGconn *conn)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
@@ -213,15 +213,15 @@ static bool finish_connecting(const struct strain *s, PGconn *conn)
     return status == PGRES_POLLING_OK;
 }
 
-// too_many_connections: any other failure, as of a server that is away, is no
-// proof. The words before it are translated, the code is not.
+// True for too_many_connections. Any other failure, for example of a server that is away, proves
+// nothing. The text before the code may be translated; the code is not.
 static bool was_refused(const PGconn *conn)
 {
     return strstr(PQerrorMessage(conn), ":  53300\n") != NULL;
 }
 
-// As an ordinary role: the slots that are kept for the superuser stay free, the
-// harness needs them.
+// Connects as an ordinary role. The slots that are reserved for the superuser stay free, because
+// the harness needs them.
 static void take_connections(struct strain *s)
 {
     while (!stopped(s)) {

@@ -1,5 +1,4 @@
-// Database weather that is one session doing nothing: a transaction that stays
-// open, a lock that is kept.
+// Faults that are one idle session: it keeps a transaction open, or a lock.
 #include "fault/weather.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #define OTHER_DATABASE "mailproof_other"
 
-// What hold-horizon keeps until its end.
+// The state of hold-horizon until its end.
 struct horizon {
     PGconn *conn;
     const char *database;
@@ -43,7 +42,7 @@ static bool make_other_database(struct fault_context *c, struct err *e)
            (strcmp(count, "1") == 0 || sql_exec(c->admin, "CREATE DATABASE " OTHER_DATABASE, e));
 }
 
-// Drawing a transaction id is what a writing transaction does to the horizon.
+// Draws a transaction id, as a writing transaction does: the id holds the horizon.
 static bool open_transaction(struct horizon *h, const struct fault_spec *spec, struct err *e)
 {
     char sql[128];
@@ -73,7 +72,7 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
     return h->conn && open_transaction(h, r->spec, e);
 }
 
-// A prepared transaction outlives its session, and is rolled back by another: the
+// Ends the transaction. A prepared one outlives its session, so another session rolls it back: the
 // one that prepared it may be gone.
 static bool close_transaction(struct fault_context *c, struct horizon *h, struct err *e)
 {
@@ -113,7 +112,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
     if (h && *h->xid) {
         struct err ignored;
         ok = was_in_progress(c, h, r, e);
-        // Whatever was seen: left prepared it would hold the horizon for ever.
+        // This runs in any case, because a prepared transaction would hold the horizon for ever.
         ok = close_transaction(c, h, ok ? e : &ignored) && ok;
     }
     PQfinish(h ? h->conn : NULL);
@@ -124,7 +123,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
 
 // --- old-snapshot -----------------------------------------------------------------
 
-// What old-snapshot keeps until its end.
+// The state of old-snapshot until its end.
 struct snapshot {
     PGconn *conn;
     char xmin[32]; // the oldest transaction that it may still look at
@@ -144,7 +143,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
                sizeof s->xmin, e);
 }
 
-// The transaction answers, and sees no more than it did at its start.
+// The transaction still answers, and sees no more than at its start.
 static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = r->hold;
@@ -167,8 +166,8 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 
 // --- lock-jobs ---------------------------------------------------------------------
 
-// EXCLUSIVE lets others read, and takes no transaction id: it is a lock and
-// nothing else, the horizon moves on.
+// EXCLUSIVE lets others read and draws no transaction id. So it is only a lock, and the horizon
+// moves on.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     PGconn *conn =

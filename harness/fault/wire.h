@@ -1,6 +1,5 @@
-// Follows the framing of PostgreSQL's protocol 3.0 in one direction of one
-// connection, without understanding more of it than where messages begin and
-// what they are called. Pure: bytes in, boundaries out.
+// Follows the framing of PostgreSQL's protocol 3.0 in one direction of one connection. It knows
+// only where messages begin and what type they have. Pure: bytes in, boundaries out.
 #pragma once
 
 #include <stdbool.h>
@@ -31,14 +30,15 @@ struct wire_message {
 
 void wire_init(struct wire *w, enum message_sender sender);
 
-// At a boundary (left == 0): true when the bytes that are there suffice to tell
-// what begins here; the message counts as begun then. False: more bytes are
-// needed, or the wire has become opaque.
+// Call it at a boundary (left == 0). Returns true when the bytes that are there identify the
+// message that begins here, which then counts as begun. False: it needs more bytes, or the wire has
+// become opaque.
 bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_message *m);
 
-// How many of the next `len` bytes belong to the message that has begun; takes
-// them as passed. All of them on an opaque wire.
+// Returns how many of the next `len` bytes belong to the message that has begun, and takes them as
+// passed. On an opaque wire these are all bytes.
 size_t wire_pass(struct wire *w, size_t len);
 
-// The client has asked for encryption: the server's next byte is its answer.
+// Tells the server's wire that the client has asked for encryption: the server's next byte is its
+// answer.
 void wire_expect_answer(struct wire *server);
