@@ -7,7 +7,7 @@
 #include "fault/wire.h"
 #include "scenario/verbs.h"
 
-// Bytes that were read up to `upto` are passed on from due_ns on.
+// The bytes that were read up to `upto` pass on from due_ns on.
 struct link_stamp {
     uint64_t upto;
     int64_t due_ns;

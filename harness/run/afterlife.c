@@ -10,14 +10,14 @@
 #include "postgres/sql.h"
 #include "subject/command.h"
 
-// One more than the workload's: when it has come out, so has what is ahead of it.
+// This token follows those of the workload: when it has come out, so has everything ahead of it.
 #define QUESTION AFTERLIFE_TOKENS
 #define TOKENS (AFTERLIFE_TOKENS + 1)
 
 static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
-// What is known of each token at the cut and after it.
+// The state of each token at the cut and after it.
 struct fates {
     bool acked[TOKENS], present[TOKENS];
     unsigned before[TOKENS], after[TOKENS]; // deliveries
@@ -76,8 +76,8 @@ static void count_line(const struct subject_log *log, const struct line_record *
     }
 }
 
-// A collector confirms a line before it begins another: only of the last one may the
-// cursor not know.
+// A collector confirms a line before it begins another, so the cursor can be wrong only about the
+// last line.
 static void look_before(const struct before *b, int64_t at_ns, struct fates *f)
 {
     const struct line_record *last = NULL;
@@ -110,7 +110,8 @@ static bool find_tokens(PGconn *conn, struct fates *f, struct err *e)
     return rows != NULL;
 }
 
-// Torn pages show as broken tuples, or as an index that does not agree with its table.
+// Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
+// table.
 static bool look_for_damage(PGconn *conn, struct afterlife_result *r, struct err *e)
 {
     static const char heaps[] =
@@ -132,7 +133,7 @@ static bool look_for_damage(PGconn *conn, struct afterlife_result *r, struct err
     return sql_exec(conn, indexes, e);
 }
 
-// What the server cannot read is damage; that it ends over it as well.
+// Examines the database. Data that the server cannot read is damage, and so is a crash over it.
 static PGconn *examine(const struct afterlife_setting *setting, const struct before *before,
     struct fates *f, struct afterlife_result *r)
 {
@@ -159,8 +160,8 @@ static bool all_seen(struct subject *subject, const struct fates *f)
     return true;
 }
 
-// What has not come out this long after the question did will not come: it was
-// waiting before the collector began.
+// Returns until when to wait. A token that has not come out this long after the question will not
+// come, because it was waiting before the collector began.
 static int64_t last_call_ns(const struct scenario *s)
 {
     return clock_now_ns() + s->collector.batch_timeout_ns + 500 * NS_PER_MS;
@@ -195,7 +196,7 @@ static bool drain(const struct afterlife_setting *setting, PGconn *conn, struct 
     bool ok = subject != NULL;
 
     if (ok) {
-        // A database that takes no token any more is damaged as well.
+        // A database that accepts no token any more is damaged as well.
         f->present[QUESTION] = afterlife_insert(conn, QUESTION, &refused);
         if (!f->present[QUESTION] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
@@ -219,7 +220,7 @@ static void judge(
     const struct fates *f, const struct before *b, int64_t cut_ns, struct afterlife_result *r)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
-        // Commits are in order: the first that vanished is the oldest.
+        // Commits are in order, so the first one that vanished is the oldest.
         if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
             r->oldest_ns = cut_ns - b->acked_ns[t];
         r->lost += f->present[t] && !f->before[t] && !f->after[t];

@@ -1,5 +1,5 @@
-// One state of --every-flush: a server on what a power cut left, and a collector
-// that is started on it as after the death of their host.
+// Tries one state of --every-flush: starts a server on the disk that a power cut left, and a
+// collector, as after the death of their host.
 #pragma once
 
 #include "postgres/provider.h"
@@ -9,7 +9,7 @@
 
 #define AFTERLIFE_TOKENS 40
 
-// What the recorded workload did, by the one clock.
+// The events of the recorded workload, all by one clock.
 struct before {
     int64_t sent_ns[AFTERLIFE_TOKENS];  // 0: never
     int64_t acked_ns[AFTERLIFE_TOKENS]; // 0: never
@@ -18,9 +18,9 @@ struct before {
 };
 
 struct afterlife_result {
-    bool starts;         // the server does, and answers
-    unsigned vanished;   // acknowledged before the cut, and not there
-    unsigned lost;       // there, not read before the cut, and not read after it
+    bool starts;         // the server starts and answers
+    unsigned vanished;   // acknowledged before the cut and missing
+    unsigned lost;       // present, but read neither before nor after the cut
     unsigned duplicated; // read twice, and not in the last line before the cut
     unsigned damaged;    // a page or an index that is broken
     unsigned exits;      // ends of the collector that nobody asked for
@@ -36,8 +36,7 @@ struct afterlife_setting {
     const char *log_dir;
 };
 
-// Starts a collector on the server, which runs. It is the caller's; `command` must
-// outlive it.
+// Starts a collector on the running server. The caller owns it; `command` must outlive it.
 struct command;
 MUST_USE struct subject *afterlife_start_collector(
     const struct afterlife_setting *setting, struct command *command, struct err *e);

@@ -86,7 +86,7 @@ static void describe(const struct cutkind *k, char *message, size_t size)
         cutkinds_others(k->sums));
 }
 
-// `only`: the kind of message that the command is restricted to; NULL: to none.
+// Adds a case. `only` is the one kind of message that the command cuts at; NULL: all kinds.
 static void add_case(
     const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
 {
@@ -151,7 +151,7 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
 
 // --- the report of any run --------------------------------------------------------------
 
-// The sums over all trials, in the form of one run without a load.
+// The sums over all trials, as one run without a load.
 struct sums {
     struct scenario scenario; // without what is about its own load
     struct plan plan;
@@ -220,7 +220,7 @@ static void add_example(struct finding *f, double count, const char *where, cons
         snprintf(f->examples[f->example_count++], sizeof f->examples[0], "%s: %s", where, example);
 }
 
-// What a trial tolerates counts as nothing.
+// Adds a trial. Cases that the trial tolerates count as none.
 static void add_trial(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -235,8 +235,8 @@ static void add_trial(struct result *r, const struct trial_result *t, const char
     }
 }
 
-// check_ledger gives the empty run all that a report needs; the trials' sums
-// take the place of what it found in it.
+// check_ledger fills an empty run with all that a report needs, and the sums of the trials replace
+// its findings.
 static bool sum_up(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
@@ -305,7 +305,7 @@ static bool write_report(
     return ok;
 }
 
-// In place of the cases that report_write made, of sums: those by kind.
+// Replaces the cases that report_write made from the sums by one case for each kind.
 static bool write_junit(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {

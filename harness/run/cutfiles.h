@@ -1,5 +1,5 @@
-// The files that --every-cut and --every-kill leave: those of any run, with the
-// sums over all trials, and cuts.csv with a row for each.
+// Writes the files of --every-cut and --every-kill: those of any run, with the sums over all
+// trials, and cuts.csv with a row for each trial.
 #pragma once
 
 #include "report/report.h"
@@ -16,8 +16,8 @@ struct cutverdict {
 MUST_USE bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e);
 
-// Appends a <testsuite>: a case for each kind of message, one for what comes
-// without any cut, one for whether enough was reached.
+// Appends a <testsuite>: a case for each kind of message, one for failures without a cut, and one
+// that says whether enough trials reached their cut.
 MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct buf *out, struct err *e);
 

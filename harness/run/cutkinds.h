@@ -1,5 +1,5 @@
-// The trials of --every-cut by the kind of message they cut at: the rows of its
-// table. Pure.
+// Groups the trials of --every-cut by the kind of message that they cut at: the rows of its table.
+// Pure.
 #pragma once
 
 #include "run/cutreport.h"
@@ -10,11 +10,11 @@ struct cutkind {
     double sums[METRIC_COUNT]; // of the invariants, over the trials that broke them
 };
 
-// The kind that begins at point `*i`, which is moved behind it: the points are
-// sorted by kind, and all pairs are one kind. False at the end.
+// Returns the kind that begins at point `*i`, and moves `*i` behind it: the points are sorted by
+// kind, and all pairs are one kind. False at the end.
 bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k);
 
-// What broke beside lost, duplicated and unplanned_exit, which have columns.
+// Counts the broken invariants other than lost, duplicated and unplanned_exit, which have columns.
 double cutkinds_others(const double sums[METRIC_COUNT]);
 
 // True when all cuts of a trial were made.

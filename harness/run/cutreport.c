@@ -40,7 +40,7 @@ static struct report_cuts count(const struct cutreport *c)
     return n;
 }
 
-// A collector that writes nothing and does not end may not know where the server is.
+// True when the collector writes nothing and does not end: it may not know where the server is.
 static bool is_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
@@ -102,7 +102,7 @@ static void print_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums));
 }
 
-// The invariants that a trial broke, with the first case of one.
+// Prints the invariants that a trial broke, with the first case of one.
 static void print_broken(const struct trial_result *r)
 {
     const char *example = "";

@@ -1,5 +1,5 @@
-// What came of all trials of --every-cut or --every-kill: the verdict, the table
-// in the terminal, and the files of the result folder.
+// Reports all trials of --every-cut or --every-kill: the verdict, the table in the terminal, and
+// the files of the result folder.
 #pragma once
 
 #include "postgres/durability.h"

@@ -27,11 +27,11 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // A server that could not be started again has no backends and no answers.
+    // A server that did not start again has no backends and gives no answers.
     if (!r->server.running)
         return true;
-    // A backend whose client is gone may still commit: only when all have ended
-    // does the database know the outcome of what was in flight.
+    // A backend may still commit after its client is gone. The database knows the outcome of open
+    // transactions only when all backends have ended.
     while (!none) {
         if (!run_count_is(r,
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'", "0",
@@ -53,7 +53,7 @@ static bool must_be_seen(const struct run *r, uint32_t token)
            ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
-// How many tokens must come to lie in dead_letters; 0 where nobody looks there.
+// Returns how many tokens must become dead letters; 0 when nobody checks that.
 static size_t count_undeliverable(const struct run *r)
 {
     size_t count = 0;
@@ -63,8 +63,8 @@ static size_t count_undeliverable(const struct run *r)
     return r->scenario->collector.layout == LAYOUT_REFERENCE ? count : 0;
 }
 
-// A collector buries a token when it moves past it, and says so nowhere else.
-// Without an answer, as from a schema that has no such table, they are not there.
+// True when all dead letters are there. Only the table shows when a collector has moved past such a
+// token. Without an answer, for example from a schema that has no such table, they are not there.
 static bool are_buried(struct run *r, size_t count)
 {
     char sql[80];
@@ -76,8 +76,8 @@ static bool are_buried(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// In leased mode a token is finished when it has an outcome: nothing is leased or
-// waits to be tried again.
+// In leased mode a token is finished when it has an outcome: it is not leased and does not wait for
+// a retry.
 static bool are_finished(struct run *r)
 {
     bool none = false;
@@ -91,8 +91,8 @@ static bool are_finished(struct run *r)
            run_count_is(r, "SELECT count(*) FROM deliveries", "0", &none, &unanswered) && none;
 }
 
-// Waits until every token that must be delivered was read and every one that must
-// be buried was, or `drain` is over.
+// Waits until every token that must be delivered was read and every one that must be buried was, or
+// until `drain` is over.
 static bool wait_for_deliveries(struct run *r, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
@@ -123,7 +123,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     return true;
 }
 
-// The server says that it is ready once for each of the collector's questions.
+// Counts round trips: the server says once for each of the collector's questions that it is ready.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
@@ -143,7 +143,7 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     sampler_stop(r->sampler);
     run_count_trips(r);
-    // TERM leaves now: what takes its time stands before.
+    // TERM is sent now; everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
     probe_stop(r->probe);

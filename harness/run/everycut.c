@@ -13,13 +13,13 @@
 #include "postgres/migrate.h"
 #include "run/cutreport.h"
 
-// Trials wait more than they work: for batch timeouts and reconnects.
+// Trials mostly wait, for batch timeouts and reconnects, so several may run at once.
 #define WORKERS 4
 #define CUTS_PER_WORKER 10 // fewer are not worth a database of their own
 #define TRIES 3
 
-// A collector that also sends something by the clock exchanges more messages in one
-// trial than in another. What all of these exchanged comes in every trial.
+// A collector that also sends by the clock exchanges more messages in one trial than in another.
+// Every trial has the messages that all lessons had.
 #define LESSONS 2
 
 struct cuts {
@@ -53,8 +53,8 @@ static bool try_all(struct cuts *c, struct err *e);
 static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_down(struct cuts *c);
 
-// A collector that fails without any cut is judged by that: what it does when it
-// is cut would prove nothing.
+// A collector that fails without any cut is judged by that failure: its trials with cuts would
+// prove nothing.
 bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e)
 {
@@ -189,7 +189,8 @@ static bool is_done(const struct trial_result *r, const struct trial_cuts *cuts)
                          (r->reached == cuts->count && r->verdict != VERDICT_INCONCLUSIVE));
 }
 
-// A recovery that took fewer messages than were learned had no such message.
+// Moves the second cut nearer, because the recovery took fewer messages than were learned and never
+// reached it.
 static void draw_nearer(struct trial_cuts *cuts, const struct trial_result *r)
 {
     struct cut_point *second = &cuts->at[POINTS_CUTS_MAX - 1];

@@ -1,7 +1,7 @@
-// mailproof run --every-cut and --every-kill: learns which messages a small
-// workload exchanges (steps.h), then repeats it once for each message and side,
-// with the connection cut, or the collector killed, there. --pairs adds trials with
-// a second cut, or kill, while the collector recovers from the first.
+// mailproof run --every-cut and --every-kill. They learn which messages a small workload exchanges
+// (steps.h). They then repeat it once for each message and side, and cut the connection or kill the
+// collector there. --pairs adds trials with a second cut or kill while the collector recovers from
+// the first.
 #pragma once
 
 #include "run/points.h"
@@ -13,8 +13,7 @@ struct everycut_options {
     size_t pairs;
 };
 
-// As run_scenario. Of the scenario it uses postgres, collector, recovery_limit,
-// slack, allow and seed; its load, faults and expectations are left out. There is no
-// standby and one collector.
+// Runs like run_scenario. It uses the scenario's postgres, collector, recovery_limit, slack, allow
+// and seed, and ignores its load, faults and expectations. There is no standby and one collector.
 MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e);

@@ -58,7 +58,7 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
     return ok;
 }
 
-// Where it is not to be had, only damage that the workload itself meets is found.
+// Adds the extension amcheck. Without it, the run finds only damage that the workload itself meets.
 static bool add_amcheck(struct flushes *f, PGconn *admin)
 {
     struct err missing;
@@ -106,8 +106,8 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
-// A collector that does not write them all without a cut is judged by that: its
-// tokens will be lost in the last state, too.
+// A collector that does not write all tokens without a cut is judged by that: the tokens will be
+// lost in the last state, too.
 static bool await_all(struct flushes *f, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;
@@ -178,7 +178,7 @@ static bool is_bad(const struct afterlife_result *r)
     return !r->starts || r->vanished || r->lost || r->duplicated || r->damaged || r->exits;
 }
 
-// One kind of failure, and how many of it a state has.
+// One kind of failure, and the function that counts it in a state.
 static unsigned count_starts(const struct afterlife_result *r)
 {
     return !r->starts;
@@ -223,7 +223,7 @@ static const struct failure {
 
 #define FAILURES (sizeof failures / sizeof *failures)
 
-// How many states have it; *sum counts them together.
+// Returns how many states have the failure; *sum counts its cases.
 static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
 {
     uint64_t states = 0;
@@ -292,7 +292,7 @@ static void print_worst(const struct flushes *f)
     }
 }
 
-// Without synchronous_commit that is the window that PostgreSQL names.
+// Prints the window of loss that PostgreSQL documents for synchronous_commit = off.
 static void print_window(const struct flushes *f)
 {
     int64_t oldest_ns = 0;

@@ -67,7 +67,7 @@ void freshdb_close(struct freshdb *db)
     struct err ignored;
 
     if (db->boss && !drop(db, &ignored)) {
-        // It goes with the server.
+        // The server's end removes it.
     }
     PQfinish(db->boss);
     db->boss = NULL;

@@ -1,10 +1,8 @@
-// The database of one trial after another, each time as its template is: to
-// copy a template costs a few hundred files, so that only the first trial gets
-// a copy, and for those after it the tables are emptied and the queue's row is
-// put back. A collector with tables of its own gets a new copy each time.
+// Gives each trial a database that equals its template. Copying a template costs a few hundred
+// files, so only the first trial gets a copy. For the later trials the tables are emptied and the
+// queue's row is restored. A collector with tables of its own gets a new copy each time.
 //
-// Whoever is still connected is thrown out first: what the trial before left
-// running in the server must not reach into the next.
+// Open sessions are ended first, so that nothing of the trial before reaches into the next.
 #pragma once
 
 #include <libpq-fe.h>
@@ -21,12 +19,12 @@ struct freshdb {
     PGconn *conn; // superuser, in it; lives as long as this copy does
 };
 
-// Connects; makes no database yet. The number keeps several apart.
+// Connects, but makes no database yet. The number keeps several databases apart.
 MUST_USE bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e);
 
-// Afterwards the database is there and as the template.
+// Makes the database, or restores it to the template's state.
 MUST_USE bool freshdb_renew(struct freshdb *db, struct err *e);
 
-// Drops the database; accepts what was never opened.
+// Drops the database; accepts one that was never opened.
 void freshdb_close(struct freshdb *db);

@@ -8,7 +8,7 @@
 
 #define POINTS_MAX 20000
 
-// Numbers of their own, whatever else is drawn from the scenario's seed.
+// A random stream of its own, independent of everything else that the scenario's seed draws.
 #define PAIRS_STREAM 1000003
 
 static bool is_wanted(const struct message_kind *only, int sender, int type)
@@ -80,7 +80,7 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
     };
 }
 
-// Nobody recovers from a cut at the very end: at the Terminate, or at the last of
+// True for a cut at the very end, from which nothing recovers: at the Terminate, or at the last of
 // many messages of a kind.
 static bool is_last(const struct points *p, size_t i)
 {

@@ -1,5 +1,5 @@
-// Where the trials of --every-cut and --every-kill cut: every message that a
-// small workload exchanges, on both sides of it, and pairs of them. Pure.
+// Chooses where the trials of --every-cut and --every-kill cut: on both sides of every message that
+// a small workload exchanges, and at pairs of them. Pure.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 
-// What happens at the message.
+// The action at the message.
 enum cut_action { ACTION_CUT, ACTION_KILL };
 
 struct cut_point {
@@ -32,14 +32,13 @@ struct points {
     size_t count, singles;
 };
 
-// Cuts before and after each of the messages that were counted, by sender and
-// type. `only` are the kinds that are wanted; NULL: all. ERR_SYSTEM without any.
+// Makes a cut before and one after each counted message, by sender and type. `only` restricts the
+// kinds; NULL: all. ERR_SYSTEM when there are none.
 MUST_USE bool points_make(
     struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e);
 
-// Adds pairs: one of the single cuts, and a second one while a collector recovers
-// from it, which takes about `recovery` messages of each sender. The same seed draws
-// the same pairs.
+// Adds pairs: one of the single cuts, and a second one while a collector recovers from it. A
+// recovery takes about `recovery` messages of each sender. The same seed draws the same pairs.
 MUST_USE bool points_add_pairs(
     struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e);
 

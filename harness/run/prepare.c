@@ -1,4 +1,4 @@
-// Everything before the first insert.
+// The steps before the first insert.
 #include "run/run.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static bool has_verb(const struct scenario *s, enum verb_id id)
     return false;
 }
 
-// Of its own, or the one that several runs share.
+// Opens a server for this run, or takes the one that several runs share.
 static bool get_server(struct run *r, struct err *e)
 {
     struct server *shared = r->options->server;
@@ -61,7 +61,7 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
-// Lanes are the queue's; the collector only checks them.
+// Makes the lanes, which belong to the queue; the collector only checks them.
 static bool make_lanes(struct run *r, struct err *e)
 {
     struct leased leased;
@@ -104,8 +104,8 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
     return true;
 }
 
-// Start-up is not what the load measures. A collector that does not come in
-// time is not waited for longer: what it loses then, the verdict will say.
+// Waits for the collector, because the load does not measure its start. A collector that is late is
+// not waited for: the verdict will say what it loses.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;
@@ -130,8 +130,7 @@ static bool too_long(struct err *e)
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Only where the scenario breaks the network, or round trips are to be counted,
-// does a proxy stand in the way.
+// Puts a proxy in the way, only when the scenario breaks the network or counts round trips.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips)
@@ -141,10 +140,10 @@ static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
            ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
 }
 
-// Over the cable instead of the server's socket.
+// Leads the collector over the cable and not over the server's socket.
 static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
-    // A standby listens beside its primary; the conninfo has both their ports.
+    // A standby listens beside its primary, so the conninfo has both ports.
     const bool two = r->scenario->postgres.standby != STANDBY_NONE;
 
     if (!fault_needs(r->scenario, THROUGH_KERNEL))
@@ -251,7 +250,7 @@ static bool all_committed(const struct run *r, size_t txns, struct err *e)
     return true;
 }
 
-// Before the collector starts.
+// Runs before the collector starts.
 bool run_make_backlog(struct run *r, struct err *e)
 {
     const size_t txns = plan_backlog_txns(&r->plan);
@@ -272,7 +271,7 @@ bool run_make_backlog(struct run *r, struct err *e)
     return load_run(&config, &r->load_progress, &r->load, e) && all_committed(r, txns, e);
 }
 
-// From what --workers says, commas between them.
+// Hires the workers that --workers names, separated by commas.
 static bool hire_workers(struct run *r, struct err *e)
 {
     const char *addresses[REMOTE_MAX];
@@ -318,7 +317,7 @@ bool run_start_load(struct run *r, struct err *e)
         r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
         r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
     }
-    // What the collector asked while it started is not the load's.
+    // The collector's questions during its start do not count as the load's.
     run_count_trips(r);
     r->trips = 0;
     r->load_started = pthread_create(&r->load_thread, NULL, load_thread, r) == 0;

@@ -14,7 +14,7 @@
 #define OUTPUT_MAX 600
 #define SQL_FILE_MAX (1u << 20)
 
-// Verbs that act on the tables of the mail schema.
+// True when a verb acts on the tables of the mail schema.
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -59,7 +59,7 @@ static bool run_superuser_file(struct run *r, struct err *e)
     return ok;
 }
 
-// As the role that consumes, straight to the server.
+// Runs the command as the role that consumes, with a direct connection to the server.
 static bool run_schema_command(struct run *r, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;

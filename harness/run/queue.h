@@ -3,12 +3,12 @@
 
 #include "run/run.h"
 
-// How many jobs the manifest's end state shows; NAN: it shows none.
+// Returns how many jobs are left by the manifest's end state; NAN: it has none.
 double queue_left(struct run *r);
 
-// Reads the manifest into r->manifest. ERR_SKIP where it is not installed, or the
-// scenario breaks what a queue has not got, such as the table jobs.
+// Reads the manifest into r->manifest. ERR_SKIP when the subject is not installed, or when the
+// scenario breaks something that a queue does not have, such as the table jobs.
 MUST_USE bool queue_load(struct run *r, struct err *e);
 
-// After the database and its roles were made: the facade, and the queue's own schema.
+// Makes the facade and the queue's own schema, after the database and its roles.
 MUST_USE bool queue_prepare(struct run *r, struct err *e);

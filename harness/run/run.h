@@ -1,5 +1,5 @@
-// One run on its way, and its steps up to the end of the drain. Internal: only
-// runner.c, which strings the steps together, and the files here include this.
+// A run in progress, and its steps up to the end of the drain. Internal: only runner.c, which calls
+// the steps in order, and the files here include this.
 #pragma once
 
 #include <pthread.h>
@@ -57,31 +57,31 @@ struct run {
     struct result result;
 };
 
-// How often the loops look around.
+// The interval at which the loops look around.
 #define RUN_TICK_NS (100 * NS_PER_MS)
 
-// prepare.c: a server that is migrated and proved durable; a collector that is
-// connected; a load whose clock starts in a moment.
+// prepare.c: starts a server that is migrated and proved durable, connects a collector, and starts
+// the load's clock.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
 MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
 MUST_USE bool run_start_load(struct run *r, struct err *e);
 
-// timeline.c: faults at their times, until load and faults are over.
+// timeline.c: carries out the faults at their times until load and faults are over.
 MUST_USE bool run_carry_out_plan(struct run *r, struct err *e);
 
-// drain.c: until nothing that is expected is missing, or the drain is over; then
-// the collector is stopped.
+// drain.c: waits until no expected token is missing or the drain is over, and then stops the
+// collector.
 MUST_USE bool run_drain(struct run *r, struct err *e);
 
 // --- shared by the steps --------------------------------------------------------
 
-// Whether a query's one value is `want`.
+// Tells whether a query's one value is `want`.
 MUST_USE bool run_count_is(
     struct run *r, const char *sql, const char *want, bool *is, struct err *e);
 
 // Adds the collector's round trips since the last call.
 void run_count_trips(struct run *r);
 
-// The progress line: `begun` faults so far, in the phase `what`.
+// Shows the progress line: `begun` faults so far, in the phase `what`.
 void run_show(struct run *r, size_t begun, const char *what);

@@ -37,7 +37,7 @@ bool shared_clear(struct server *server, struct err *e)
     char sql[160];
 
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", server->database);
-    // The second one is what hold-horizon makes.
+    // hold-horizon makes the second one.
     bool ok = conn && sql_exec(conn, sql, e) &&
               sql_exec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)", e);
     PQfinish(conn);

@@ -5,14 +5,14 @@
 #include "load/txn.h"
 #include "postgres/sql.h"
 
-// A larger batch adds messages of the same kinds, and nothing that they show.
+// A larger batch adds messages of the same kinds, which show nothing new.
 #define ROWS_MAX 12
 
 enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_QUESTION };
 
 _Static_assert(STEP_QUESTION + 1 == STEPS, "every step has a name");
 
-// A full batch, one token beside it, and one that cannot be sent.
+// Returns the rows of a full batch, one token beside it, and one that cannot be sent.
 static int batch_rows(const struct scenario *s)
 {
     int rows = s->collector.batch_limit + 2;
@@ -32,7 +32,7 @@ static int rows_of(enum step step, const struct scenario *s)
     }
 }
 
-// One transaction a second on paper; in a trial it goes out when its turn comes.
+// The plan has one transaction a second; in a trial each goes out at its turn.
 static void make_phases(struct steps *s, const struct scenario *of)
 {
     static char name[] = "step";
@@ -52,7 +52,7 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Other collectors need not have tables for what cannot be sent.
+// Other collectors need no tables for tokens that cannot be sent.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
@@ -70,7 +70,7 @@ bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
     s->scenario.load_count = STEPS;
     s->scenario.faults = NULL;
     s->scenario.fault_count = 0;
-    // They are about the scenario's own load.
+    // The expectations are about the scenario's own load.
     s->scenario.expect = NULL;
     s->scenario.expect_count = 0;
     if (!plan_make(&s->plan, &s->scenario, e))
@@ -107,7 +107,7 @@ static bool take_answers(PGconn *conn, struct err *e)
         PGresult *result = PQgetResult(conn);
         ExecStatusType status = PQresultStatus(result);
         if (!result) {
-            // One NULL ends each statement's results; two in a row, all of them.
+            // One NULL ends each statement's results, and two in a row end all of them.
             if (between)
                 return err_set(e, ERR_CONNECTION, "the load's connection is gone");
             between = true;

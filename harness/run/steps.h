@@ -1,11 +1,10 @@
-// The small workload of one trial: a handful of transactions, each committed
-// after the lines of the one before were read. One token, several, more than a
-// batch; among them a recovery, a token that cannot be sent and one that is no
-// longer eligible.
+// The small workload of one trial: a handful of transactions. Each commits after the lines of the
+// one before were read. They have one token, several, or more than a batch; among them are a
+// recovery, a token that cannot be sent, and one that is no longer eligible.
 //
-// The last step is a question: it is asked only after a cut. When its token has
-// come out, everything that a collector would send again has come out as well; but for
-// what a dead collector has left to others, which the trial waits for.
+// The last step is a question, asked only after a cut. When its token has come out, everything that
+// a collector would send again has come out as well, except what a dead collector has left to
+// others. The trial waits for that.
 #pragma once
 
 #include <libpq-fe.h>
@@ -30,8 +29,8 @@ struct steps {
 MUST_USE bool steps_init(struct steps *s, const struct scenario *of, struct err *e);
 void steps_fini(struct steps *s);
 
-// Before the first step, on a connection of the superuser: prepares statements and
-// the accounts that recoveries need.
+// Prepares the statements and the accounts that recoveries need, on a connection of the superuser.
+// Call it before the first step.
 MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
 
 // Commits the tokens of one step. start_ns is when the trial began.

@@ -1,4 +1,4 @@
-// Faults at their times, while the load runs in its own thread.
+// Carries out the faults at their times, while the load runs in its own thread.
 #include "run/run.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include "fault/agenda.h"
 #include "os/interrupt.h"
 
-// A phase without inserts has to be lived through as well.
+// True when the plan is over. A phase without inserts has to pass as well.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
@@ -31,9 +31,9 @@ void run_show(struct run *r, size_t begun, const char *what)
         progress_show(p);
 }
 
-// A collector that is killed faster than it can reconnect has nothing to be
-// killed: of a repeated fault, those whose time passes while the one before is
-// still at work are left out, so that the plan's end stays where it is.
+// Leaves out the times of a repeated fault that pass while the one before is still at work, so that
+// the plan's end stays where it is. For example, a collector that is killed faster than it can
+// reconnect offers nothing to kill.
 static bool leave_out(struct run *r, size_t next)
 {
     struct fault_record *f = &r->faults[next];
@@ -92,7 +92,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    // Nothing stays broken, whatever ended the loop.
+    // Undoes every fault, for any reason that ended the loop.
     int64_t ignored;
     for (struct fault_record *f; (f = agenda_next_end(r->faults, begun, &ignored)) != NULL;)
         fault_end(&r->hands, f);

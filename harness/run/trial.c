@@ -23,7 +23,7 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 static const int64_t links_end_ns = 500 * NS_PER_MS;
 static const int64_t kill_ns = 5 * NS_PER_S; // until a killed process is gone
 
-// A collector that never answers is not waited for at each step anew.
+// A collector that stays silent at this many steps is not waited for at each later one.
 #define SILENT_STEPS 2
 
 _Static_assert(
@@ -92,7 +92,7 @@ static void arm(struct trial *t)
     }
 }
 
-// One that has ended already, as after its Terminate, is as dead as a killed one.
+// Kills the collector. One that has already ended, as after its Terminate, counts as killed.
 static bool kill_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
@@ -107,7 +107,7 @@ static bool kill_collector(struct subject *subject)
     return true;
 }
 
-// In the proxy's thread, while the connection is still open.
+// Runs in the proxy's thread, while the connection is still open.
 static void at_cut(void *arg, size_t cut)
 {
     struct trial *t = arg;
@@ -137,7 +137,7 @@ static bool start_subject(struct trial *t, struct err *e)
         .log_dir = t->setting->log_dir,
     };
 
-    // A message that the collector sends at once waits for the subject to be known.
+    // A message that the collector sends at once waits here until the subject is known.
     pthread_mutex_lock(&t->lock);
     t->subject = subject_start(&config, e);
     pthread_mutex_unlock(&t->lock);
@@ -177,7 +177,7 @@ static bool pause_a_little(struct err *e)
            err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Commits a step and waits for its lines, no longer than a recovery may take.
+// Commits a step and waits for its lines, at most as long as a recovery may take.
 static bool take_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
@@ -205,8 +205,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// What a collector finds while it starts it may send at once: it is given the time to
-// get over that, so that the steps after the first are judged as those of any run.
+// Lets the collector settle. It may send the tokens that it finds at its start at once, and the
+// steps after the first must be judged like those of any run.
 static bool settle(struct trial *t, struct err *e)
 {
     tally_start(t);
@@ -225,8 +225,8 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
-// Where several share the work, what a dead one has left is others' after its grace:
-// until then it is neither sent again nor a dead letter.
+// When several share the work, others take the tokens of a dead one after its grace. Until then
+// these are neither sent again nor dead letters.
 static bool wait_for_leftovers(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;
@@ -282,7 +282,7 @@ static bool begin_ledger(struct trial *t, struct err *e)
     return true;
 }
 
-// What the collector sent at its very end may still be on its way to the proxy.
+// Ends the collector. Its last messages may still be on their way to the proxy.
 static void end_collector(struct trial *t)
 {
     t->ledger.load_end_ns = clock_now_ns();
@@ -314,7 +314,7 @@ static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
 {
     struct result result;
 
-    // The proxy is idle: the collector has ended.
+    // The proxy is idle, because the collector has ended.
     kept->reached = (int)proxy_cuts(t->bench->proxy, kept->cut_ns);
     if (is_mutated(t))
         kept->reached = t->cuts->count;
@@ -340,7 +340,7 @@ static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
 
 static void close_down(struct trial *t)
 {
-    // The proxy's thread uses the subject until it has let go of the hook.
+    // The proxy's thread uses the subject until the hook is released.
     proxy_forget_cut(t->bench->proxy);
     subject_free(t->subject);
     command_fini(&t->command);

@@ -1,6 +1,6 @@
-// One trial of --every-cut or --every-kill: a fresh database, a fresh collector,
-// the steps of steps.h, and the connection cut, or the collector killed, at one
-// message or two. What comes of it is judged as any run is, by all invariants.
+// One trial of --every-cut or --every-kill: a fresh database, a fresh collector, and the steps of
+// steps.h. The connection is cut, or the collector killed, at one message or two. All invariants
+// judge the trial like any run.
 #pragma once
 
 #include "check/check.h"
@@ -24,7 +24,7 @@ struct trial_result {
     int64_t took_ns;
 };
 
-// What all trials have in common; the server runs already.
+// The settings that all trials share. The server runs already.
 struct trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario's
@@ -34,7 +34,7 @@ struct trial_setting {
     enum cut_action action;
 };
 
-// What one worker uses again in all its trials.
+// The things that one worker uses again in all its trials.
 struct trial_bench {
     struct proxy *proxy;
     struct freshdb db;
@@ -46,7 +46,7 @@ struct trial_tally {
     unsigned start[2]; // by sender, until the first line was read
 };
 
-// `tally` NULL: not wanted. False: the harness itself failed, or was interrupted.
+// `tally` may be NULL. Returns false when the harness itself failed or was interrupted.
 MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e);
