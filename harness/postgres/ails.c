@@ -1,4 +1,4 @@
-// What ails a disk that has its power: it is slow, fails or is full.
+// The troubles of a disk that has power: it is slow, fails or is full.
 #include "postgres/disk.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 static const char ballast[] = "ballast";
 
-// As mailproof-disk counts: writes, flushes, delayed, failed.
+// The counters of mailproof-disk: writes, flushes, delayed, failed.
 enum { COUNT_DELAYED = 2, COUNT_FAILED = 3, COUNTS };
 
 bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed, struct err *e)
@@ -43,7 +43,7 @@ bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e)
     return true;
 }
 
-// In pieces that get smaller, because the last room lies scattered.
+// Fills the disk in pieces that get smaller, because the last free blocks are scattered.
 bool disk_fill(struct disk *d, int64_t *bytes, struct err *e)
 {
     char path[PATH_MAX];

@@ -1,7 +1,6 @@
-// The canary of a power cut: two files on the disk, one written and flushed when the
-// run begins and after each cut, one written and not flushed just before the power
-// goes. Of the second something has to be gone afterwards; the first has to be
-// there, unless the disk lies.
+// The canary of a power cut is two files on the disk. One is written and flushed when the run
+// begins and after each cut. The other is written and not flushed just before the power goes. After
+// the cut a part of the second file must be gone, and the first must be there unless the disk lies.
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +19,8 @@ struct canary {
 // Makes both files in `dir`, flushed.
 MUST_USE bool canary_make(struct canary *c, const char *dir, struct err *e);
 
-// Writes and flushes the one file. Long before the cut: the disk's flush is for
-// everything that anybody has written.
+// Writes and flushes the one file. Call it long before the cut, because the disk's flush also
+// covers all other writes.
 MUST_USE bool canary_write_flushed(struct canary *c, const char *dir, struct err *e);
 
 // Draws the mark that the other file will end with.
@@ -30,7 +29,7 @@ void canary_draw_mark(struct canary *c);
 // Writes the other, past the page cache, so that the disk has it when this returns.
 MUST_USE bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e);
 
-// After the cut: sectors of each that are not as they were written last, of
-// CANARY_BYTES / 512.
+// After the cut: counts the sectors of each file, of CANARY_BYTES / 512, that differ from the last
+// write.
 MUST_USE bool canary_count_gone(
     const struct canary *c, const char *dir, int *flushed_gone, int *unflushed_gone, struct err *e);

@@ -44,8 +44,8 @@ struct container {
     bool kept;
 };
 
-// A port that was free a moment ago. It must stay the same over restarts, which
-// one chosen by the engine does not.
+// Finds a port that was free a moment ago. It must stay the same over restarts, and a port that the
+// engine chooses does not.
 static bool find_port(struct container *c, struct err *e)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -121,8 +121,8 @@ static const char *superuser_password(const struct container *c)
     return "";
 }
 
-// podman without a list of registries refuses a short name, so the official image
-// is tried by its full name as well.
+// Tries the official image by its full name as well, because podman refuses a short name without a
+// list of registries.
 static bool find_image(struct container *c, struct err *e)
 {
     static const char *const prefixes[] = {"", "docker.io/library/"};
@@ -137,7 +137,7 @@ static bool find_image(struct container *c, struct err *e)
                 return true;
         }
     }
-    // Only an image that is not here and cannot be fetched is a reason to skip.
+    // Only an image that is missing here and cannot be fetched is a reason to skip.
     e->kind = ERR_SKIP;
     return err_prefix(e,
         "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "
@@ -145,7 +145,7 @@ static bool find_image(struct container *c, struct err *e)
         c->want->image);
 }
 
-// The first start: the image makes the cluster in the volume.
+// Creates the container: at its first start the image makes the cluster in the volume.
 static bool create(struct container *c, struct err *e)
 {
     static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
@@ -200,7 +200,7 @@ static void container_fetch_log(struct server *s)
 {
     struct container *c = s->state;
 
-    // A log with a gap would be counted wrong from then on.
+    // A log with a gap would lead to wrong counts from then on.
     if (*c->log && !engine_log(c->engine, c->name, c->log))
         *c->log = '\0';
     s->log_path = *c->log ? c->log : NULL;
@@ -230,7 +230,7 @@ static bool wait_ready(struct server *s, struct err *e)
     return true;
 }
 
-// Where the volume lies, if that is on this machine and ours to look into.
+// Finds the volume's folder, if it is on this machine and we may read it.
 static void find_data(struct server *s)
 {
     struct container *c = s->state;
@@ -242,8 +242,8 @@ static void find_data(struct server *s)
         s->data_dir = c->data;
 }
 
-// Its first process as this machine numbers it, so that the CPU time of the
-// backends can be told; an engine in a virtual machine has another numbering.
+// Finds its first process as this machine numbers it, to measure the CPU time of the backends. An
+// engine in a virtual machine has another numbering.
 static void find_processes(struct server *s)
 {
     const struct container *c = s->state;
@@ -309,7 +309,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     struct container *c = s->state;
     char kept[ENGINE_NAME_MAX], text[512];
 
-    // A name without a process is not swept, nor is a volume that is in use.
+    // The sweep leaves a name without a process alone, and a volume that is in use.
     snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;

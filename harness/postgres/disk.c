@@ -51,8 +51,8 @@ static bool make_image(const struct disk *d, struct err *e)
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
-// The kernel is not to fill inode tables in the background: only what the server
-// does shall reach the disk.
+// The kernel must not fill inode tables in the background: only the server's writes may reach the
+// disk.
 static bool mount_it(struct disk *d, struct err *e)
 {
     char text[300];
@@ -150,7 +150,7 @@ bool disk_unmount(struct disk *d, struct err *e)
     return true;
 }
 
-// What an operator does with a disk that does not mount.
+// Repairs the file system, as an operator does with a disk that does not mount.
 static bool repair(const struct disk *d, struct err *e)
 {
     char text[300];
@@ -168,7 +168,7 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
     struct err unread;
     const int all = CANARY_BYTES / 512;
 
-    // With its file system gone, so is what was not flushed.
+    // When its file system is gone, so is everything that was not flushed.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
     snprintf(d->evidence, sizeof d->evidence,
@@ -193,7 +193,7 @@ bool disk_mount(struct disk *d, struct err *e)
         return false;
     d->power = DISK_ON;
     if (!mount_it(d, e)) {
-        // An honest disk never needs that: its file system is built for power cuts.
+        // An honest disk never needs a repair, because its file system is built for power cuts.
         repaired = true;
         if (!cut || d->manner == DISK_HONEST || !repair(d, e) || !mount_it(d, e))
             return false;

@@ -52,13 +52,13 @@ MUST_USE bool disk_make(struct disk *d, const char *dir, enum disk_manner manner
 // Flushes all that was written so far. From now on the disk is as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);
 
-// From now on nothing reaches the disk any more, and whoever writes or flushes gets
-// no answer: to be killed. Afterwards disk_off lets their requests go.
+// From now on nothing reaches the disk any more. A process that writes or flushes gets no answer,
+// and must be killed. disk_off then releases its requests.
 MUST_USE bool disk_cut_power(struct disk *d, struct err *e);
 MUST_USE bool disk_off(struct disk *d, struct err *e);
 
-// Each flush takes at least as long; 0: as long as it takes. `delayed` gets how many
-// have been delayed so far.
+// Delays each flush to at least this time; 0: no delay. `delayed` gets how many have been delayed
+// so far.
 MUST_USE bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed, struct err *e);
 
 // The n-th flush from now fails with EIO; 0: none does. `failed` gets how many have
@@ -70,7 +70,7 @@ MUST_USE bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e);
 MUST_USE bool disk_fill(struct disk *d, int64_t *bytes, struct err *e);
 MUST_USE bool disk_empty(struct disk *d, struct err *e);
 
-// The file system has seen an error and takes no writes any more.
+// True when the file system has seen an error and takes no writes any more.
 bool disk_is_read_only(const struct disk *d);
 
 // After every process on it has ended: unmounts it, and mounts it again, which
@@ -79,8 +79,8 @@ bool disk_is_read_only(const struct disk *d);
 MUST_USE bool disk_unmount(struct disk *d, struct err *e);
 MUST_USE bool disk_mount(struct disk *d, struct err *e);
 
-// Lets go of it without unmounting: it goes with the last process of its namespace,
-// which is a server that is left running.
+// Releases the disk without unmounting it, for a server that is left running: it disappears with
+// the last process of its namespace.
 void disk_keep(struct disk *d);
 
 // Unmounts everything and ends mailproof-disk; accepts what was half made.

@@ -41,7 +41,7 @@ static bool read_line(const struct drive *d, char *line, size_t size, struct err
     return err_set(e, ERR_SYSTEM, "the disk's answer is too long");
 }
 
-// Beside our own program in the build, elsewhere when installed.
+// Finds the program: in the build beside our own, elsewhere when installed.
 static bool find_program(char out[PATH_MAX], struct err *e)
 {
     static const char *const places[] = {"mailproof-disk", "../libexec/mailproof/mailproof-disk"};

@@ -30,5 +30,6 @@ MUST_USE bool drive_mount(struct drive *d, const char *path, struct err *e);
 MUST_USE bool drive_tell(struct drive *d, int64_t *numbers, size_t count, struct err *e,
     const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-// After the file was unmounted: waits for its end, and ends it should it not come.
+// Call it after the file was unmounted. Waits for the program's end, and kills it if it does not
+// end.
 void drive_end(struct drive *d);

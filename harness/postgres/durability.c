@@ -49,7 +49,7 @@ void durability_find_mount(
 
     snprintf(filesystem, size, "unknown");
     *is_volatile = false;
-    // The last one lies over those before it.
+    // A later mount covers those before it.
     while (getline(&line, &capacity, mounts) > 0) {
         const char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
@@ -161,7 +161,7 @@ static bool flush_inside(
     return ok;
 }
 
-// Where the server runs in a container whose volume is not to be seen from here.
+// Probes inside the container when its volume is not visible from here.
 static bool probe_inside(
     const struct server *s, PGconn *admin, struct durability_proof *proof, struct err *e)
 {
@@ -172,12 +172,12 @@ static bool probe_inside(
         return false;
     if (mount_inside(s, dir, proof, &is_volatile, e) && flush_inside(s, dir, proof, e))
         return reaches_device(dir, proof, is_volatile, e);
-    // What cannot be proved is refused; the scenario may waive it.
+    // A server without a proof is refused; the scenario may waive it.
     e->kind = ERR_SKIP;
     return err_prefix(e, "the disk of its data cannot be probed");
 }
 
-// What the scenario set itself, or `otherwise`.
+// Returns the scenario's own setting, or `otherwise`.
 static const char *wanted(const struct settings *settings, const char *name, const char *otherwise)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -208,7 +208,7 @@ static bool check_settings(
     return !first_wrong[0] || err_set(e, ERR_SKIP, "%s", first_wrong);
 }
 
-// Settings that are right are all that can be seen of a server elsewhere.
+// Accepts a remote server by its settings, because nothing else of it is visible.
 static bool declared(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {

@@ -19,23 +19,21 @@ struct durability_proof {
     char verdict[320];   // a sentence for people
 };
 
-// A flush that costs less than this has not reached a device: measured, a
-// volatile overlay and tmpfs take 1 µs, disks with a power-safe cache 10 and more.
+// A flush that costs less than this has not reached a device. Measured: a volatile overlay and
+// tmpfs take 1 µs, disks with a power-safe cache 10 µs and more.
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
-// Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged
-// commits on a power cut, or may and cannot be looked into, unless the scenario
-// waives the proof.
+// Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged commits on a power
+// cut, or when nobody can find out, unless the scenario waives the proof.
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
 
-// Of what the probe finds, the file system: from lines as in /proc/self/mountinfo,
-// the last one whose device number or mount point is `key`. A volatile
-// overlay is one that never flushes.
+// Finds the file system in lines as in /proc/self/mountinfo: the last one whose device number or
+// mount point is `key`. A volatile overlay is one that never flushes.
 void durability_find_mount(
     FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile);
 
-// What dd says of `blocks` written and flushed one by one: the mean of one.
+// Reads dd's report on `blocks` blocks, written and flushed one by one: the mean time of one.
 MUST_USE bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns);
 
 // The probe alone: the file system's name and the cost of one flush in `dir`.

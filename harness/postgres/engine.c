@@ -15,8 +15,8 @@
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;
 
-// An engine that is killed half-way leaves what nobody knows of; it may end its
-// work when we are no more, and the next run removes that.
+// An engine that is killed half-way may leave things that we do not know of, or finish its work
+// after our end. The next run removes them.
 bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -81,7 +81,7 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
         process_started(getpid()), unique);
 }
 
-// Of each name whose process is no more.
+// Removes each name whose process is gone.
 static void remove_left(const char *engine, char *names, const char *const *removal)
 {
     char text[512], *line;
@@ -104,7 +104,7 @@ static void remove_left(const char *engine, char *names, const char *const *remo
     }
 }
 
-// A volume that a container still has is not left: none is removed by force.
+// A volume that a container still uses is not a leftover: none is removed by force.
 void engine_sweep(const char *engine, const char *label)
 {
     static const char *const container[] = {"rm", "-f", "-v", NULL};
@@ -151,6 +151,6 @@ void engine_remove(const char *engine, const char *name)
 
     if (!ENGINE(engine, text, &ignored, "rm", "-f", "-v", name) ||
         !ENGINE(engine, text, &ignored, "volume", "rm", "-f", name)) {
-        // What is not there need not be removed.
+        // Something that is missing need not be removed.
     }
 }

@@ -1,9 +1,9 @@
-// The command line of podman or docker, and the names and labels that tell one
-// run's containers and volumes from another's.
+// The command line of podman or docker, and the names and labels that distinguish one run's
+// containers and volumes from another's.
 //
-// The label says on which boot and in which pid namespace they were made, the
-// name by which process. Only where both are ours does a pid mean anything: two
-// jobs, each in a container of its own, may share one engine.
+// The label names the boot and the pid namespace that made them, and the name tells the process. A
+// pid has a meaning only when boot and namespace are ours, because two jobs, each in a container of
+// its own, may share one engine.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #define ENGINE_LABEL_MAX 96
 #define ENGINE_NAME_MAX 64
 
-// The one that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
+// Returns the engine that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
 // ERR_SKIP when there is none.
 MUST_USE const char *engine_find(struct err *e);
 
@@ -31,7 +31,7 @@ MUST_USE bool engine_call(
 // The label of everything that is made here: "mailproof=<boot>.<pid namespace>".
 MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
 
-// A name that tells its process: "mailproof-<pid>-<its start>-<unique>".
+// Makes a name that tells its process: "mailproof-<pid>-<its start>-<unique>".
 void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 
 // Removes containers and volumes with this label whose process is no more.

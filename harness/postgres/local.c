@@ -41,7 +41,7 @@ static bool socket_fits(const struct local *l, struct err *e)
         l->dir.path, need, max);
 }
 
-// Over the run's own network, where there is nobody else.
+// Lets the collector in over the run's own network, where nobody else is.
 static bool admit_collector(const struct local *l, struct err *e)
 {
     static const char line[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
@@ -166,7 +166,7 @@ static bool local_conninfo(
 {
     const struct local *l = s->state;
 
-    // With a standby: whichever of the two takes writes.
+    // With a standby, the conninfo leads to the one of the two that takes writes.
     if (l->standby_mode != STANDBY_NONE)
         return buf_printf(out,
             "host=%s,%s port=" LOCAL_PORT "," LOCAL_STANDBY_PORT
@@ -191,8 +191,8 @@ static bool local_address(
     return true;
 }
 
-// The server has ended before it was ready: for a setting that the user wrote, or
-// for a reason of its own.
+// The server ended before it was ready, because of a setting of the user or for a reason of its
+// own.
 static bool did_not_start(const struct server *s, struct err *e)
 {
     static const char *const users[] = {
@@ -227,8 +227,8 @@ static bool wait_ready(struct server *s, struct err *e)
     return true;
 }
 
-// After a kill these name processes that are no more; left in place, a new
-// process that got the same pid by chance would keep the server from starting.
+// Removes lock files that name dead processes after a kill. If they stayed, a new process with the
+// same pid would keep the server from starting.
 static void remove_stale_locks(const struct local *l)
 {
     static const char *const ends[] = {".lock", ""};
@@ -262,10 +262,10 @@ static bool local_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Frozen first, so that it cannot start another child while we look; with us as
-// subreaper its children become ours and are waited for. Those that wait for a
-// disk that went dark can end only when it lets them go. Then nobody is left to
-// remove their shared memory.
+// Freezes the postmaster first, so that it cannot start another child while we look. We are the
+// subreaper, so its children become ours and we wait for them. A child that waits for a dark disk
+// can end only when the disk releases it. At the end nobody is left to remove their shared memory,
+// so we do.
 static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
@@ -298,8 +298,8 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     if (!l->postmaster)
         return true;
     s->running = false;
-    // The disk goes first, in the middle of all that the server does; the server is
-    // killed while it waits for the disk, and never hears from it again.
+    // The disk loses its power first, while the server works. The server is killed while it waits
+    // for the disk.
     if (how == SERVER_STOP_POWER && !disk_cut_power(&l->disk, e))
         return false;
     s->paused = false;
@@ -310,8 +310,8 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
         return gone && (!power || disk_unmount(&l->disk, e));
     }
     kill(l->postmaster, how == SERVER_STOP_FAST ? SIGINT : SIGQUIT);
-    // A connection whose first message never arrives keeps a server from stopping for
-    // a minute. Killed, it can at least be started again.
+    // A connection whose first message never arrives keeps a server from stopping for a minute.
+    // After a kill the server can at least be started again.
     bool stopped = process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL);
     bool gone = stopped || kill_all(l, l->postmaster, NULL, e);
     l->postmaster = 0;
@@ -329,13 +329,13 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     if (!l->postmaster || kill(l->postmaster, signal) != 0)
         return err_set(e, ERR_SYSTEM, "the server is not there to be signalled");
     s->paused = paused;
-    // Only one that stands still starts no further child while we look.
+    // Only a postmaster that stands still starts no further child while we look.
     if (paused && !process_wait_stopped(l->postmaster, deadline))
         return err_set(e, ERR_SYSTEM, "the server did not stop at SIGSTOP");
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);
-    // A child that ended meanwhile is no reason to doubt the others.
+    // A child that ended meanwhile says nothing about the others.
     for (size_t i = 0; paused && i < count; i++) {
         if (!process_wait_stopped(children[i], deadline) && clock_now_ns() >= deadline)
             return err_set(
@@ -393,7 +393,7 @@ static void local_close(struct server *s)
 
     if (!l)
         return;
-    // Nothing in it will be looked at again: the fastest end is good enough.
+    // Nobody will look at the server again, so the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))

@@ -54,7 +54,7 @@ static bool apply_file(PGconn *conn, const char *path, struct err *e)
     return ok;
 }
 
-// The names begin with six digits, so that glob's order is theirs.
+// The names begin with six digits, so glob returns them in order.
 static bool find_migrations(glob_t *files, struct err *e)
 {
     char dir[PATH_MAX], pattern[PATH_MAX];
@@ -96,8 +96,8 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Roles belong to the whole server: one that a killed run left is made anew, and
-// one that a kept database needs is used again.
+// Roles belong to the whole server. A role that a killed run left is made anew; one that a kept
+// database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
     char sql[500];

@@ -10,8 +10,8 @@
 #define MIGRATE_LOAD "mailproof_load"
 #define MIGRATE_STRANGER "mailproof_stranger" // may connect, and nothing else
 
-// The role that a migration makes, unless another database's has made it; what a
-// run made is marked by its comment, so that a later run can tell.
+// A migration makes this role unless it exists. A comment marks one that a run made, so that a
+// later run can recognise it.
 #define MIGRATE_GROUP "mailroom_collector"
 #define MIGRATE_MARK "made by mailproof"
 

@@ -29,7 +29,7 @@ static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
 // --- places -----------------------------------------------------------------------------
 
-// Ports that nobody has now: all are held until the last is known, so that they differ.
+// Finds free ports. It holds all of them until the last is known, so that they differ.
 static bool find_ports(int ports[PORTS], struct err *e)
 {
     int fds[PORTS];
@@ -129,7 +129,7 @@ static bool write_configs(const struct patroni *p, struct err *e)
     return ok;
 }
 
-// Before any member runs: standbys sign in with it from the first moment on.
+// Sets the password before any member runs, because standbys sign in with it from the start.
 static bool set_password(const struct patroni *p, const char *data, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -229,8 +229,8 @@ static bool patroni_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Whichever of the members takes writes, by their sockets. The leader of now first: a
-// standby that has not got the database yet would end the search with an error.
+// Makes a conninfo to the members' sockets that finds the one that takes writes. The present leader
+// comes first: a standby that does not have the database yet would end the search with an error.
 static bool own_conninfo(
     const struct patroni *p, const char *user, const char *dbname, struct buf *out)
 {
@@ -244,8 +244,8 @@ static bool own_conninfo(
         dbname);
 }
 
-// The collector finds the leader as it would elsewhere. The load does so only through
-// the proxy: else it is a client on the leader's own machine, which no cut keeps away.
+// The collector finds the leader as in production. The load does so only through the proxy;
+// otherwise it is a client on the leader's own machine, which no cut keeps away.
 static bool patroni_conninfo(
     const struct server *s, const char *user, const char *dbname, struct buf *out)
 {
@@ -280,7 +280,7 @@ static bool patroni_address(
     return true;
 }
 
-// What the migrations wrote has reached everybody before the load starts.
+// Waits until every member has the migrations' writes before the load starts.
 static bool patroni_settle(struct server *s, struct err *e)
 {
     return leader_wait_followed(s, e);
@@ -288,7 +288,7 @@ static bool patroni_settle(struct server *s, struct err *e)
 
 // --- a cluster that is left running ------------------------------------------------------
 
-// Until the leash has taken the signal and waits for the next one.
+// True when the leash has taken the signal and waits for the next one.
 static bool has_taken_signals(pid_t leash)
 {
     int64_t deadline_ns = clock_now_ns() + keep_limit_ns;

@@ -51,10 +51,10 @@ MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
 // A connection of the superuser to this member's own socket, whatever lies between.
 MUST_USE PGconn *leader_connect(const struct server *s, int member, struct err *e);
 
-// Whether this member takes writes at this moment; `timeline` gets its timeline.
+// True when this member takes writes at this moment; `timeline` gets its timeline.
 bool leader_writes(const struct server *s, int member, int *timeline);
 
-// Which of them takes writes, but for `except` (-1: any of them); -1: none.
+// Returns the member that takes writes, except `except` (-1: any); -1: none.
 int leader_find(const struct server *s, int except, int *timeline);
 
 // Waits for one; ERR_SYSTEM after 60 s.

@@ -1,4 +1,4 @@
-// What Patroni and HAProxy are told about a cluster of three on one machine. Pure.
+// Renders the configuration of Patroni and HAProxy for a cluster of three on one machine. Pure.
 #pragma once
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 #define PATRONI_MEMBERS LAN_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
 
-// How soon the cluster notices that its leader is gone. Patroni's own defaults are 30,
+// The time after which the cluster notices that its leader is gone. Patroni's own defaults are 30,
 // 10 and 10 s; ttl must be at least loop_wait + 2 * retry_timeout.
 #define PATRONI_TTL_S 8
 #define PATRONI_LOOP_WAIT_S 1

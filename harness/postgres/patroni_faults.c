@@ -1,4 +1,4 @@
-// What befalls the cluster, and the evidence that it did.
+// The faults of the cluster, and the evidence that they took effect.
 #include "postgres/patroni.h"
 
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include "postgres/sql.h"
 #include "postgres/timeline.h"
 
-// The member that leads now, and its timeline.
+// Finds the member that leads now, and its timeline.
 static bool find_leader(const struct server *s, int *leader, int *timeline, struct err *e)
 {
     *leader = leader_find(s, -1, timeline);
     return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
 }
 
-// What the old leader committed, and the new one never got: from the new one's history
-// and the old one's own files.
+// Finds the commits of the old leader that the new one never got, from the new one's history and
+// the old one's own files.
 static bool look_back(
     struct server *s, int from, int to, int timeline, struct failover *out, struct err *e)
 {
@@ -49,7 +49,7 @@ static bool look_back(
     return true;
 }
 
-// Until another member than `from` takes writes.
+// Waits until another member than `from` takes writes.
 static bool await_successor(
     struct server *s, int from, int timeline, const char *what, struct failover *out, struct err *e)
 {
@@ -151,8 +151,8 @@ static bool revive(struct server *s, struct err *e)
     return member < 0 || parts_start(p, (enum patroni_part)member, e);
 }
 
-// The cut was real when packets were lost in it, and the member that was cut off has
-// stepped down by itself: two that take writes would be a cluster torn in two.
+// The cut was real when it dropped packets and the member behind it stepped down by itself. Two
+// members that take writes would be a split brain.
 static bool join(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;

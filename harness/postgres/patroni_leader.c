@@ -1,4 +1,4 @@
-// Who leads: asked of each member's own socket, which no cut of the network reaches.
+// Finds the leader through each member's own socket, which no cut of the network reaches.
 #include "postgres/patroni.h"
 
 #include <stdio.h>

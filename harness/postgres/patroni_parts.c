@@ -16,8 +16,8 @@
 #include "os/process.h"
 #include "postgres/rest.h"
 
-// Nothing of the user's own environment, where PATRONI_…, ETCD_… and PG… would change
-// what these programs do.
+// The programs get nothing of the user's own environment, where PATRONI_…, ETCD_… and PG… would
+// change what they do.
 #define PATH_OF_PARTS "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const int64_t kill_limit_ns = 30 * NS_PER_S;
@@ -39,7 +39,7 @@ static bool is_installed(const char *program)
     return false;
 }
 
-// Beside our own program in the build, elsewhere when installed.
+// Finds the leash: in the build beside our own program, elsewhere when installed.
 static bool find_leash(char out[PATH_MAX], struct err *e)
 {
     return path_sibling(out, "mailproof-leash", e) &&

@@ -84,7 +84,7 @@ void probe_free(struct probe *p)
 
 // --- the thread -----------------------------------------------------------------
 
-// False when the probe is to end.
+// Returns false when the probe must end.
 static bool sleep_until(struct probe *p, int64_t due_ns)
 {
     struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
@@ -131,7 +131,7 @@ static void *probe_loop(void *arg)
 
     while (sleep_until(p, due_ns)) {
         ask(p, due_ns);
-        // A slow answer is the server's doing and no stall of ours.
+        // A slow answer is the server's fault and no stall of ours.
         int64_t now = clock_now_ns();
         due_ns = due_ns + every_ns > now ? due_ns + every_ns : now;
     }

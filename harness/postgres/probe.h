@@ -16,7 +16,7 @@ struct probe_sample {
 
 struct probe;
 
-// What it asks: an answer out of nothing; a commit, that has to be flushed.
+// The probe's queries: a value without any work, and a commit that must be flushed.
 #define PROBE_ANSWER "SELECT 1"
 #define PROBE_FLUSH "SELECT (pg_logical_emit_message(true, 'mailproof', '') IS NOT NULL)::int"
 

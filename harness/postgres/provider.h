@@ -29,7 +29,7 @@ enum server_stop {
     SERVER_STOP_POWER,     // the same, and what was not flushed is gone
 };
 
-// What can befall a cluster that chooses its leader itself.
+// The faults of a cluster that elects its own leader.
 enum cluster_fault {
     CLUSTER_SWITCHOVER,       // asked to, it changes its leader
     CLUSTER_KILL_LEADER,      // the leader's machine: every process at once
@@ -37,7 +37,7 @@ enum cluster_fault {
     CLUSTER_KILL_STORE,       // where the members agree on a leader
 };
 
-// What came of it.
+// The result of such a fault.
 struct failover {
     int64_t served_ns; // when another member was seen to take writes; 0: not waited for
     bool left_known;   // the old leader's WAL was compared with the new one's timeline, and …
@@ -114,22 +114,22 @@ struct server {
 MUST_USE PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e);
 
-// Whether the server answers a full startup handshake; learns its version.
+// Checks that the server answers a full startup handshake; learns its version.
 MUST_USE bool provider_handshake(struct server *s, struct err *e);
 
-// The server's log as it is now, at log_path; that stays NULL without one.
+// Brings the server's log at log_path up to date; log_path stays NULL without a log.
 void provider_fetch_log(struct server *s);
 
 // The last words of the log as it was fetched, on one line: why a server ended.
 void provider_log_tail(const struct server *s, char *text, size_t size);
 
-// How long its log is by now; 0 without one.
+// Returns the length of its log; 0 without one.
 long provider_log_length(const struct server *s);
 
 // NULL when there is no such provider.
 const struct provider *provider_find(const char *name);
 
-// Before anything starts: ERR_SKIP says what this provider has not got.
+// Call it before anything starts. ERR_SKIP says which feature this provider lacks.
 MUST_USE bool provider_suits(
     const struct provider *p, const struct scenario_postgres *want, struct err *e);
 

@@ -1,4 +1,4 @@
-// A server whose disk has failed: does it live, and if not, start it again.
+// Repairs a server whose disk has failed: finds out whether it lives, and starts it again if not.
 #include "postgres/local.h"
 
 #include "base/clock.h"

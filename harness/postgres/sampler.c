@@ -168,7 +168,7 @@ static pid_t our_number(const struct family *f, pid_t pid)
     return 0;
 }
 
-// What one of the server's processes holds; its parent is the postmaster.
+// Adds the memory of one of the server's processes; its parent is the postmaster.
 static void look_at(struct sample *sample, pid_t pid, enum usage_group group)
 {
     struct process_stat stat;
@@ -245,7 +245,7 @@ static void take_sample(struct sampler *s)
     keep(s, &sample);
 }
 
-// Lives longer than the server does, if need be.
+// The thread may live longer than the server does.
 static void *sample_until_stopped(void *arg)
 {
     struct sampler *s = arg;

@@ -1,6 +1,5 @@
-// Looks at the server, and at who uses the machine, once a second while a run
-// lasts: a thread and a connection of its own. A server that is away gives a
-// sample that says so.
+// Samples the server and the machine's processors once a second during a run, with a thread and a
+// connection of its own. When the server is away, the sample says so.
 #pragma once
 
 #include <stdatomic.h>
@@ -52,7 +51,7 @@ MUST_USE struct sampler *sampler_start(const struct sampler_config *config, stru
 // or end, for this to return.
 void sampler_stop(struct sampler *s);
 
-// After sampler_stop. Of no sampler (NULL) there is nothing.
+// Call it after sampler_stop. A NULL sampler has no samples.
 const struct sample *sampler_samples(const struct sampler *s, size_t *count);
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
 const struct usage *sampler_usage(const struct sampler *s);

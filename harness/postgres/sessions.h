@@ -1,4 +1,4 @@
-// When the sessions of a role opened, from the server's own log.
+// Finds when the sessions of a role opened, from the server's own log.
 #pragma once
 
 #include <stdbool.h>

@@ -30,7 +30,7 @@ bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct er
     return false;
 }
 
-// That a fault has ended the server is no news; libpq would print it.
+// libpq would print that the server has ended, which a fault makes an expected event.
 static void on_notice(void *arg, const PGresult *notice)
 {
     const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);

@@ -1,5 +1,5 @@
-// The states that power cuts leave of a server on a crashable disk: one for each
-// flush of a workload that ran once and was recorded.
+// The disk states that power cuts leave of a server on a crashable disk: one for each flush of a
+// workload that ran once and was recorded.
 #pragma once
 
 #include <stdint.h>

@@ -23,9 +23,9 @@ MUST_USE bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
 void target_fini(struct target *t); // accepts a zeroed one
 
-// For the conninfo's own role, or another one with the harness's password.
+// Makes a conninfo for its own role, or for another one with the harness's password.
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
 
-// Where it listens; of several hosts, the first.
+// Returns the address that it listens at; of several hosts, the first.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

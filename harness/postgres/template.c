@@ -16,7 +16,7 @@
 #include "os/process.h"
 #include "os/workdir.h"
 
-// To be raised when the arguments of initdb change.
+// Raise this when the arguments of initdb change.
 #define TEMPLATE_FORMAT 1
 
 #define UNFINISHED_S 3600
@@ -182,8 +182,8 @@ static bool is_unfinished(const char *name)
     return point && point[1] && point[1 + strspn(point + 1, "0123456789")] == '\0';
 }
 
-// To store one takes a second: what is an hour old, nobody is at work on. Its pid
-// may be another's by now, or one of another container's.
+// Storing a template takes a second, so nobody works on one that is an hour old. Its pid may belong
+// to another process by now, or to one of another container.
 void template_sweep(const char *cache)
 {
     DIR *dir = opendir(cache);

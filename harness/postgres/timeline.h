@@ -1,6 +1,6 @@
-// What a failover left behind: a new leader's timeline begins at a point of the old
-// one's WAL, as its history file says, and what the old leader committed behind that
-// point is nobody's any more. The old leader's own files say what that was.
+// Finds the commits that a failover left behind. A new leader's timeline begins at a point of the
+// old one's WAL, and its history file says where. No member has the commits of the old leader
+// behind that point any more; only the old leader's own files show them.
 #pragma once
 
 #include <stdint.h>
@@ -17,8 +17,7 @@ struct timeline_left {
     int64_t first_wall_ns;  // when the first of them was made, by the server's clock; 0: none
 };
 
-// The last line of a timeline's history file, which says where it left the one before.
-// Pure.
+// Parses the last line of a timeline's history file, which says where it left the one before. Pure.
 MUST_USE bool timeline_parse_history(const char *text, struct timeline_left *left, struct err *e);
 
 // Counts the commits that pg_waldump printed, with TZ=UTC. Pure.

@@ -64,8 +64,8 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     return true;
 }
 
-// What hold-horizon of a killed run has left prepared keeps its database from
-// being dropped, and the horizon of every other where it is.
+// Rolls back the prepared transaction that hold-horizon of a killed run has left. It keeps its
+// database from being dropped, and it holds the horizon of every other database.
 static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -84,9 +84,9 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// A database without a session is nobody's: its run was killed; unless it is kept.
-// Whose they are is asked before we go into one ourselves; DROP DATABASE waits a few
-// seconds for a session that is just ending.
+// A database without a session belongs to nobody: its run was killed, unless it is kept. We look
+// for its sessions before we connect to it ourselves. DROP DATABASE waits a few seconds for a
+// session that is just ending.
 static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -103,7 +103,7 @@ static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// The roles' names are known to the faults, so two runs cannot share a server.
+// Two runs cannot share a server, because the faults know the roles by their names.
 static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 {
     struct url *u = s->state;
@@ -137,12 +137,12 @@ static bool url_start(struct server *s, struct err *e)
     struct url *u = s->state;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
 
-    // The user named it, so that it is not there is an error and no reason to skip.
+    // The user named the server, so its absence is an error and no reason to skip.
     if (!conn)
         return err_prefix(
             e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
     s->version = PQserverVersion(conn);
-    // Behind a port may be another machine, or a container.
+    // Another machine, or a container, may be behind a port.
     s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(s, conn, e);
     PQfinish(conn);
@@ -174,8 +174,8 @@ static void remove_ours(struct server *s)
 
     if (!conn)
         return;
-    // One after another: what is not there, or what a kept database needs, must
-    // not keep the rest.
+    // The statements run one after another, so that one that fails does not keep the rest from
+    // running.
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
     PQclear(PQexec(conn, sql));
     PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
