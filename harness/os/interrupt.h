@@ -1,5 +1,5 @@
-// Ctrl-C and TERM: remembered in a flag that every wait of the harness looks
-// at, so that a run ends by unwinding, with everything stopped and removed.
+// Ctrl-C and TERM set a flag that every wait of the harness checks. So a run ends by unwinding,
+// with everything stopped and removed.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 // Installs the handlers for INT, TERM and HUP; ignores PIPE.
 void interrupt_install(void);
 
-// The signal that came; 0: none.
+// Returns the signal that came; 0: none.
 int interrupt_signal(void);
 
 // Sleeps until the deadline; false when a signal came first.

@@ -30,7 +30,7 @@ static bool make_middle(struct lan *l, struct err *e)
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
-// Packets are dropped where they come off the cable, so that no sender is told.
+// Drops packets where they leave the cable, so that no sender notices.
 static bool add_filter(int net, const char *device, struct err *e)
 {
     char filter[200];
@@ -113,7 +113,7 @@ static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped += packets;
-    // Whatever it showed, the cut ends.
+    // The cut ends in any case.
     snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(net, first, "nft", chain) && seen;
@@ -151,8 +151,8 @@ static void *make_socket(void *arg)
     return NULL;
 }
 
-// A socket stays in the namespace in which it was made; a thread of its own enters
-// it, so that nobody else does.
+// A socket stays in the namespace that made it. A separate thread enters the namespace, so that
+// nobody else does.
 int lan_socket(int net, struct err *e)
 {
     struct enter n = {.net = net, .fd = -1};

@@ -25,7 +25,7 @@ struct lan {
 // Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
 MUST_USE bool lan_make(struct lan *l, struct err *e);
 
-// Lets go of all of it. Accepts LAN_INIT and what lan_make left half made.
+// Releases all of it. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
 void lan_fini(struct lan *l);
 
 // The address of a member, e.g. 192.0.2.12.

@@ -37,7 +37,8 @@ static size_t find_family(void)
     return count;
 }
 
-// What stands still starts nobody: once nobody is new, all stand still.
+// Freezes the family. A stopped process starts no child: once no new process appears, all stand
+// still.
 static size_t freeze_family(void)
 {
     size_t before, count = 0;

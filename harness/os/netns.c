@@ -12,10 +12,10 @@
 
 #define DEVICE "mailproof"
 
-// At prerouting a packet has crossed the cable and is not TCP's yet: to the
-// sender it is lost without a word. Dropped on its way out, its sender would be
-// told. Address resolution is no IP: it passes, or connecting would fail at once
-// with "no route to host", which a silent network never says.
+// At prerouting a packet has crossed the cable and has not reached TCP yet, so its sender gets no
+// notice of the loss. A packet that is dropped on its way out would give its sender an error.
+// Address resolution is not IP and passes. Otherwise connecting would fail at once with "no route
+// to host", which a silent network never says.
 static const char make_filter[] = "add table ip mailproof; add chain ip mailproof silence "
                                   "{ type filter hook prerouting priority -300; }";
 static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE " counter drop";
@@ -27,7 +27,7 @@ struct maker {
     struct err err;
 };
 
-// A thread of its own leaves its namespace for good and takes nobody along.
+// Runs in a thread of its own, which leaves its namespace for good and takes no other thread along.
 static void *make_one(void *arg)
 {
     struct maker *m = arg;
@@ -130,7 +130,7 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
         *dropped = packets;
     else if (seen)
         seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
-    // Whatever it showed, the silence ends.
+    // The silence ends in any case.
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
 }

@@ -61,9 +61,9 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// A second earlier: the times of day of segments are whole seconds, and a
-// postmaster may have made one before it was noted. Backends of a postmaster that
-// somebody else has killed end a moment after it.
+// Begins a second earlier: segments have times in whole seconds, and a postmaster may have made one
+// before it was noted. The backends of a postmaster that somebody else has killed end a moment
+// after it.
 static void bury(const struct note *n)
 {
     int64_t deadline_ns = clock_now_ns() + end_limit_ns;
@@ -85,8 +85,8 @@ void postmasters_bury(const char *dir, pid_t pid)
         fclose(file);
 }
 
-// The postmaster first, so that it starts no further child; its children are who
-// has its memory, also where they stand still and do not see that it is gone.
+// Kills the postmaster first, so that it starts no further child. Its children are the processes
+// that have its memory attached, even if they stand still and do not see its end.
 static void kill_server(const struct note *n)
 {
     pid_t pids[CHILDREN_MAX];
@@ -115,7 +115,7 @@ static bool read_lock_file(const char *data_dir, struct note *n)
     return ok;
 }
 
-// A server works in its data folder; nobody else whose pid it may be does.
+// A server works in its data folder; no other process that may have its pid does.
 static bool works_in(pid_t pid, const char *dir)
 {
     char link[64], cwd[PATH_MAX], real[PATH_MAX];

@@ -82,14 +82,14 @@ int64_t process_own_kb(pid_t pid);
 // pids are used again.
 uint64_t process_started(pid_t pid);
 
-// Whether the pid still names the process that started then.
+// True when the pid still names the process that started then.
 bool process_is(pid_t pid, uint64_t started);
 
 // Waits until a process that got SIGSTOP has really stopped; the signal alone
 // says nothing. False when it is gone, or at the deadline.
 bool process_wait_stopped(pid_t pid, int64_t deadline_ns);
 
-// The same of everybody in the process group of a child of ours.
+// Does the same for every process in the process group of a child of ours.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns);
 
 // Makes orphans of our children ours, so that a killed server's backends can be

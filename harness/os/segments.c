@@ -41,7 +41,7 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-// What is done with one POSIX segment; returns its size.
+// Removes one POSIX segment; returns its size.
 static size_t unlink_posix(uint32_t handle)
 {
     char name[40];
@@ -95,7 +95,7 @@ static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
     return sum + visit(handle);
 }
 
-// Whether a segment is a server's, and where its control segment is.
+// Finds out whether a segment is a server's, and where its control segment is.
 static bool read_header(int id, pid_t postmaster, struct header *header)
 {
     const void *at = shmat(id, NULL, SHM_RDONLY);

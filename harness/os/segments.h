@@ -18,10 +18,10 @@
 // and that begin as a server's do. False: somebody has one of them attached still.
 bool segments_remove(pid_t postmaster, time_t since);
 
-// How much of it there is: what each of its segments was given. POSIX segments count
-// while the postmaster lives, too.
+// Returns the size of all its segments together. POSIX segments count while the postmaster lives,
+// too.
 size_t segments_bytes(pid_t postmaster);
 
-// Who has such a segment attached: the postmaster and its children, wherever they
-// are. At most max; returns how many.
+// Finds the processes that have such a segment attached: the postmaster and its children, wherever
+// they are. At most max; returns how many.
 size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max);

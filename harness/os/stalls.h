@@ -1,5 +1,5 @@
-// When a loop of the harness stood still: it woke late, or one turn took long.
-// Times are taken by somebody else; this only keeps account of them.
+// Records when a loop of the harness stood still: it woke late, or one turn took long. The caller
+// measures the times.
 #pragma once
 
 #include <stdbool.h>

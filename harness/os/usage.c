@@ -25,8 +25,8 @@ static double seconds(unsigned long long ticks)
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-// user, nice, system, idle, iowait, irq, softirq, steal: what a virtual machine
-// was not given counts as busy.
+// user, nice, system, idle, iowait, irq, softirq, steal: time that a virtual machine did not get
+// counts as busy.
 static bool read_machine(double *busy_s, double *total_s)
 {
     unsigned long long t[8] = {0}, total = 0;
@@ -80,7 +80,7 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
     if (!p || !process_stat(pid, &stat))
         return;
     double cpu_s = (double)stat.cpu_ms / 1000;
-    // What a process of the first round used before it is not the run's.
+    // The CPU time of a process before the first round does not belong to the run.
     if (u->round > 1)
         u->cpu_s[group] += cpu_s - p->cpu_s;
     p->cpu_s = cpu_s;
@@ -89,7 +89,7 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Forgets who was not there: the number may come back as another process.
+// Forgets processes that were not there: the pid may come back as another process.
 void usage_end(struct usage *u)
 {
     size_t kept = 0;

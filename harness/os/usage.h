@@ -1,6 +1,5 @@
-// Who used the processors: CPU time by group of processes, from /proc. Groups
-// are fed with process ids once in a while; what a process used between its last
-// round and its end is not seen.
+// Measures CPU time by group of processes, from /proc. The caller passes the process ids of each
+// group once in a while. The time that a process uses between its last round and its end is lost.
 #pragma once
 
 #include <stddef.h>
