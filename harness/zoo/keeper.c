@@ -73,7 +73,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
-// What some do when others are at work; the good take turns, or share.
+// Sleeps while others work, as some defects do. A good collector takes turns or shares.
 static void sleep_beside(void)
 {
     while (!stop_requested())
@@ -98,7 +98,7 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
-// With a bell: takes it, and looks again while somebody may have been silent.
+// With a bell: takes it, and looks again while a producer may have been silent.
 static bool go_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
@@ -148,7 +148,7 @@ static bool serve(struct keeper *k, struct err *e)
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
-// What some do when they have lost a connection; the good do nothing.
+// Waits after a lost connection, as some defects do. A good collector does nothing here.
 static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
@@ -177,7 +177,7 @@ static int64_t timeout_of(const struct keeper *k)
     return has(k, DEFECT_EARLY) ? timeout_ns / 2 : timeout_ns;
 }
 
-// Defect hoards: nobody else gets anything while it has something to do.
+// Defect hoards: keeps the others out while it has something to do.
 static bool keep_for_itself(struct keeper *k, bool *mine, struct err *e)
 {
     *mine = true;
@@ -196,7 +196,7 @@ static bool leave_to_others(struct keeper *k, struct err *e)
     return turn_give_back(&k->session, k->settings->queue, e);
 }
 
-// Reads what waits, and sends it when the batch is full or its time has come.
+// Reads the waiting tokens, and sends them when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
@@ -290,8 +290,8 @@ static bool read_batch(struct keeper *k, struct err *e)
     return true;
 }
 
-// Defect cursor-first: what is announced is dequeued at once and kept in memory
-// until the line is full or its time has come.
+// Defect cursor-first: dequeues announced tokens at once and keeps them in memory until the line is
+// full or its time has come.
 static bool hoard(struct keeper *k, struct err *e)
 {
     int limit = k->settings->limit;
@@ -339,8 +339,8 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
     return ok;
 }
 
-// Sharing, what was read is not ours yet, and others may have taken it. A short
-// batch before its time is nobody's.
+// When sharing, rows that were read are not ours yet, and others may have taken them. A short batch
+// before its time stays unclaimed.
 static bool claim(struct keeper *k, bool due, struct err *e)
 {
     int limit = limit_of(k), rows;

@@ -40,14 +40,14 @@ static inline bool is_lazy(const struct keeper *k)
     return has(k, DEFECT_LAZY_CURSOR) || has(k, DEFECT_LAZY_MARKS);
 }
 
-// The line first, the cursor after it: what is lost in between is written
-// again, and nothing is lost.
+// Writes the line first and moves the cursor after it. A crash in between repeats the line and
+// loses nothing.
 bool keeper_send(struct keeper *k, struct err *e) MUST_USE;
 
-// After this the rows are the past. Should the connection die here, the same
-// move is tried in the next session; it finds the cursor at its start, or it
-// was done, and in both cases the rows are not written again.
+// Moves the cursor past the batch. If the connection dies here, the next session tries the same
+// move: it finds the cursor at its start, or the move was done. In both cases the rows are not
+// written again.
 bool keeper_move_cursor(struct keeper *k, struct err *e) MUST_USE;
 
-// Defect breaks-off: what waits is begun at TERM, and left at that.
+// Defect breaks-off: writes half of the waiting line at TERM and stops there.
 bool keeper_break_off(struct keeper *k, struct err *e) MUST_USE;

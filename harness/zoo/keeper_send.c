@@ -8,7 +8,8 @@
 
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
 
-// What it sustains by itself or, with some, of the 100 per second of `paced`.
+// Returns the rate that it sustains. Some defects sustain only a part of the 100 per second of
+// `paced`.
 static int64_t rate_of(const struct keeper *k)
 {
     if (has(k, DEFECT_SLOW_10))
@@ -74,7 +75,7 @@ bool keeper_send(struct keeper *k, struct err *e)
         k->unconfirmed = true;
         if (!write_line(k, e))
             return false;
-        // Written is written: from here on only the cursor is owed.
+        // The line is written; from here on only the cursor's move is missing.
         buf_clear(&b->line);
         b->tokens = 0;
     }

@@ -128,7 +128,7 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
     return run(g, sql_lease_answer, 10, params, NULL, 0, e);
 }
 
-// What the line cannot carry is dead. One that is empty has no number.
+// Buries the tokens that the line cannot carry. An empty line has no number.
 static bool bury(struct leasing *g, int all, struct err *e)
 {
     struct leased_line *line = &g->lines[g->count - 1];
@@ -164,7 +164,7 @@ static int unanswered(const struct leasing *g)
     return lines;
 }
 
-// One line, if there is anything for it.
+// Leases one line, if there are tokens for it.
 static bool lease(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
@@ -191,7 +191,7 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
 
 // --- answers ----------------------------------------------------------------------
 
-// Full jitter, or dead.
+// Records a failed attempt: the retry gets a delay with full jitter, or the token is dead.
 static bool record_error(
     struct leasing *g, struct leased_line *line, struct leased_token *t, struct err *e)
 {
@@ -248,7 +248,7 @@ static bool take_line(struct leasing *g, const char *text, struct err *e)
     return true;
 }
 
-// What poll() said is there.
+// Reads the answers that poll() announced.
 static bool take_answers(struct leasing *g, struct err *e)
 {
     char *room = buf_reserve(&g->input, 65536), *end;
@@ -268,8 +268,8 @@ static bool take_answers(struct leasing *g, struct err *e)
     return true;
 }
 
-// What some do after a while; the good wait for the answer. A short lease ends once
-// for each token.
+// Ends leases after a while, as some defects do. A good collector waits for the answer. A short
+// lease ends once for each token.
 static bool end_leases(struct leasing *g, struct err *e)
 {
     int64_t now_ns = clock_now_ns();
@@ -318,7 +318,7 @@ static bool serve(struct leasing *g, struct err *e)
     const struct settings *s = g->settings;
     const char *params[] = {s->queue, g->number};
 
-    // Of those who begin at once one makes the cursor, and the others have to wait.
+    // When several begin at once, one makes the cursor and the others wait.
     while (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e)) {
         if (strcmp(e->sqlstate, "55006") != 0 || stop_requested())
             return false;

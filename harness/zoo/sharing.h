@@ -22,10 +22,10 @@ struct sharing {
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
 
-// In a new session: the locks without which nothing may be claimed.
+// Takes, in a new session, the locks without which it may claim nothing.
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// Gives back what is claimed. Not while a line is being written or unmarked.
+// Gives back its claims. Do not call it while a line is being written or unmarked.
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
 // The rows that wait, in the form of sql/read.sql, to be PQcleared. With `claim`
@@ -33,8 +33,8 @@ bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e) MUST_USE;
 
-// What was claimed into the batch is done with.
+// Marks the rows that were claimed into the batch as done.
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e) MUST_USE;
 
-// To be called from time to time while others have claims.
+// Call it from time to time while others have claims.
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e) MUST_USE;

@@ -11,9 +11,9 @@
 void stop_install(void);
 bool stop_requested(void);
 
-// Sleeps until one of the descriptors is ready, the deadline, or the signal.
-// True: something is ready. After the signal no deadline is later than 900 ms
-// from it: who is asked to stop has a second.
+// Sleeps until one of the descriptors is ready, the deadline, or the signal. True: something is
+// ready. After the signal no deadline is later than 900 ms from it, because a process that is asked
+// to stop has one second.
 bool stop_poll(struct pollfd *fds, nfds_t count, int64_t deadline_ns);
 
 // Whether that deadline has passed, with the same reservation.

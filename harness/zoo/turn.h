@@ -1,5 +1,5 @@
-// Of several collectors one works and the others stand by: a lock of the session
-// says whose turn it is.
+// Several collectors take turns: one works and the others stand by. A lock of the session says
+// whose turn it is.
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +7,11 @@
 #include "base/err.h"
 #include "session.h"
 
-// Whether the turn is free; it is ours then.
+// Takes the turn if it is free; *got says whether it was.
 bool turn_try(struct session *s, const char *queue, bool *got, struct err *e) MUST_USE;
 
 bool turn_give_back(struct session *s, const char *queue, struct err *e) MUST_USE;
 
-// Returns when it is this session's turn, or after TERM. Who had the turn in its
-// last session comes back at once; others leave it a moment to do so and to
-// confirm what it wrote.
+// Returns when it is this session's turn, or after TERM. The collector that had the turn in its
+// last session comes back at once. Others leave it a moment to do so and to confirm its last line.
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e) MUST_USE;
