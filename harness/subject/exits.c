@@ -12,7 +12,7 @@ static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
-// Whether anybody can still write to an output, read empty or not.
+// True while a process can still write to an output, read empty or not.
 static bool is_held(int out, int64_t wait_ns)
 {
     struct pollfd fd = {.fd = out};
@@ -20,7 +20,7 @@ static bool is_held(int out, int64_t wait_ns)
     return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
 }
 
-// Nobody lives, and nobody is to be started.
+// True when no process lives and none is to be started.
 static bool nobody_left(const struct subject *s)
 {
     for (int i = 0; i < s->config.instances; i++) {
@@ -61,8 +61,8 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
-// A shell that runs a collector ends at TERM before the collector does, which
-// has a moment to finish. Who was not told to end leaves nobody behind.
+// A shell that runs a collector ends at TERM before the collector does, so the collector gets a
+// moment to finish. A process that was not told to end gets none.
 bool exits_may_bury(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -72,7 +72,7 @@ bool exits_may_bury(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// The end of what it logged, for people: its last lines, with bars between them.
+// Takes the last lines of its log, for people, with bars between them.
 static void take_last_words(int log, char *words, size_t size)
 {
     off_t end = lseek(log, 0, SEEK_END);
@@ -90,7 +90,7 @@ void exits_reap(struct subject *s, struct instance *in)
     int status = 0;
     size_t all = SIZE_MAX;
 
-    // Until it is waited for, nobody else can have its number or its group's.
+    // Its pid and its group belong to it until it is waited for.
     kill(-in->pid, SIGKILL);
     if (in->out >= 0) {
         is_held(in->out, group_killed_ns);

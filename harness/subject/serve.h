@@ -1,7 +1,7 @@
 // The subject from within: what its thread shares with those who call it.
 //
-// The thread alone starts, reads and buries processes. Whoever else looks at
-// what is marked as under the lock takes the lock; the rest is the thread's.
+// Only the thread starts, reads and buries processes. Another thread takes the lock to look at a
+// field that is marked as under the lock; all other fields belong to the thread.
 #pragma once
 
 #include <pthread.h>

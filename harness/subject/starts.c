@@ -9,7 +9,7 @@
 
 #include "os/process.h"
 
-// A process that cannot be watched is none.
+// Kills a process that the harness cannot watch, as if it had never started.
 static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
 {
     kill(-pid, SIGKILL);
@@ -80,7 +80,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     return known || undo_launch(in, record.pid, out[0], e);
 }
 
-// Whether it is the command itself that cannot be executed.
+// True when the command itself cannot be executed.
 static bool is_no_program(const struct err *e)
 {
     static const int reasons[] = {ENOENT, ENOTDIR, EACCES, ENOEXEC, ELOOP, ENAMETOOLONG};
@@ -92,7 +92,7 @@ static bool is_no_program(const struct err *e)
     return false;
 }
 
-// A command that never worked is for the user to mend.
+// A command that never worked is the user's mistake.
 static void fail_to_launch(struct subject *s, const struct err *e)
 {
     struct err failure = *e;
