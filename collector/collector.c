@@ -270,8 +270,10 @@ static bool collector_init(
     tally_init(&c->tally);
     turn_forget(c);
     fetch_forget(c);
-    return window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e) &&
-           deliver_init(c, output_fd, e);
+    if (!window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e))
+        return false;
+    pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS);
+    return deliver_init(c, output_fd, e);
 }
 
 static void collector_fini(struct collector *c)

@@ -12,7 +12,7 @@
 #define PREFIX "MAILROOM_"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 
-enum type { TEXT, SECRET, MILLISECONDS, COUNT };
+enum type { TEXT, SECRET, MILLISECONDS, WINDOW, COUNT };
 
 struct setting {
     const char *name;
@@ -41,8 +41,9 @@ static const struct setting settings[] = {
     {PREFIX "HEALTHCHECK_INTERVAL", MILLISECONDS, AT(healthcheck_interval_ms), 1, DAY_MS, "270000",
         "how long the server may be silent before it is asked for a sign of life; "
         "at least the batch timeout"},
-    {PREFIX "BATCH_TIMEOUT", MILLISECONDS, AT(batch_timeout_ms), 0, DAY_MS, "5000",
-        "how long a token waits for its batch to fill; 0: not at all"},
+    {PREFIX "BATCH_TIMEOUT", WINDOW, AT(batch_timeout_ms), 0, DAY_MS, "5000",
+        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: at most 500 "
+        "ms, and only while the next token is expected within 20 ms"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
@@ -87,7 +88,7 @@ static char **text_at(struct config *c, const struct setting *s)
 
 static bool is_number(const struct setting *s)
 {
-    return s->type == MILLISECONDS || s->type == COUNT;
+    return s->type == MILLISECONDS || s->type == WINDOW || s->type == COUNT;
 }
 
 static bool set_number(struct config *c, const struct setting *s, const char *value, struct err *e)
@@ -99,8 +100,32 @@ static bool set_number(struct config *c, const struct setting *s, const char *va
     if (*value < '0' || *value > '9' || *end || errno || number < s->min || number > s->max)
         return err_set(e, ERR_USAGE,
             "%s is '%s'; allowed is a whole number%s from %" PRId64 " to %" PRId64, s->name, value,
-            s->type == MILLISECONDS ? " of milliseconds" : "", s->min, s->max);
+            s->type == COUNT ? "" : " of milliseconds", s->min, s->max);
     *(int64_t *)((char *)c + s->offset) = number;
+    return true;
+}
+
+// auto:LEAST..MOST, both in milliseconds; else a number like any other.
+static bool set_window(struct config *c, const struct setting *s, const char *value, struct err *e)
+{
+    static const char start[] = "auto:";
+    char *dots, *end;
+
+    if (strncmp(value, start, sizeof start - 1) != 0)
+        return set_number(c, s, value, e);
+    const char *first = value + sizeof start - 1;
+    errno = 0;
+    long long least = strtoll(first, &dots, 10);
+    bool good = *first >= '0' && *first <= '9' && strncmp(dots, "..", 2) == 0 && dots[2] >= '0' &&
+                dots[2] <= '9';
+    long long most = good ? strtoll(dots + 2, &end, 10) : 0;
+    if (!good || *end || errno || least < 1 || most < least || most > s->max)
+        return err_set(e, ERR_USAGE,
+            "%s is '%s'; allowed is auto:LEAST..MOST in whole milliseconds, such as auto:20..500, "
+            "with LEAST from 1 to MOST, and MOST to %" PRId64,
+            s->name, value, s->max);
+    c->batch_least_ms = least;
+    c->batch_timeout_ms = most;
     return true;
 }
 
@@ -254,7 +279,9 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
         const char *value = lookup(environ, s->name);
         if (!value && !(value = s->fallback))
             continue;
-        if (!(is_number(s) ? set_number : set_text)(c, s, value, e))
+        if (!(s->type == WINDOW ? set_window
+                : is_number(s)  ? set_number
+                                : set_text)(c, s, value, e))
             return false;
     }
     return check_url(c, e) && check_together(c, e) && check_leased(c, e) && load_key(c, e);
@@ -304,7 +331,7 @@ const char *config_unknown(char *const environ[], size_t *at, size_t *len)
 
 static const char *unit(const struct setting *s)
 {
-    return s->type == MILLISECONDS ? " ms" : "";
+    return s->type == MILLISECONDS || s->type == WINDOW ? " ms" : "";
 }
 
 void config_help(FILE *out)
@@ -325,7 +352,8 @@ void config_markdown(FILE *out)
         const struct setting *s = &settings[i];
         fprintf(out, "| `%s` | %s%s | ", s->name, s->fallback ? s->fallback : "", unit(s));
         if (is_number(s))
-            fprintf(out, "%" PRId64 " to %" PRId64 "%s", s->min, s->max, unit(s));
+            fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit(s),
+                s->type == WINDOW ? ", or auto:LEAST..MOST" : "");
         else
             fprintf(out, "text");
         fprintf(out, " | %s |\n", s->help);

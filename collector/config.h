@@ -20,7 +20,8 @@ struct config {
     char *dequeue;
     const struct mode *mode; // of that name
     int64_t healthcheck_interval_ms;
-    int64_t batch_timeout_ms;
+    int64_t batch_timeout_ms; // adaptive: the upper bound
+    int64_t batch_least_ms;   // adaptive: the lower bound; 0: not adaptive
     int64_t batch_limit;
     int64_t grace_ms;
     int64_t lease_ms;

@@ -42,6 +42,21 @@ static void defaults(void **state)
     config_fini(&c);
 }
 
+static void an_adaptive_window_has_two_bounds(void **state)
+{
+    (void)state;
+    struct config c;
+    struct err e;
+
+    assert_true(load(&c, &e, (const char *const[]){"MAILROOM_BATCH_TIMEOUT=auto:20..500", NULL}));
+    assert_int_equal(c.batch_least_ms, 20);
+    assert_int_equal(c.batch_timeout_ms, 500);
+    config_fini(&c);
+    assert_true(load(&c, &e, (const char *const[]){"MAILROOM_BATCH_TIMEOUT=500", NULL}));
+    assert_int_equal(c.batch_least_ms, 0);
+    config_fini(&c);
+}
+
 static void keys_are_wiped_from_the_environment(void **state)
 {
     (void)state;
@@ -70,6 +85,18 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_LIMIT=99999999999999999999", "from 1 to"},
         {"MAILROOM_BATCH_TIMEOUT=-1", "milliseconds from 0 to"},
         {"MAILROOM_BATCH_TIMEOUT=1s", "'1s'"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:500..20",
+            "MAILROOM_BATCH_TIMEOUT is 'auto:500..20'; allowed is auto:LEAST..MOST"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:x", "'auto:x'; allowed is auto:LEAST..MOST"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:", "auto:20..500"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20", "auto:20..500"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20..", "auto:20..500"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20..500ms", "auto:20..500"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:0..500", "LEAST from 1 to MOST"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:-1..500", "LEAST from 1 to MOST"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20..86400001", "MOST to 86400000"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20..99999999999999999999", "MOST to 86400000"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:20..270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_BATCH_TIMEOUT=270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
         {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; allowed is: cursor, shared"},
@@ -176,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(an_adaptive_window_has_two_bounds),
         cmocka_unit_test(keys_are_wiped_from_the_environment),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(secrets_are_not_repeated),

@@ -71,6 +71,8 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
     struct window_entry *entry = id == 0 ? NULL : recall(w, id);
     enum what what = entry ? entry->what : UNKNOWN;
 
+    if (what != ANNOUNCED)
+        pace_arrived(&w->pace, now_ns);
     if (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
         return;
     // A repeated announcement, which anybody can send, does not make it younger.
@@ -134,7 +136,7 @@ int64_t window_timeout_ns(const struct window *w)
     int64_t first_ns =
         clock_min(w->shown.first_ns, clock_min(w->missed.first_ns, w->fresh.first_ns));
 
-    return first_ns == CLOCK_NEVER ? CLOCK_NEVER : first_ns + w->timeout_ns;
+    return first_ns == CLOCK_NEVER ? CLOCK_NEVER : pace_due_ns(&w->pace, first_ns, w->timeout_ns);
 }
 
 int64_t window_due_ns(const struct window *w)

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "pace.h"
 
 // How long an announcement may come behind a read that shows its token.
 #define WINDOW_SETTLE_NS INT64_C(25000000)
@@ -35,6 +36,7 @@ struct window_group {
 struct window {
     int limit;
     int64_t timeout_ns;
+    struct pace pace; // whether to wait that long
     struct window_group shown;
     struct window_group missed;
     struct window_group fresh;
@@ -45,6 +47,7 @@ struct window {
     size_t mask;
 };
 
+// A window waits for timeout_ns, or adapts to the rate after a pace_init of its pace.
 bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
 void window_fini(struct window *w);
 

@@ -29,6 +29,7 @@ void fill_restart(struct fill *f, int64_t now_ns)
 
 void fill_announced(struct fill *f, int64_t now_ns)
 {
+    pace_arrived(&f->pace, now_ns);
     f->announced[f->count++ % (uint64_t)f->limit] = now_ns;
     f->after_look++;
     if (f->known++ == 0)
@@ -46,12 +47,14 @@ int64_t fill_look_ns(const struct fill *f)
         return 0;
     if (f->known == 0)
         return f->look_at_ns;
-    return clock_min(f->look_at_ns, f->first_ns + f->timeout_ns);
+    return clock_min(f->look_at_ns, pace_due_ns(&f->pace, f->first_ns, f->timeout_ns));
 }
 
 int fill_fewest(const struct fill *f, int64_t now_ns)
 {
-    return f->known > 0 && now_ns >= f->first_ns + f->timeout_ns ? 1 : f->limit;
+    bool due = f->known > 0 && now_ns >= pace_due_ns(&f->pace, f->first_ns, f->timeout_ns);
+
+    return due ? 1 : f->limit;
 }
 
 void fill_looking(struct fill *f, int64_t now_ns)

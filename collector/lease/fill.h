@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "pace.h"
 
 struct fill {
     int limit;
     int64_t timeout_ns;
+    struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
     int known;           // tokens that are believed to wait
     int64_t first_ns;    // since when the first of them waits
     int64_t look_at_ns;  // look then, whatever is known; CLOCK_NEVER

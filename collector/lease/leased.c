@@ -135,9 +135,11 @@ static bool init(
     child_init(&l->child);
     outbox_init(&l->outbox);
     buf_init(&l->input, 2 * 1024 * 1024);
-    return flight_init(&l->flight, (int)c->in_flight, limit, e) &&
-           fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e) &&
-           sign_init(&l->sign, c->key, e) && (command || output_init(&l->output, STDOUT_FILENO, e));
+    if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
+        return false;
+    pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS);
+    return flight_init(&l->flight, (int)c->in_flight, limit, e) && sign_init(&l->sign, c->key, e) &&
+           (command || output_init(&l->output, STDOUT_FILENO, e));
 }
 
 static void fini(struct leased *l)
