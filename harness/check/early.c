@@ -164,6 +164,9 @@ bool check_early(const struct check *c, struct err *e)
     struct early t = {.c = c};
     bool ok = true;
 
+    // An adaptive window fires when waiting is not worth it.
+    if (c->l->scenario->collector.adaptive_from_ns > 0)
+        return true;
     // When several collectors share the work, a token that another one takes may open the window.
     if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
         return true;

@@ -9,6 +9,20 @@ static void tell_early(struct story *s)
     story_line(s, 250, story_txn(s, 200, 1), 1);
 }
 
+// A window that adapts may fire at once; it may not be late.
+static void tell_adaptive_early(struct story *s)
+{
+    s->scenario.collector.adaptive_from_ns = 20 * NS_PER_MS;
+    tell_early(s);
+}
+
+static void tell_adaptive_late(struct story *s)
+{
+    s->scenario.collector.adaptive_from_ns = 20 * NS_PER_MS;
+    story_good_token(s);
+    story_line(s, 900, story_txn(s, 200, 1), 1);
+}
+
 static void tell_barely_early(struct story *s)
 {
     story_good_token(s);
@@ -191,6 +205,8 @@ static void tell_waits_for_nobody(struct story *s)
 
 static const struct story_case cases[] = {
     {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
+    {"at once, by an adaptive window", tell_adaptive_early, "", VERDICT_PASS},
+    {"late, by an adaptive window", tell_adaptive_late, "late=1 ", VERDICT_VIOLATED},
     {"barely early", tell_barely_early, "", VERDICT_PASS},
     {"the rest of a large transaction", tell_remainder, "", VERDICT_PASS},
     {"a line again", tell_line_again, "duplicated=1 ", VERDICT_VIOLATED},

@@ -40,6 +40,7 @@ const struct draw_row draw_rows[] = {
     {"collector.instances", "2|2|3", 0.35, NULL},
     {"collector.batch_limit", "1|2|3|5|10|10|20|20|50", 1, NULL},
     {"collector.batch_timeout", "20ms|50ms|100ms|100ms|200ms|200ms|400ms", 1, NULL},
+    {"collector.adaptive_from", NULL, 0, "broken collectors of the zoo know fixed windows only"},
     {"collector.env", NULL, 0, "its variables have rows of their own"},
     {"collector.restart", NULL, 0, "a collector that stays away ends the run"},
     {"collector.promises", NULL, 0, "a property of what is tested"},

@@ -227,6 +227,10 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
     if (s->collector.batch_timeout_ns % NS_PER_MS != 0)
         return node_err(
             node_child(collector, "batch_timeout"), e, "collectors count in whole milliseconds");
+    if (s->collector.adaptive_from_ns % NS_PER_MS != 0 ||
+        s->collector.adaptive_from_ns > s->collector.batch_timeout_ns)
+        return node_err(node_child(collector, "adaptive_from"), e,
+            "this is the lower bound of a window: whole milliseconds, at most batch_timeout");
     return true;
 }
 

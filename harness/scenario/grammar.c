@@ -226,6 +226,10 @@ static const struct field collector_fields[] = {
         .max = 1000000, .help = "most tokens in one line"},
     {"batch_timeout", FIELD_DURATION, AT(collector.batch_timeout_ns), .fallback = "5s", .min = 0,
         .max = HOUR, .help = "longest wait for a full batch, in whole ms"},
+    {"adaptive_from", FIELD_DURATION, AT(collector.adaptive_from_ns), .fallback = "0s", .min = 0,
+        .max = HOUR,
+        .help = "not 0s: an adaptive window, MAILROOM_BATCH_TIMEOUT=auto:THIS..batch_timeout; "
+                "early is not judged"},
     {"env", FIELD_SETTINGS, AT(collector.env), .fallback = "{}",
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .fallback = "true",

@@ -301,6 +301,12 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:1:7: name: 'X Y' should be at most 64 small letters, digits and '-'"},
         {HEAD LOAD "tags: [quick, Fault]\n",
             "x.yaml:6:15: tags.1: 'Fault' should be at most 64 small letters, digits and '-'"},
+        {HEAD LOAD "collector: {batch_timeout: 10ms, adaptive_from: 20ms}\n",
+            "x.yaml:6:49: collector.adaptive_from: this is the lower bound of a window: whole "
+            "milliseconds, at most batch_timeout"},
+        {HEAD LOAD "collector: {batch_timeout: 10ms, adaptive_from: 1500us}\n",
+            "x.yaml:6:49: collector.adaptive_from: this is the lower bound of a window: whole "
+            "milliseconds, at most batch_timeout"},
         {HEAD LOAD "collector: {batch_timeout: 1500us}\n",
             "x.yaml:6:28: collector.batch_timeout: collectors count in whole milliseconds"},
         {HEAD LOAD "collector: {env: {MAILROOM_BATCH_LIMIT: 5}}\n",

@@ -83,6 +83,7 @@ struct scenario_collector {
     int instances;
     int batch_limit;
     int64_t batch_timeout_ns;
+    int64_t adaptive_from_ns; // the adaptive window's lower bound; 0: it is fixed
     struct settings env;
     bool restart;
     int promises; // of enum promise

@@ -100,6 +100,16 @@ static bool add_dequeue(struct command *c, const struct scenario *s, size_t *cou
            append(&c->env, count, "MAILROOM_DEQUEUE=%s", values[s->collector.dequeue]);
 }
 
+static bool add_window(struct command *c, const struct scenario *s, size_t *count)
+{
+    long long most_ms = s->collector.batch_timeout_ns / NS_PER_MS;
+    long long least_ms = s->collector.adaptive_from_ns / NS_PER_MS;
+
+    if (least_ms > 0)
+        return append(&c->env, count, "MAILROOM_BATCH_TIMEOUT=auto:%lld..%lld", least_ms, most_ms);
+    return append(&c->env, count, "MAILROOM_BATCH_TIMEOUT=%lld", most_ms);
+}
+
 static bool make_env(struct command *c, const struct scenario *s, const char *conninfo)
 {
     char hex[2 * COMMAND_KEY_LEN + 1];
@@ -111,8 +121,7 @@ static bool make_env(struct command *c, const struct scenario *s, const char *co
               append(&c->env, &count, "MAILROOM_DATABASE_URL=%s", conninfo) &&
               append(&c->env, &count, "MAILROOM_SECRET_KEY=%s", hex) &&
               append(&c->env, &count, "MAILROOM_BATCH_LIMIT=%d", s->collector.batch_limit) &&
-              append(&c->env, &count, "MAILROOM_BATCH_TIMEOUT=%lld",
-                  (long long)(s->collector.batch_timeout_ns / NS_PER_MS));
+              add_window(c, s, &count);
     ok = ok && add_dequeue(c, s, &count);
     for (size_t i = 0; ok && i < s->collector.env.count; i++)
         ok = append(&c->env, &count, "%s=%s", s->collector.env.items[i].name,
