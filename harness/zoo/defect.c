@@ -13,7 +13,7 @@ static const struct defect_row defects[] = {
         "interleaved"},
     {DEFECT_COUNTS_WAKEUPS, "counts-wakeups", "takes each wake-up for one token", "lost,late",
         "bulk"},
-    {DEFECT_DROPS_SOME, "drops-some", "forgets one token in a thousand", "lost", "interleaved"},
+    {DEFECT_DROPS_SOME, "drops-some", "forgets one token in a thousand", "lost", "large"},
     {DEFECT_DROPS_UNSENDABLE, "drops-unsendable",
         "passes over what the wire cannot carry, without a dead letter", "lost", "plain"},
     {DEFECT_DEAF, "deaf", "sits there after a reconnect, without LISTEN or a look",
