@@ -17,47 +17,15 @@
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e);
-// Older scenarios set the mode by this variable, some of them with its older name.
-static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
-{
-    static const struct {
-        const char *value;
-        enum dequeue dequeue;
-    } values[] = {{"cursor", DEQUEUE_CURSOR}, {"shared", DEQUEUE_SHARED},
-        {"skip-locked", DEQUEUE_SHARED}, {"leased", DEQUEUE_LEASED}};
-    const struct node *env = collector ? node_child(collector, "env") : NULL;
-    const struct node *n = env ? node_child(env, "MAILROOM_DEQUEUE") : NULL;
-    const struct node *key = collector ? node_child(collector, "dequeue") : NULL;
-
-    for (size_t i = 0; n && i < sizeof values / sizeof *values; i++) {
-        if (strcmp(n->text, values[i].value) != 0)
-            continue;
-        if (key && values[i].dequeue != s->collector.dequeue)
-            return node_err(
-                n, e, "'%s' is not what collector.dequeue says: '%s'", n->text, key->text);
-        s->collector.dequeue = values[i].dequeue;
-    }
-    return true;
-}
-
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e);
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
-static bool check_fault(const struct scenario *s, const struct node *root, struct fault_spec *fault,
-    const struct node *n, struct err *e);
-static bool check_network(const struct scenario *s, const struct node *root, struct err *e);
 
 bool check_scenario(struct scenario *s, const struct node *root, const char *path, struct err *e)
 {
-    const struct node *faults = node_child(root, "faults");
-
-    if (!check_name(s, root, path, e) || !check_postgres(s, root, e) ||
-        !check_collector(s, root, e) || !check_load(s, node_child(root, "load"), path, e))
-        return false;
-    for (size_t i = 0; i < s->fault_count; i++)
-        if (!check_fault(s, root, &s->faults[i], node_item(faults, i), e))
-            return false;
-    return check_network(s, root, e);
+    return check_name(s, root, path, e) && check_postgres(s, root, e) &&
+           check_collector(s, root, e) && check_load(s, node_child(root, "load"), path, e) &&
+           check_faults(s, root, e);
 }
 
 // Names become folders, accounts and columns of tables.
@@ -115,7 +83,7 @@ static bool good_setting(const char *name, const char *further)
 
 // True when the file itself names another provider than the local one. A provider that an
 // option chose is no mistake in the file: only that run of the suite is skipped.
-static bool says_elsewhere(const struct scenario *s, const struct node *root)
+bool check_says_elsewhere(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
@@ -125,7 +93,7 @@ static bool says_elsewhere(const struct scenario *s, const struct node *root)
 }
 
 // True when the file itself, without options, uses no cluster.
-static bool says_no_cluster(const struct scenario *s, const struct node *root)
+bool check_says_no_cluster(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
@@ -162,14 +130,14 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     const struct node *route = postgres ? node_child(postgres, "route") : NULL;
     const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
 
-    if (s->postgres.standby != STANDBY_NONE && !cluster && says_elsewhere(s, root))
+    if (s->postgres.standby != STANDBY_NONE && !cluster && check_says_elsewhere(s, root))
         return node_err(standby ? standby : root, e,
             "only provider: local and provider: patroni can have a standby");
-    if (s->postgres.standby == STANDBY_NONE && cluster && says_elsewhere(s, root))
+    if (s->postgres.standby == STANDBY_NONE && cluster && check_says_elsewhere(s, root))
         return node_err(root, e, "provider: patroni needs postgres.standby: async or sync");
-    if (s->postgres.route == ROUTE_PROXY && says_no_cluster(s, root))
+    if (s->postgres.route == ROUTE_PROXY && check_says_no_cluster(s, root))
         return node_err(route ? route : root, e, "route: proxy needs postgres.provider: patroni");
-    if (s->postgres.storage == STORAGE_CRASHABLE && says_elsewhere(s, root))
+    if (s->postgres.storage == STORAGE_CRASHABLE && check_says_elsewhere(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(node_child(postgres, "disk"), e,
@@ -204,6 +172,29 @@ static bool check_variable(const struct setting *item, const struct node *n, str
         if (strcmp(item->name, own_variables[i][0]) == 0)
             return node_key_err(n, e, "'%s' cannot be set here; it is made from %s", item->name,
                 own_variables[i][1]);
+    return true;
+}
+
+// Older scenarios set the mode by this variable, some of them with its older name.
+static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
+{
+    static const struct {
+        const char *value;
+        enum dequeue dequeue;
+    } values[] = {{"cursor", DEQUEUE_CURSOR}, {"shared", DEQUEUE_SHARED},
+        {"skip-locked", DEQUEUE_SHARED}, {"leased", DEQUEUE_LEASED}};
+    const struct node *env = collector ? node_child(collector, "env") : NULL;
+    const struct node *n = env ? node_child(env, "MAILROOM_DEQUEUE") : NULL;
+    const struct node *key = collector ? node_child(collector, "dequeue") : NULL;
+
+    for (size_t i = 0; n && i < sizeof values / sizeof *values; i++) {
+        if (strcmp(n->text, values[i].value) != 0)
+            continue;
+        if (key && values[i].dequeue != s->collector.dequeue)
+            return node_err(
+                n, e, "'%s' is not what collector.dequeue says: '%s'", n->text, key->text);
+        s->collector.dequeue = values[i].dequeue;
+    }
     return true;
 }
 
@@ -308,154 +299,6 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
             if (strcmp(s->load[j].name, s->load[i].name) == 0)
                 return node_err(
                     name ? name : n, e, "phase %zu is called '%s' too", j, s->load[j].name);
-    }
-    return true;
-}
-
-// Checks that the verb takes the given parameters and that none is missing.
-static bool check_params(const struct fault_spec *fault, const struct node *n, struct err *e)
-{
-    for (size_t i = 0; i < fault_table.count; i++) {
-        const struct field *f = &fault_table.fields[i];
-        const struct node *given = node_child(n, f->key);
-        if (!f->param || f->any_verb)
-            continue;
-        if (given && !(fault->verb->params & f->param))
-            return node_key_err(given, e, "%s takes no '%s'%s", fault->verb->name, f->key,
-                f->param == PARAM_THROUGH ? "; partition and half-open do" : "");
-        if (!given && f->needed && (fault->verb->params & f->param))
-            return node_err(n, e, "'%s' is missing: %s needs it", f->key, fault->verb->name);
-    }
-    if ((fault->verb->params & PARAM_NEEDS_FOR) && fault->for_ns == 0)
-        return node_err(n, e, "'for' is missing: how long %s lasts", fault->verb->name);
-    return true;
-}
-
-// Checks how long a collector that a fault ended stays away.
-static bool check_rest(
-    const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
-{
-    const struct node *length = node_child(n, "for");
-
-    if (fault->for_ns == FOR_REST && !(fault->verb->params & PARAM_REST))
-        return node_err(length, e,
-            "only kill-collector and stop-collector last for the rest; write how long %s lasts, "
-            "such as 2s",
-            fault->verb->name);
-    if (fault->for_ns == FOR_REST && fault->every_ns > 0)
-        return node_err(length, e, "what is away for the rest cannot be ended every so often");
-    if (fault->for_ns > 0 && (fault->verb->params & PARAM_REST) && !s->collector.restart)
-        return node_err(length, e,
-            "with collector.restart off nothing starts it again; write rest, or leave 'for' out");
-    return true;
-}
-
-// Checks the jitter of a repeated fault, which delays each time by up to that much.
-static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
-{
-    const struct node *jitter = node_child(n, "jitter");
-    int64_t lasts_ns = fault->for_ns > 0 ? fault->for_ns : 0;
-
-    if (!jitter || (fault->verb->params & PARAM_JITTER))
-        return true;
-    if (fault->every_ns == 0)
-        return node_key_err(jitter, e, "'jitter' says nothing without 'every'");
-    return fault->jitter_ns + lasts_ns <= fault->every_ns ||
-           node_err(jitter, e,
-               "'%s'%s should not be longer than 'every', so that no time passes the next",
-               jitter->text, lasts_ns ? " and 'for' together" : "");
-}
-
-static bool check_message(const struct fault_spec *fault, const struct node *n, struct err *e)
-{
-    struct message_kind kind;
-
-    return !fault->message || message_kind_parse(fault->message, &kind, e) ||
-           node_err_here(node_child(n, "message"), e);
-}
-
-static bool after_load(const struct node *n, int64_t load_ns, struct err *e)
-{
-    struct buf text;
-
-    buf_init(&text, 64);
-    units_print_duration(&text, load_ns);
-    const char *length = buf_str(&text);
-    node_err(n, e, "'%s' lies after the end of the load, which lasts %s", n->text,
-        length ? length : "less");
-    buf_fini(&text);
-    return false;
-}
-
-static bool check_fault(const struct scenario *s, const struct node *root, struct fault_spec *fault,
-    const struct node *n, struct err *e)
-{
-    int64_t load_ns = scenario_load_ns(s);
-    const struct node *until = node_child(n, "until");
-
-    if (!check_params(fault, n, e) || !check_message(fault, n, e))
-        return false;
-    if (fault->verb->needs_disk && s->postgres.storage != STORAGE_CRASHABLE)
-        return node_err(
-            node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
-    if (fault->verb->on_sender && s->collector.dequeue != DEQUEUE_LEASED)
-        return node_err(
-            node_child(n, "do"), e, "%s needs collector.dequeue: leased", fault->verb->name);
-    if (fault->verb->id == VERB_PROMOTE_STANDBY && s->postgres.standby == STANDBY_NONE)
-        return node_err(
-            node_child(n, "do"), e, "promote-standby needs postgres.standby: async or sync");
-    if (fault->verb->needs_cluster && says_no_cluster(s, root))
-        return node_err(
-            node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
-    if (fault->at_ns > load_ns)
-        return after_load(node_child(n, "at"), load_ns, e);
-    if (until && fault->every_ns == 0)
-        return node_key_err(until, e, "'until' says nothing without 'every'");
-    if (until && fault->until_ns > load_ns)
-        return after_load(until, load_ns, e);
-    if (until && fault->until_ns < fault->at_ns)
-        return node_err(until, e, "'%s' lies before 'at'", until->text);
-    if (fault->every_ns > 0 && !until)
-        fault->until_ns = load_ns;
-    if (fault->every_ns > 0 && fault->for_ns > fault->every_ns)
-        return node_err(node_child(n, "for"), e,
-            "'%s' should not be longer than 'every', so that one is over before the next",
-            node_child(n, "for")->text);
-    if (!check_rest(s, fault, n, e) || !check_jitter(fault, n, e))
-        return false;
-    if (fault->instance >= s->collector.instances)
-        return node_err(node_child(n, "instance"), e,
-            "there is no instance %d; collector.instances is %d, and they are counted from 0",
-            fault->instance, s->collector.instances);
-    return true;
-}
-
-// Checks that all network faults use the same means: a connection passes either the proxy or
-// the two namespaces.
-static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
-{
-    const struct node *faults = node_child(root, "faults");
-    const struct fault_spec *first = NULL;
-
-    for (size_t i = 0; i < s->fault_count; i++) {
-        const struct fault_spec *fault = &s->faults[i];
-        const struct node *n = node_item(faults, i), *through = node_child(n, "through");
-        if (!fault->verb->on_network)
-            continue;
-        if (first && first->through != fault->through)
-            return node_err(n, e,
-                "%s would go through the %s and %s before it through the %s; in one scenario all "
-                "go the same way",
-                fault->verb->name, fault_through_name(fault->through), first->verb->name,
-                fault_through_name(first->through));
-        first = fault;
-        if (fault->through != THROUGH_KERNEL)
-            continue;
-        if (fault->reset)
-            return node_key_err(node_child(n, "reset"), e,
-                "the kernel drops what it withholds, and never resets; leave 'reset' out");
-        if (says_elsewhere(s, root))
-            return node_err(through, e, "through: kernel needs postgres.provider: local");
     }
     return true;
 }

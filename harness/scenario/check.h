@@ -9,3 +9,11 @@
 // error messages.
 MUST_USE bool check_scenario(
     struct scenario *s, const struct node *root, const char *path, struct err *e);
+
+// --- shared by check.c and check_faults.c -------------------------------------------
+
+MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
+
+// Whether the scenario names a provider that is not the local one, or no cluster.
+bool check_says_elsewhere(const struct scenario *s, const struct node *root);
+bool check_says_no_cluster(const struct scenario *s, const struct node *root);

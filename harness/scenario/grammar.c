@@ -388,7 +388,9 @@ static const struct field scenario_fields[] = {
     {"recovery_limit", FIELD_DURATION, AT(recovery_limit_ns), .fallback = "5s", .min = NS_PER_MS,
         .max = HOUR, .help = "longest time from a fault's end until fresh tokens come out"},
     {"slack", FIELD_DURATION, AT(slack_ns), .fallback = "auto", .min = NS_PER_MS, .max = MINUTE,
-        .words = slacks, .help = "what 'late' tolerates; auto measures it beside the run"},
+        .words = slacks,
+        .help = "what 'late' tolerates; auto measures it beside the run. What is set "
+                "here also bounds how late the generator may be"},
     {"allow", FIELD_ALLOW, AT(allow), .fallback = "{}",
         .help = "invariants that may be broken: any, or how often"},
     {"judged", FIELD_JUDGED, AT(judged), .fallback = "{}",
