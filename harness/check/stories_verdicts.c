@@ -98,6 +98,31 @@ static void tell_missed_and_inconclusive(struct story *s)
     s->load.refused = 1;
 }
 
+// The token was to be inserted at 0 s, and was half a second later.
+static void tell_lag(struct story *s)
+{
+    story_line(s, 600, story_txn(s, 500, 1), 1);
+    s->plan_txns[0].at_ns = 0;
+}
+
+static void tell_lag_within_slack(struct story *s)
+{
+    tell_lag(s);
+    s->scenario.slack_ns = 3 * NS_PER_S;
+}
+
+static void tell_stall(struct story *s)
+{
+    story_good_token(s);
+    s->load.stalls.longest_ns = 2 * NS_PER_S;
+}
+
+static void tell_stall_within_slack(struct story *s)
+{
+    tell_stall(s);
+    s->scenario.slack_ns = 3 * NS_PER_S;
+}
+
 static void tell_gave_up(struct story *s)
 {
     story_good_token(s);
@@ -191,6 +216,10 @@ static const struct story_case cases[] = {
     {"a count that is not as expected", tell_count_expectation_broken, "", VERDICT_VIOLATED},
     {"never measured", tell_unmeasured_expectation, "", VERDICT_INCONCLUSIVE},
     {"inconclusive > missed", tell_missed_and_inconclusive, "", VERDICT_INCONCLUSIVE},
+    {"the generator fell behind", tell_lag, "", VERDICT_INCONCLUSIVE},
+    {"the generator fell behind within the slack", tell_lag_within_slack, "", VERDICT_PASS},
+    {"the generator stood still", tell_stall, "", VERDICT_INCONCLUSIVE},
+    {"the generator stood still within the slack", tell_stall_within_slack, "", VERDICT_PASS},
     {"a collector that cannot be kept running", tell_gave_up, "", VERDICT_VIOLATED},
     {"the plan ended the last one", tell_ended_by_plan, "", VERDICT_INCONCLUSIVE},
     {"the same, with losses to be judged", tell_ended_by_plan_with_losses_expected, "",
