@@ -32,6 +32,26 @@ grep -q '(2 calls)' "$place/out" || fail "the second call does not add up"
 cut -d, -f1 "$folder/journal.jsonl" | grep '"draw"' | sort | uniq -d >"$place/twice"
 [ ! -s "$place/twice" ] || fail "a draw was drawn twice"
 
+# What explore once found: a connection that says nothing keeps the server from stopping.
+# The server is killed then and started again, and the run says so; no token vanishes.
+cat >"$place/stops-late.yaml" <<'YAML'
+name: stops-late
+summary: A restart while a new connection is silent.
+collector: {batch_limit: 10, batch_timeout: 400ms}
+load:
+  - {for: 750ms, rate: 40/s, arrivals: constant, connections: 8}
+faults:
+  - {at: 188ms, do: half-open, for: 1500ms, direction: to-server}
+  - {at: 188ms, do: pause-reader, for: 1s}
+  - {at: 632ms, do: restart-server}
+drain: 20s
+YAML
+expect_exit 2 run "$place/stops-late.yaml"
+result=$place/results/stops-late/latest/result.json
+grep -q 'the server did not stop within 30 s, and was killed' "$result" || fail "$(cat "$place/out")"
+[ "$(number vanished "$result")" = 0 ] || fail "tokens vanished"
+expect_nothing_left
+
 # Ctrl-C in the middle of a run.
 "$mailproof" explore --out "$place/interrupted" --jobs 2 --quiet --within 100s >"$place/out" 2>&1 &
 pid=$!
