@@ -85,7 +85,7 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_read(c, e);
 }
 
-// Whatever else is to be asked for comes before another take.
+// Another take comes only after all else that is to be asked for.
 static bool may_take(struct collector *c)
 {
     return !c->left.ours && !due(c) && !look_at_owners(c);

@@ -1,5 +1,5 @@
-// What is asked for, one thing at a time: a read, a take, what is left over, who
-// else has something. fetch.c has what becomes of the answers.
+// Asks the database for one thing at a time: a read, a take, a delivery that is left over, or
+// who else has something. fetch.c treats the answers.
 #pragma once
 
 #include "batch.h"
@@ -49,14 +49,15 @@ struct leftovers {
 
 struct collector;
 
-// What is next: what was left over comes before what the cursor shows.
+// Asks for what is next. A delivery that is left over comes before what the cursor shows.
 bool ask_next(struct collector *c, struct err *e) MUST_USE;
 bool ask_take(struct collector *c, int fewest, struct err *e) MUST_USE;
 
 // Behind the batch in hand, if that is likely to pay, before its line is signed.
 bool ask_ahead(struct collector *c, struct err *e) MUST_USE;
 
-// What is behind a batch, in the trip of its move; nothing while something is left over.
+// Asks for what is behind a batch, in the same trip as its move. Asks nothing while a
+// delivery is left over.
 bool ask_behind(struct collector *c, struct err *e) MUST_USE;
 
 // True: the statement failed, and is worth a second try after a while.

@@ -179,7 +179,7 @@ static void what_was_written_before_is_not_sendable(void **state)
     batch_fini(&b);
 }
 
-// Of a delivery the part is the place of a token in it.
+// In a delivery, the part is the place of a token.
 static void a_delivery_longer_than_a_line_has_a_rest(void **state)
 {
     (void)state;

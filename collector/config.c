@@ -245,7 +245,7 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
-// What only the leased mode keeps. A rate is a number and `/s`.
+// These settings are for leased mode only. A rate is a number and `/s`.
 static bool check_leased(struct config *c, struct err *e)
 {
     char *end;

@@ -100,7 +100,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     return true;
 }
 
-// What was taken ahead and is old by now is judged again, as what is left over.
+// A batch that was taken ahead too long ago is judged again, like one that is left over.
 static bool keep_early(struct collector *c, PGresult *result, struct err *e)
 {
     if (!c->queue.mode->takes)
@@ -155,7 +155,7 @@ bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-// What was taken and is not begun is still ours, to be read and judged again.
+// A batch that was taken and not begun is still ours. It is read and judged again.
 void fetch_drop(struct collector *c)
 {
     struct fetch *f = &c->fetch;
@@ -248,7 +248,7 @@ static enum verdict judge(struct collector *c)
     const struct batch *b = &c->fetch.next;
     bool at_once = false;
 
-    // What came before our session was announced to nobody, and waits no longer.
+    // Tokens from before our session were announced to nobody. They have waited long enough.
     if (b->all) {
         saw_all(c);
         at_once = c->fetch.at_once && c->window.missed.count > 0;

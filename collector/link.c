@@ -79,8 +79,8 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // Who ends sessions one after the other leaves none of them long; a short
-    // pause is what lets one of them get as far as a batch.
+    // Repeated terminations kill each session early; a short backoff lets one live long enough
+    // to send a batch.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
         (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What was written by a session that was lost: it is not written again, and TERM
-# does not call it confirmed, before the database has passed it.
+# A lost session may have written lines. The collector does not write them again, and TERM
+# does not call them confirmed before the database has passed them.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -78,7 +78,7 @@ what_is_not_its_turn_stays_in_doubt()
     ends c TERM 0
 }
 
-# What the test's own session does, one after the other.
+# Runs statements in the test's own session, one after the other.
 control() # statements
 {
     if [ ! -p "$server_dir/control" ]; then

@@ -47,7 +47,7 @@ static void on_answer(struct leased *l, const PGresult *r)
     if (PQntuples(r) > 0)
         log_line("QUEUE", "%d answers were late: their lines had been freed, token %s first",
             PQntuples(r), PQgetvalue(r, 0, 0));
-    // What is to be tried again at once is due now.
+    // A token that is to be tried again at once is due now.
     fill_due(&l->fill, l->now_ns);
 }
 

@@ -81,7 +81,7 @@ static void expect(struct fill *f, int known)
         f->first_ns = since_ns(f, known);
 }
 
-// What was announced meanwhile may be in the line, or not: the next look tells.
+// The line may hold tokens that were announced meanwhile, or not. The next look tells.
 void fill_took(struct fill *f, bool more)
 {
     if (!more)

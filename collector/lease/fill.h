@@ -30,7 +30,7 @@ struct fill {
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
 void fill_fini(struct fill *f); // accepts a zeroed struct
 
-// What waits is not known: look at once, and send what is there.
+// Nobody knows what waits: look at once, and send what is there.
 void fill_restart(struct fill *f, int64_t now_ns);
 
 void fill_announced(struct fill *f, int64_t now_ns);

@@ -24,7 +24,7 @@ void join_lose(struct leased *l, const struct err *e)
     pooler_close(&l->pooler);
     memset(l->awaited, 0, sizeof l->awaited);
     outbox_lost(&l->outbox);
-    // What was not begun may be another's when we come back.
+    // Another collector may have the lines that were not begun when we come back.
     err_clear(&ignored);
     if (!sender_return_ready(l, "the session ended", &ignored))
         log_line("MAIN", "%s", ignored.text);

@@ -74,7 +74,7 @@ every_answer_has_its_outcome()
     same "once1" "transient sent" "$(life once1)"
     same "dead letters" '452 "full", 5\6 ??|550 no such user' \
         "$(sql 'SELECT reason FROM dead_letters ORDER BY token' | paste -sd'|')"
-    # What the wire cannot carry: in place of an answer, the reason.
+    # A token that the wire cannot carry is answered by the reason.
     sql 'ALTER TABLE accounts DISABLE TRIGGER account_check_sendable'
     add 'a,b' ok3
     nothing_is_left

@@ -48,8 +48,8 @@ static void serve_signals(struct leased *l)
     child_ask(&l->child);
 }
 
-// What is unanswered when nobody is waited for any more. Our child is ended
-// first: what it might still send is not given to another meanwhile.
+// Gives back the unanswered tokens when nobody is waited for any more. Our child is ended
+// first, so that nobody else gets a token that it might still send.
 static bool return_all(struct leased *l, struct err *e)
 {
     if (l->child.pid > 0 && !sender_lost(l, e))

@@ -1,4 +1,4 @@
-// What became of tokens, until the database has recorded it.
+// Keeps what became of tokens until the database has recorded it.
 //
 // Results go out in their order, many in one statement, and are kept until that
 // statement's commit is confirmed; after a lost session the same ones go out

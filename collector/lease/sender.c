@@ -195,7 +195,7 @@ bool sender_lost(struct leased *l, struct err *e)
     bool ended;
     int unanswered = 0;
 
-    // What it had answered before it ended counts.
+    // Answers from before its end count.
     if (l->child.out >= 0 && !read_answers(l, &ended, e))
         return false;
     for (int i = 0; i < l->flight.count; i++)

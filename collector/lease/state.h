@@ -16,7 +16,7 @@
 #include "pooler.h"
 #include "session.h"
 
-// What an answer of the database is to.
+// Which request an answer of the database belongs to.
 enum request {
     REQUEST_SELF,
     REQUEST_SETTINGS,

@@ -46,7 +46,7 @@ static struct field field_at(const PGresult *r, int row, int column)
 
 enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
 
-// Of what the wire cannot carry, the reason goes to the dead letters.
+// The wire cannot carry these tokens; the dead letters get the reason.
 static bool bury(
     struct leased *l, const PGresult *r, int row, bool last, const char *why, struct err *e)
 {

@@ -173,11 +173,11 @@ static void the_versions_before_are_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    // What version 6 has of each delivery, and of each token: nothing was answered.
+    // Version 6 knows no answers: each delivery and each token had none.
     size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
-    // What version 7 has of each fault: it is not known what it left.
+    // Version 7 does not know what a fault left behind.
     size_t left = 2 * s.plan.fault_count;
-    // What version 8 has of workers: an exact clock, none lost, no word of them.
+    // Version 8 knows no workers: the clock is exact, and none is lost.
     static const size_t workers = 3;
     unsigned char *end = bytes + size - 4 - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;

@@ -229,7 +229,7 @@ static struct fault_outcome outcome_of(const struct answer *a)
     };
 }
 
-// What is said against a queue is tried with two other seeds first.
+// A bad result is tried with two other seeds before it is told.
 static bool try_again(
     struct field *f, const struct question *q, struct fault_outcome *first, struct err *e)
 {

@@ -163,7 +163,7 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// What only the model is told would leave runs and model with two loads.
+// Runs and model must get the same load, so neither is told anything alone.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {

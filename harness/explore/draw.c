@@ -165,7 +165,7 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
         const char *key = path + sizeof prefix - 1;
         if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
             !value_of(rng, path, value, sizeof value) ||
-            // What waits before the start stands in the first phase.
+            // Only the first phase may have a backlog.
             (number > 1 && strcmp(key, "backlog") == 0))
             continue;
         buf_printf(d->out, "    %s: %s\n", key, value);

@@ -101,7 +101,7 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-// Of a verb that is not named: the usual weight, any length, no other server.
+// A verb that is not named has the usual weight, any length and no other server.
 #define USUAL 4
 static const struct {
     unsigned weight;

@@ -115,7 +115,7 @@ static void another_fault_explains_a_miss(void **state)
     server->ended_ns = RUN_NS + 2000 * NS_PER_MS;
     assert_ptr_equal(agenda_culprit(f.records, 3, miss, 2 * NS_PER_S), server);
     assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
-    // Who ends a collector for good is at work until the end.
+    // A fault that ends a collector for good is at work until the end.
     f.specs[0].verb = verb_find("kill-collector");
     f.specs[0].for_ns = FOR_REST;
     assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);

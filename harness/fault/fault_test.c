@@ -13,7 +13,7 @@ static void every_verb_has_a_family(void **state)
         if (!found)
             fail_msg("no file of fault/ carries out %s", verbs[id].name);
         assert_int_equal(found->id, id);
-        // What must say how long it lasts must end, and what acts on a disk needs one.
+        // A verb that must say how long it lasts must end; one that acts on a disk needs one.
         assert_true(found->end || !(verbs[id].params & PARAM_NEEDS_FOR));
         assert_int_equal(found->need == NEEDS_DISK, verbs[id].needs_disk);
         assert_int_equal(found->need == NEEDS_CLUSTER, verbs[id].needs_cluster);

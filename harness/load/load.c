@@ -76,7 +76,7 @@ static const struct load_phase *next_phase(const struct load *l)
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
 
-// What other generators send.
+// Transactions that other generators send.
 static void skip_others(struct load *l)
 {
     const struct load_config *c = l->config;

@@ -52,7 +52,7 @@ struct remote_clock {
 struct remote_clock remote_clock(
     const int64_t (*readings)[3], size_t count); // before, theirs, after
 
-// What the worker recorded on its own clock, on ours.
+// Moves the times that the worker recorded by its own clock to ours.
 struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock);
 
 // Marks the part of a worker that was lost at lost_ns.

@@ -40,7 +40,7 @@ static void records_are_widened_by_the_bound(void **state)
     assert_int_equal(ours.commit_ns, 194);
     assert_int_equal(ours.ended_ns, 306);
     assert_int_equal(ours.outcome, TXN_COMMITTED);
-    // What never happened has no time on any clock.
+    // An event that never happened has no time on any clock.
     ours = remote_ours(&(const struct txn_record){.outcome = TXN_NOT_SENT}, &clock);
     assert_int_equal(ours.sent_ns, 0);
     assert_int_equal(ours.commit_ns, 0);

@@ -102,7 +102,7 @@ static bool take_start(struct job *j, struct err *e)
     while (strcmp(line, "time") == 0) {
         if (!post_say(&j->post, e, "now %" PRId64, clock_now_ns()))
             return false;
-        // What comes behind the readings takes its time: the run is prepared.
+        // The next message takes its time: the run is being prepared.
         while (!interrupt_signal() && !post_waits(&j->post)) {
         }
         if (!post_line(&j->post, line, e))

@@ -1,4 +1,4 @@
-// What runs on a leash dies with it, whatever it made of itself.
+// A program on a leash dies with it, also when it has become a daemon.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

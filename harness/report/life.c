@@ -132,7 +132,7 @@ void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     tell_deliveries(l, token, tell, context);
 }
 
-// What the collector's history in the database says of it, in leased mode.
+// In leased mode: what the collector recorded of the token in the database.
 static void record_text(const struct ledger *l, uint32_t token, char *out, size_t size)
 {
     static const char *const ends[] = {[OUTCOME_NONE] = "no end",

@@ -152,7 +152,7 @@ static void flush(struct sender *s)
     }
 }
 
-// What it has said before may still arrive; the rest is never said.
+// Its earlier answers may still arrive; the rest is never said.
 static void die(struct sender *s)
 {
     flush(s);

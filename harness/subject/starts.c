@@ -70,7 +70,7 @@ static bool launch(struct subject *s, int index, struct err *e)
         in->out = out[0];
         in->pid = record.pid;
         in->closed = in->close_asked = in->sender_killed = false;
-        // Who told everybody to end has not seen this one.
+        // A stop that told every process to end has not seen this one.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;
             kill(-record.pid, SIGKILL);

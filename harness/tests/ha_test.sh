@@ -51,12 +51,12 @@ every_scenario() {
     [ "$(metric leader-partitioned-sync vanished)" = 0 ] || fail "a synchronous cluster lost"
     [ "$(metric leader-partitioned-async vanished)" -gt 0 ] ||
         fail "the old leader's clients lost nothing, so that the run proves nothing"
-    # What the server lost is tolerated only where the scenario says so.
+    # A loss of the server is tolerated only where the scenario says so.
     expect_exit 1 run leader-partitioned-async --set 'allow={}'
     expect_nothing_left
 }
 
-# What comes without a cluster, or with one where a server is needed, is skipped.
+# A scenario that needs a cluster is skipped without one, and one that needs a server with one.
 skips() {
     expect_exit 77 run switchover-sync --postgres local
     grep -q "switchover needs provider: patroni" "$place/out" || fail "no reason"

@@ -34,7 +34,7 @@ metric() { # key
     number "$1" "$place/results/late-commits/latest/result.json"
 }
 
-# What the plan alone decides, and how much the histogram of latencies holds.
+# Prints what the plan alone decides, and how much the histogram of latencies holds.
 figures() {
     echo "$(metric attempted) $(metric committed) $(metric rolled_back) $(metric expected)" \
         "$(metric delivered) $(metric lost) $(metric duplicated)" \
