@@ -81,12 +81,16 @@ static void expect(struct fill *f, int known)
         f->first_ns = since_ns(f, known);
 }
 
-// The line may hold tokens that were announced meanwhile, or not. The next look tells.
+// The line may hold tokens that were announced meanwhile, or not. The next look tells; after a
+// full line it comes at once, and takes only another full one: how many are left, and since when
+// they wait, is not known before.
 void fill_took(struct fill *f, bool more)
 {
     if (!more)
         f->complete_ns = f->looking_ns;
     expect(f, more ? f->limit : f->after_look);
+    if (more)
+        f->first_ns = f->looking_ns;
 }
 
 void fill_left(struct fill *f, int waiting)

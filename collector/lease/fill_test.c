@@ -74,6 +74,23 @@ static void what_is_left_keeps_its_age(void **state)
     assert_true(fill_look_ns(&f) == 140 * MS);
 }
 
+// A retry in the full line has had no announcement: one more is left than seems to be, and it
+// is the youngest.
+static void a_full_line_does_not_age_what_it_leaves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        fill_announced(&f, (10 + i) * MS);
+    fill_announced(&f, 60 * MS);
+    fill_looking(&f, 115 * MS);
+    fill_took(&f, true);
+    assert_int_equal(fill_look_ns(&f), 0);
+    assert_int_equal(fill_fewest(&f, 116 * MS), 3);
+    fill_looking(&f, 116 * MS);
+    fill_left(&f, 1);
+    assert_true(fill_look_ns(&f) == 160 * MS);
+}
+
 static void what_is_announced_during_a_look_is_looked_for(void **state)
 {
     (void)state;
@@ -117,6 +134,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_line_that_is_not_full_waits_for_its_first, begin, end),
         cmocka_unit_test_setup_teardown(a_full_line_goes_at_once, begin, end),
         cmocka_unit_test_setup_teardown(what_is_left_keeps_its_age, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_line_does_not_age_what_it_leaves, begin, end),
         cmocka_unit_test_setup_teardown(what_is_announced_during_a_look_is_looked_for, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_announced_is_not_late, begin, end),
         cmocka_unit_test_setup_teardown(what_is_due_is_looked_for, begin, end),
