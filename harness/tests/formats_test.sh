@@ -114,7 +114,8 @@ load: [{for: 1s, rate: 100/s}]
 drain: 20s
 allow: {early: any, late: any}
 YAML
-run --quiet --out results leased/leased.yaml >out 2>err
+# Its own allowances, which run would replace: short lines of retries are not the matter here.
+expect_exit 0 run --out results leased/leased.yaml --set 'allow={early: any, late: any, leak: any}'
 leased=$(readlink -f results/leased/latest)
 expect_exit 0 "$mailproof" report --tokens "$leased"
 /usr/bin/python3 - "$leased" "$mailproof" <<'PYTHON'
