@@ -25,7 +25,7 @@ at_exit()
 # shellcheck disable=SC2120 # the settings may be left out
 start_server()
 {
-    # Whatever the caller's shell is set up to reach must not be reached.
+    # The caller's own PostgreSQL settings must not lead to another server.
     unset PGSERVICE PGPORT PGPASSWORD PGOPTIONS PGSSLMODE PGTZ PGCLIENTENCODING
     server_bindir=$(find_server_bindir) || {
         echo "skipped: no PostgreSQL server here (set PG_BINDIR to the folder of initdb)"

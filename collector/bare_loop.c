@@ -1,4 +1,4 @@
-// What ci/bench-collector measures the collector against, and with.
+// ci/bench-collector measures with these programs, and compares the collector with them.
 //
 //   bare-loop drain LIMIT TOKENS   runs the collector's own read and move in a
 //                                  pipeline, decodes nothing, writes nothing

@@ -1,4 +1,4 @@
-// What one read of the queue showed, decoded.
+// A batch: the decoded rows of one read of the queue.
 #pragma once
 
 #include <stdbool.h>

@@ -131,7 +131,7 @@ a_producer_can_be_silent()
     asleep
     sql "SET mailroom.announce = 'never'; BEGIN; $(account 19); PREPARE TRANSACTION 'never'"
     sql "COMMIT PREPARED 'never'"
-    # What it inserted is found with the next that rings.
+    # Its token is found when the next transaction rings.
     sql "$(account 20)"
     drained
     ends d TERM 0

@@ -54,8 +54,8 @@ static const struct {
     [PASS] = {deliver_pass, 1, 1, 1, 1},
 };
 
-// What is in flight fits the state. A line that was begun is finished without a
-// session, and nothing else is.
+// Asserts that the requests in flight fit the state. Without a session a begun line is
+// finished, and nothing else is in flight.
 static void validate(const struct collector *c)
 {
     bool session = c->link.session.conn != NULL;
@@ -93,7 +93,7 @@ static void lose(struct collector *c, const struct err *why)
     end(c, collector_exit_of(e.kind));
 }
 
-// What an error means for the loop: a new session, or the end.
+// An error leads to a new session, or ends the loop.
 static void handle(struct collector *c, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {

@@ -240,7 +240,7 @@ inserted
 drained "collector killed"
 nothing_lost "collector killed" $((10 * MAILROOM_BATCH_LIMIT))
 
-# What the wire cannot carry is kept elsewhere, and holds nothing up.
+# Tokens that the wire cannot carry go to dead_letters, and hold nothing up.
 sql -c "INSERT INTO tokens (action, account, secret)
     SELECT 'activation', min(id), '\x00' FROM accounts"
 insert dead 5
@@ -288,7 +288,7 @@ kill -TERM "$pid"
 wait "$pid" || code=$?
 # 75 when the pipe took the beginning of a line, which nobody will finish.
 [ "$code" = 0 ] || [ "$code" = 75 ] || fail "exit code $code with a stopped reader"
-# What the pipe holds is the reader's, but for the line that was not finished.
+# The reader gets all lines in the pipe except the unfinished one.
 dd if="$work/stuck" of="$work/out.stuck" bs=64k iflag=nonblock 2>/dev/null || true
 exec 9>&-
 start_collector

@@ -270,8 +270,8 @@ static bool take(struct collector *c, enum verdict verdict, struct err *e)
     int fewest = c->fetch.next.sendable >= limit ? limit : 1;
 
     fetch_drop(c);
-    // What the wire cannot carry waits for nobody; others that come meanwhile are
-    // not taken with it, for they may have to wait.
+    // Tokens that the wire cannot carry are taken at once and alone: others that come
+    // meanwhile may have to wait for their batch.
     return ask_take(c, verdict == SKIP ? 0 : fewest, e);
 }
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-// What would end a field or a line, or make a reader or a terminal do things:
-// the controls of ASCII and, as UTF-8 spells them, those from U+0080 to U+009F.
+// Finds characters that would end a field or a line, or control a reader or a terminal:
+// the control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
 static const char *forbidden(
     struct field f, const char *comma, const char *quote, const char *control, const char *missing)
 {

@@ -19,8 +19,8 @@
 
 static int signal_pipe[2];
 
-// Whatever is opened takes the lowest number that is free: a line for a closed
-// standard output would go into our own pipe, a log line to the server.
+// A new descriptor takes the lowest free number. If standard output were closed, lines
+// would go into our own pipe; if standard error were, log lines would go to the server.
 static bool hold_standard_files(struct err *e)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -98,7 +98,7 @@ static void warn_of_unknown(void)
         log_line("MAIN", "%.*s is not a setting of mine", (int)len, name);
 }
 
-// Whatever was not for somebody to mend may succeed the next time.
+// An error that nobody needs to mend may be gone the next time.
 static enum collector_exit exit_of_switch(enum err_kind kind)
 {
     enum collector_exit code = collector_exit_of(kind);

@@ -194,7 +194,7 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
 
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
 {
-    // Whoever inserts waits behind us while we wait for the lock of tokens.
+    // Producers queue behind us while we wait for the lock on tokens.
     static const char patient[] = "SELECT set_config('lock_timeout', '1s', false),"
                                   " set_config('statement_timeout', '0', false)";
 

@@ -13,7 +13,7 @@
 #include "owners.h"
 #include "session.h"
 
-// What a request was for; the tag of its answer.
+// The purpose of a request; the tag of its answer.
 enum queue_request {
     QUEUE_QUIET, // only an error matters
     QUEUE_SCHEMA,
@@ -99,7 +99,7 @@ bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
-// Which of those in doubt still wait? The answer keeps these in doubt alone.
+// Asks which of the tokens in doubt still wait. The answer leaves only these in doubt.
 bool queue_send_doubt(const struct queue *q, struct session *s, const struct doubt *d,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;

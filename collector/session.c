@@ -91,7 +91,7 @@ static bool rotate(char *list, int skip)
 
 static PGconn *start(const char *url, int skip)
 {
-    // What comes before dbname are defaults, what comes behind it is fixed.
+    // Keywords before dbname are defaults; those after it override the conninfo.
     const char *keywords[] = {"keepalives_idle", "keepalives_interval", "keepalives_count",
         "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding", NULL, NULL,
         NULL, NULL};

@@ -114,7 +114,7 @@ PGnotify *session_notification(struct session *s);
 // False, with ERR_SQL and the SQLSTATE, when the answer is an error.
 bool session_check(const PGresult *result, struct err *e) MUST_USE;
 
-// What an SQLSTATE calls for.
+// The remedy that an SQLSTATE calls for.
 enum session_remedy {
     REMEDY_RETRY,     // the statement may succeed in this session
     REMEDY_RECONNECT, // a new session may succeed

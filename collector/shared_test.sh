@@ -285,7 +285,7 @@ a_dead_claim_is_freed_during_a_backlog()
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
 }
 
-# What an asynchronous standby may look like when it is promoted: of three
+# An asynchronous standby may look like this when it is promoted: of three
 # tokens that were written and not yet marked, it knows one as claimed, one as
 # nobody's, and has given the id of the third to another token.
 a_promoted_standby_has_forgotten_the_claims()

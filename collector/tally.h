@@ -1,5 +1,5 @@
-// What is counted for the log, which tells it at most once a second. Pure, but for
-// the log itself.
+// Counts for the log, which prints them at most once a second. Pure, but for the log
+// itself.
 #pragma once
 
 #include "batch.h"

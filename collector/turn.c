@@ -174,8 +174,8 @@ bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-// What is not confirmed is ours to confirm when we come back, so the grace is
-// only given up when nothing is left.
+// Unconfirmed batches are ours to confirm when we come back, so we give up the grace only
+// when none is left.
 void turn_leave(struct collector *c)
 {
     if (c->turn.step == TURN_OURS && c->ending.exit == COLLECTOR_OK)

@@ -1,4 +1,4 @@
-// Whose queue is it? State stand by, and the lease of who has it.
+// Turns: the state stand by, and the lease of the collector that has the queue.
 #pragma once
 
 #include <stdbool.h>

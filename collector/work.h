@@ -1,5 +1,5 @@
-// What the steps share, and the parts that are theirs, from the lowest up; a step
-// uses its own part and those below it. Internal.
+// The data that the steps share, and each step's own part. The parts stand from the
+// lowest up; a step uses its own part and those below it. Internal.
 //
 //     link.c     back off, connect, set up
 //     turn.c     stand by; the lease

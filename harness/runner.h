@@ -28,7 +28,7 @@ struct run_options {
     bool count_trips;      // a proxy stands in the way and counts the collector's round trips
 };
 
-// What is left of a run.
+// The outcome of a run, after everything that it used is freed.
 struct run_outcome {
     enum verdict verdict;
     char folder[PATH_MAX];                   // the result folder

@@ -1,4 +1,4 @@
-// What went wrong, in one value that travels up to whoever decides.
+// An error as one value that travels up to the function that decides what to do.
 //
 // A fallible function returns bool (true: done) and fills the caller's struct
 // err on failure. The kind alone decides whether to retry, which exit code to

@@ -1,5 +1,5 @@
 -- Makes the oldest delivery of another ours, or as much of it as a line holds.
--- Who has come back in between keeps its own: the owner's lock tells.
+-- An owner that has come back meanwhile keeps its own: its lock tells.
 --
 -- $1 queue | $2 the other's number | $3 our number | $4 tokens at most
 -- $5 whether it may be alive: its lease is over

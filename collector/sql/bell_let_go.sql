@@ -1,2 +1,2 @@
--- Whoever inserts is silent from now on: we shall look by ourselves.
+-- Producers ring no more from now on: we look by ourselves.
 SELECT pg_advisory_unlock($1::bigint)

@@ -1,4 +1,4 @@
--- Which of these tokens, whose line is out, still wait to be passed: behind the
+-- Of these tokens, whose line is out, those that still wait to be passed: behind the
 -- cursor, or in a delivery of ours. Nobody else passes them while we have the queue.
 --
 -- $1 queue | $2 our number | $3 their ids

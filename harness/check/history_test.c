@@ -1,5 +1,5 @@
-// What a history says is what the ledger said; and no damage to the file makes
-// the reader do more than refuse it.
+// A history reads back as the ledger was, and the reader refuses each damaged file and
+// does nothing else.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -215,7 +215,7 @@ static void the_versions_before_are_read(void **state)
     story_fini(&s);
 }
 
-// What the checks have gone by since version 4 comes back.
+// The fields that the checks use since version 4 read back.
 static void what_was_noted_comes_back(void **state)
 {
     static struct story s;

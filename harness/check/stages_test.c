@@ -164,7 +164,7 @@ static void a_line_has_a_reason(void **state)
     f.fault.ended_ns = NS_PER_S + 158 * MS;
     expect_reasons(&f,
         (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AFTER_FAULT, FIRED_AFTER_FAULT});
-    // What a full line left of it, as long as it had waited when that was read.
+    // The part of it that a full line left, which had waited as long when that was read.
     f.fault.began_ns = NS_PER_S + 20 * MS;
     f.fault.ended_ns = NS_PER_S + 21 * MS;
     f.lines[0].read_ns = NS_PER_S + 46 * MS;
@@ -195,7 +195,7 @@ static void a_line_before_the_acknowledgement_took_no_time(void **state)
     stages_fini(&s);
 }
 
-// Whatever the times, and in whatever order they stand.
+// This holds for any times in any order.
 static void the_stages_add_up(void **state)
 {
     struct fixture f;

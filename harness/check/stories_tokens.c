@@ -171,7 +171,7 @@ static void tell_too_many_with_server(struct story *s)
     story_line(s, 1002, 0, 1);
 }
 
-// What it wrote was its own: it knows.
+// It wrote the first line itself, so it knows.
 static void tell_again_by_itself(struct story *s)
 {
     tell_session_lost(s);
@@ -350,7 +350,7 @@ static void tell_active_again_later(struct story *s)
     record->back_sent_ns = record->ended_ns + NS_PER_S;
 }
 
-// Whoever expires is judged by the server's clock, which may be off by 2 s.
+// Expiry is judged by the server's clock, which may be off by 2 s.
 static void tell_expired_just_now(struct story *s)
 {
     tell_changed(s, CHANGE_EXPIRE, 3);

@@ -134,7 +134,7 @@ static void tell_no_mark_unconfirmed(struct story *s)
     s->processes[0].status = 75 << 8;
 }
 
-// Whoever wrote it was killed before it could set the mark.
+// Its collector was killed before it could set the mark.
 static void tell_killed_before_mark(struct story *s)
 {
     tell_no_mark(s);

@@ -45,7 +45,7 @@ struct options {
     char *const *args; // what is not an option: argv's, NULL-terminated
 };
 
-// Which subcommand takes an option.
+// The subcommands that take an option.
 enum option_scope {
     SCOPE_RUN = 1 << 0,
     SCOPE_PLAN = 1 << 1,

@@ -256,7 +256,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
 
     if (!shrinking_scenario(&s, h, best, e))
         return false;
-    // What was kept has failed.
+    // The best candidate is always one of the runs that failed.
     while (after->hash != sketch_hash(best, &h->whole))
         after++;
     bool ok = plan_make(&plan, &s, e);

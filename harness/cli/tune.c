@@ -101,7 +101,7 @@ static bool write_file(const char *option, const char *path,
     return ok;
 }
 
-// What tune leaves in its folder, beside the runs.
+// Writes the files that tune leaves in its folder, beside the runs.
 static bool write_folder(const struct tuning *t, struct err *e)
 {
     static const struct {
@@ -169,7 +169,7 @@ static bool tell(struct tuning *t, struct err *e)
 
 // --- all of it ------------------------------------------------------------------------
 
-// What was measured takes the place of what was assumed.
+// Measured query times replace the assumed ones.
 static bool take_queries(struct tuning *t, struct err *e)
 {
     struct queries measured = {0};

@@ -224,8 +224,8 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     return true;
 }
 
-// What repeats begins again a gap after its last arrival. The time before the
-// first one is a gap already, or part of one.
+// A trace that repeats begins again one gap after its last arrival. The time before
+// its first arrival is that gap, or a part of it.
 static int64_t length_of_trace(const struct load_phase *p)
 {
     int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];

@@ -144,7 +144,7 @@ static void fail_runs(struct side *s, size_t count, enum metric_id id)
     }
 }
 
-// What a comparison says when so many runs of each side lose mail.
+// Compares two sides of which so many runs lose mail.
 static enum change judge_losses(size_t base_lost, size_t new_lost, double new_speed)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};

@@ -1,5 +1,5 @@
-// What a disk has taken and not yet flushed: its volatile cache, in the order
-// in which the writes came. Pure: it knows neither FUSE nor a file.
+// The volatile cache of a disk: the writes that it has taken and not yet flushed,
+// in the order in which they came. Pure: it knows neither FUSE nor a file.
 //
 // Each write keeps the bytes before and after it, so that a power cut can
 // choose for every sector which of its versions is on the platter.
@@ -45,7 +45,7 @@ typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t
 // Puts back what was there before the first write, newest write first.
 MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
 
-// What a power cut left of the cache.
+// The part of the cache that a power cut left.
 struct cache_cut {
     uint64_t writes;  // that were not flushed
     uint64_t sectors; // that they touched

@@ -13,7 +13,7 @@ struct command {
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
 
-// What stands in `counts`, for evidence that a fault took effect.
+// Prints `counts`: the evidence that a fault took effect.
 static bool tell_counts(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

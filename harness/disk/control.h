@@ -1,5 +1,5 @@
-// What the harness tells the disk: one line with a command, one line back, "ok"
-// and what was counted, or "error" and the reason.
+// The harness controls the disk line by line: a command, and an answer that is "ok"
+// with the counts, or "error" with the reason.
 #pragma once
 
 #include <stddef.h>

@@ -146,8 +146,8 @@ static void a_cut_tears_what_was_not_flushed(void **state)
     assert_in_range(torn, 20, 47);
 }
 
-// What is written and flushed elsewhere does not save an earlier version; any of
-// several may be the one that is left.
+// A flush of other sectors does not save the earlier versions of this one. A cut may
+// leave any of them.
 static void any_version_since_the_flush_may_survive(void **state)
 {
     struct bench *b = *state;
@@ -256,7 +256,7 @@ static void a_flush_takes_its_time_or_fails(void **state)
     put(&b->d, 0, 1, 'n');
     assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_FAILED);
     tell(&b->d, "counts", "ok 2 3 1 1");
-    // What the failed flush was for is still in doubt, and the next one makes it last.
+    // The write is still in doubt after the failed flush; the next flush makes it durable.
     assert_int_equal(b->d.cache.count, 1);
     flush(&b->d);
     assert_int_equal(b->d.cache.count, 0);

@@ -6,7 +6,7 @@
 
 #include "disk/journal.h"
 
-// What one trial may write to the disk before it is undone: recovery and a
+// A trial may write so much to the disk before it is undone: recovery and a
 // checkpoint take a few megabytes.
 #define TRIAL_MAX (UINT64_C(512) << 20)
 

@@ -23,6 +23,6 @@ void replay_free(struct replay *r);
 MUST_USE bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e);
 
-// What a write to the device replaces, so that it can be undone.
+// Keeps the bytes that a write to the device replaces, so that it can be undone.
 MUST_USE bool replay_remember(
     struct replay *r, uint64_t offset, uint32_t length, const void *before);

@@ -28,7 +28,7 @@ static bool parse(struct patient *p, const char *conninfo, struct err *e)
 
 static PGconn *open_session(const char *conninfo)
 {
-    // What conninfo says itself comes later in the list, and wins.
+    // A keyword of the conninfo comes later in the list, and wins.
     static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     const char *values[] = {CONNECT_TIMEOUT, "mailproof doctor", conninfo, NULL};
 

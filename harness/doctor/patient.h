@@ -1,4 +1,4 @@
-// What the examinations share. Internal to this folder.
+// The examinations share this. Internal to this folder.
 #pragma once
 
 #include "doctor/doctor.h"

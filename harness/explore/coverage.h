@@ -1,5 +1,5 @@
-// What the draws so far have shown: which faults met which state of the
-// collector, which faults overlapped, in which modes. Pure.
+// Coverage of the draws so far: which faults met which state of the collector,
+// which faults overlapped, and in which modes. Pure.
 #pragma once
 
 #include "explore/tried.h"

@@ -339,7 +339,8 @@ static void write_faults(struct drawing *d)
     }
 }
 
-// What the verbs need of the server stands where their faults stand, too.
+// Some verbs need something of the server: a standby, a crashable disk. The scenario
+// asks for it when it has such a fault.
 static void write_postgres(struct drawing *d)
 {
     const char *text = buf_str(d->out);

@@ -19,7 +19,7 @@
 // Leased mode needs a collector that knows it.
 #define DRAW_DEQUEUES (1u << DEQUEUE_CURSOR | 1u << DEQUEUE_SHARED)
 
-// What may be drawn; zeroed: everything.
+// Limits of what is drawn; zeroed: none.
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
     bool any_only;             // one of them is set

@@ -31,7 +31,7 @@ static char *draw(const struct draw_limits *limits, uint64_t seed, uint64_t numb
     return copy;
 }
 
-// What `mailproof run` would make of it.
+// Loads the text as `mailproof run` would.
 static bool load(struct scenario *s, const char *text, struct err *e)
 {
     char dir[] = "/tmp/mp-explore.XXXXXX", path[100];

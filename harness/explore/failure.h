@@ -19,7 +19,8 @@ struct failure {
     char example[256]; // one case, for people
 };
 
-// What `s` breaks and has; the name follows from both.
+// Describes the failure by the invariants that `s` breaks and by its verbs; both make
+// its name.
 void failure_describe(struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
 
 // Whether a run that breaks this, with a scenario that has these verbs, shows

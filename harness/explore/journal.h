@@ -1,6 +1,5 @@
-// What a search has done so far, in memory and as lines of JSON in its folder, so
-// that the results of several calls add up: one line for each draw, each failure
-// and each call.
+// The journal of a search, in memory and as lines of JSON in its folder, so that the
+// results of several calls add up: one line for each draw, each failure and each call.
 #pragma once
 
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #define JOURNAL_WHYS_MAX 12
 
-// What the draws of a search have in common; those of another are another search.
+// The settings that all draws of a search share. With others it is another search.
 struct journal_head {
     uint64_t seed;
     const char *collector; // "" for the scenario's

@@ -1,4 +1,5 @@
-// What a search tried, covered and found: a page, and a few lines for the terminal.
+// A page about a search, and a few lines for the terminal: what was tried, covered and
+// found.
 #pragma once
 
 #include "base/buf.h"

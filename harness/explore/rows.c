@@ -1,4 +1,4 @@
-// What a drawn scenario may say, key by key.
+// The table of keys that explore draws.
 #include <stdio.h>
 #include <string.h>
 

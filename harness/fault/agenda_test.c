@@ -62,8 +62,8 @@ static void a_late_one_lasts_as_long(void **state)
     assert_next(&f, &f.records[0], 3000);
 }
 
-// Whoever ended a session's fault here would wait for a server that only its own
-// end lets go on.
+// Here the end of a session's fault would wait for a server that goes on only when that
+// fault has ended.
 static void sessions_wait_for_the_server(void **state)
 {
     static const char *const away[] = {"pause-server", "stop-server"};

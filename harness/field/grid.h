@@ -44,7 +44,7 @@ void grid_text(const struct grid *g, struct buf *out);
 void grid_markdown(const struct grid *g, struct buf *out);
 void grid_html(const struct grid *g, struct buf *out);
 
-// What a run under faults came to, in few words: "ok, back in 0.2 s", "3 missing, 2 again".
+// The outcome of a run under faults in few words: "ok, back in 0.2 s", "3 missing, 2 again".
 struct fault_outcome {
     double lost, again, left, exits; // NAN: not known
     double recovery_ms;              // the longest; NAN: nothing to recover from

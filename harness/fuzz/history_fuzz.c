@@ -78,7 +78,7 @@ static void judge(struct result *r, const struct history *h)
     FUZZ_MUST(check_ledger(r, &h->ledger, &input, &e));
 }
 
-// What was not measured is NAN in both.
+// A value that was not measured is NAN in both.
 static bool same_value(double a, double b)
 {
     return isnan(a) ? isnan(b) : !(a < b) && !(a > b) && !isnan(b);
@@ -128,7 +128,7 @@ static void check_records(const struct history *h)
         FUZZ_MUST(log->samples[i].process < log->process_count || log->process_count == 0);
 }
 
-// What a reader of the verdict relies on, whatever the history says.
+// These properties of a verdict hold for any history.
 static void check_sound(const struct result *r, const struct history *h)
 {
     const struct ledger *l = &h->ledger;
@@ -263,8 +263,8 @@ static void plan_faults(struct story *s, size_t specs)
         };
 }
 
-// What stands in the history of no run. The writer does not look, or writes all
-// the same.
+// Each function below damages a history in a way that no run does. The writer does not
+// check for it, or writes it all the same.
 static void damage_nothing(struct story *s)
 {
     (void)s;

@@ -1,6 +1,5 @@
-// What a collector wrote is taken apart the same way however it arrives, and a
-// token that is accepted has exactly one spelling: encoded again, it is the
-// bytes that were read.
+// Output is decoded the same way whatever pieces it arrives in, and an accepted token
+// has exactly one spelling: encoded again, it is the bytes that were read.
 //
 // The input: a number that the cutting up is drawn from, then the output.
 #include <stdlib.h>

@@ -31,7 +31,7 @@ struct input {
 static struct input inputs[INPUTS_MAX];
 static size_t input_count;
 
-// What a signal handler may look at.
+// The signal handler reads this.
 static struct {
     char file[300];
     const uint8_t *data;

@@ -93,7 +93,7 @@ static void check_comparison(const struct side *base, const struct side *new)
     check_csv(&c);
     check_json(&c);
     check_text(&c);
-    // What one side keeps and the other breaks is worse from one of the two.
+    // A metric that only one side keeps is worse in one direction and better in the other.
     FUZZ_MUST(compare_sides(&back, new, base, 0.1, &e));
     FUZZ_MUST(c.row_count == back.row_count && c.failed_base == back.failed_new);
     if (c.correctness != CHANGE_WORSE)

@@ -5,7 +5,7 @@
 
 #include "load/conn.h"
 
-// What of the plan's changes belongs to which transaction. False without memory.
+// Sorts the plan's changes by transaction. False without memory.
 bool change_index(struct load *l);
 
 // The next change that is due and whose token's insert was acknowledged; SIZE_MAX:

@@ -271,7 +271,7 @@ void conn_serve(struct load *l, struct conn *c, short revents, int64_t now)
         return;
     bool alive = !(revents & (POLLIN | POLLHUP | POLLERR)) || PQconsumeInput(c->pg);
     alive = alive && PQflush(c->pg) >= 0;
-    // What arrived before the end is still an answer.
+    // An answer that arrived before the connection ended still counts.
     take_copy(l, c, now);
     take_results(l, c, now);
     if (c->pg && (!alive || PQstatus(c->pg) != CONNECTION_OK))

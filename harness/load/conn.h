@@ -62,7 +62,7 @@ void conn_end_hold(struct load *l, struct conn *c, int64_t now);
 // Takes what poll(2) reported; now is when it did.
 void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
 
-// What poll(2) is to wait for on an open connection.
+// The events that poll(2) is to wait for on an open connection.
 short conn_events(const struct conn *c);
 
 // Gives it up; its transaction, if any, gets the outcome that is certain.

@@ -114,7 +114,7 @@ static size_t allowed(const struct load *l)
     return l->next < l->config->end ? (size_t)next_phase(l)->connections : 0;
 }
 
-// What is inserted before the collector starts does not change.
+// Tokens that are inserted before the collector starts are never changed.
 static bool makes_changes(const struct load *l)
 {
     return l->config->end == l->config->plan->txn_count;

@@ -1,4 +1,4 @@
-// What a worker sends when it is done: a line with figures, its stalls, and a record
+// A worker sends a parcel when it is done: a line with figures, its stalls, and a record
 // for each transaction of its part, in the order of the plan. Numbers are eight bytes,
 // the lowest first.
 #pragma once

@@ -1,5 +1,5 @@
-// What the plan needs to find: accounts that are there already, and active, for
-// recovery tokens and for upserts that find a conflict.
+// Inserts the accounts that must exist before the load: active ones for recovery
+// tokens, and those that upserts conflict with.
 #include "base/buf.h"
 #include "load/load.h"
 #include "plan/names.h"

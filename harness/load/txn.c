@@ -8,7 +8,7 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
-// Which rows of a transaction a statement is for.
+// Each statement below is for the rows of a transaction that its function accepts.
 static bool is_account(enum token_kind kind)
 {
     return !token_kind_recovery(kind);
@@ -172,7 +172,7 @@ static bool send_job(PGconn *conn, uint32_t token, const char *enqueue)
                conn, "enqueue", strstr(enqueue, "$2") ? 2 : 1, values, NULL, NULL, 0);
 }
 
-// What stands between two Syncs is one transaction.
+// The messages between two Syncs are one transaction.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue)
 {
     bool implicit = !(txn->flags & (TXN_ROLLBACK | TXN_HOLD));

@@ -9,8 +9,7 @@
 
 #include "plan/plan.h"
 
-// What the statements are prepared as, on every connection. Returns false when
-// the connection is broken.
+// Prepares the statements on a connection. Returns false when it is broken.
 // With `enqueue`, a subject's statement, a token is a job of its queue; NULL: an account.
 bool txn_prepare_all(PGconn *conn, const char *enqueue);
 size_t txn_prepared_count(void);

@@ -136,7 +136,7 @@ static void refuse(const char *text, size_t len)
     refuse_because(text, len, "not an encoded histogram: ");
 }
 
-// Whatever one changes, adds or takes away, zlib's checksum or a length notices.
+// zlib's checksum or a length notices each byte that is changed, added or removed.
 static void damage_is_refused(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void lies_inside_are_refused(void **state)
         refuse_because(cases[i].text, strlen(cases[i].text), cases[i].reason);
 }
 
-// What a writer does after it has put the counts down, for counts no writer has.
+// Compresses and encodes counts as a writer does, also such as no writer makes.
 static size_t wrap(char *text, const unsigned char *plain, size_t plain_len)
 {
     unsigned char packed[2048] = {0x1c, 0x84, 0x93, 0x14};

@@ -49,7 +49,7 @@ static void only_the_silent_end_drops(void **state)
     assert_true(netns_heal(&n, NETNS_COLLECTOR, &dropped, &e));
     assert_int_equal(dropped, 0);
 
-    // What is not silent has no counter to show.
+    // A side that is not silenced has no counter.
     assert_false(netns_heal(&n, NETNS_SERVER, &dropped, &e));
     netns_fini(&n);
     netns_fini(&n);

@@ -180,7 +180,7 @@ static void a_locked_folder_stays_and_a_left_one_goes(void **state)
     assert_true(workdir_make(&left, geteuid(), getegid(), &e));
     assert_true(path_join(file, left.path, "something", &e));
     close(open(file, O_WRONLY | O_CREAT, 0600));
-    // What the kernel does for a mailproof that is killed.
+    // The kernel releases the lock like this when mailproof is killed.
     close(left.lock);
     assert_true(workdir_make(&next, geteuid(), getegid(), &e));
     assert_true(path_exists(alive.path));

@@ -55,13 +55,13 @@ void process_end(pid_t pid, int signal, int64_t grace_ns);
 // The children of a process, from /proc; at most max. Returns how many.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
 
-// What the process is called in the innermost pid namespace that it is in, such
-// as a container's; 0: it is gone.
+// The pid of the process in the innermost pid namespace that it is in, such as a
+// container's; 0: it is gone.
 pid_t process_inner_pid(pid_t pid);
 
 bool process_alive(pid_t pid);
 
-// What /proc says of any process; false when it is gone, or not to be seen.
+// Reads a process's figures from /proc; false when it is gone or hidden.
 struct process_stat {
     char state; // R, S, D, T for stopped, Z for not yet reaped …
     pid_t parent, group;

@@ -15,7 +15,7 @@
 #include "plan/rng.h"
 #include "scenario/scenario.h"
 
-// What a closed loop is planned with, in tokens per second: beyond what one
+// The rate at which a closed loop is planned, in tokens per second: more than one
 // server commits.
 #define ARRIVALS_CLOSED_PER_S 50000
 

@@ -17,8 +17,8 @@ size_t names_login(char out[NAMES_MAX], uint32_t token);
 // Its address, e.g. t0000042@mailproof.invalid (a domain that no mail leaves for).
 size_t names_email(char out[NAMES_MAX], uint32_t token);
 
-// What a name is like. All but the plain ones go on with a '~' and a tail; from
-// NAME_COMMA on the wire cannot carry them.
+// Kinds of names. All but the plain ones continue with a '~' and a tail; the wire
+// cannot carry those from NAME_COMMA on.
 enum name_shape {
     NAME_PLAIN,
     NAME_UTF8,    // letters of two, three and four bytes

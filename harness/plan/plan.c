@@ -411,7 +411,7 @@ bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
                (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
                    a->direction == b->direction);
     case VERB_PAUSE_COLLECTOR:
-        // What stands still cannot end by itself.
+        // A collector that stands still cannot obey stop-collector.
         return (is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) ||
                    b->verb->id == VERB_STOP_COLLECTOR) &&
                meet_at_instance(a, b);
@@ -437,7 +437,7 @@ static bool is_remembered(const struct scenario *s, const struct plan_fault *f)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s)
 {
-    // What lasts and may collide: none of these do, so there are few.
+    // Faults that last and could collide. Those kept so far do not, so they are few.
     const struct plan_fault *lasting[LASTING_MAX];
     size_t count = 0;
 

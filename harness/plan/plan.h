@@ -71,7 +71,7 @@ struct plan_txn {
     uint8_t flags; // of enum txn_flags
 };
 
-// What happens to a token or its account while the token waits.
+// Changes to a token or its account while the token waits.
 enum change_kind {
     CHANGE_CONSUME,
     CHANGE_SUSPEND,
@@ -132,7 +132,7 @@ static inline size_t plan_backlog_txns(const struct plan *p)
     return count;
 }
 
-// What the account of a transaction's token is called like.
+// The kind of name that the account of a transaction's token has.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
 
 // How long a fault is to last; 0 for one in an instant, and for one that ends a

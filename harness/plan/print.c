@@ -31,7 +31,7 @@ static size_t after(const struct printer *pr, size_t txn)
     return txn;
 }
 
-// What falls on one moment is printed in the order in which it is run: faults, then
+// Events of the same moment are printed in the order in which they run: faults, then
 // inserts, then changes.
 static bool print_merged(struct printer *pr)
 {

@@ -1,5 +1,5 @@
-// What the files of the local provider share: the cluster, and the standby that
-// it may have.
+// The files of the local provider share this: the cluster, and its standby if it
+// has one.
 #pragma once
 
 #include <limits.h>

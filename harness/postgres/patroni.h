@@ -1,7 +1,7 @@
-// What the files of the patroni provider share: three members, the store in which they
-// agree on a leader (etcd), and a proxy that leads to it (HAProxy). Each runs on a leash
-// of its own (os/leash.c), which is the machine that it stands on: ended with it, all
-// that the member has started is gone at once.
+// The files of the patroni provider share this: three members, the store in which they
+// agree on a leader (etcd), and a proxy that leads to the leader (HAProxy). Each runs on
+// a leash of its own (os/leash.c), which plays its machine: when the leash ends, all that
+// the member has started ends at once.
 #pragma once
 
 #include <limits.h>

@@ -1,4 +1,5 @@
-// What Patroni and HAProxy are told, and what Patroni's answers are taken for.
+// Tests the settings written for Patroni and HAProxy, and the reading of Patroni's
+// answers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

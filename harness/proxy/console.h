@@ -45,7 +45,7 @@ MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 // One line for each order.
 void console_help(FILE *out);
 
-// What is to be undone, and when; zeroed, or as console_apply left it.
+// The changes that are to be undone, and when; zeroed, or as console_apply left it.
 struct console {
     struct proxy *proxy;
     FILE *out;                    // one line for each thing that happens

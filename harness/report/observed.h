@@ -1,5 +1,5 @@
-// What the sampler saw of server and machine during a run, besides the history.
-// observed.json keeps it, and a later rendering reads it from there.
+// The sampler's observations of server and machine during a run, besides the history.
+// observed.json keeps them, and a later rendering reads them from there.
 #pragma once
 
 #include "base/buf.h"

@@ -20,7 +20,8 @@ static void assert_repeats(const char *provider, const char *collector, const ch
     buf_fini(&command);
 }
 
-// What a shell would split is quoted; where the server was is not known any more.
+// Words that a shell would split are quoted. The server's address is not kept, so the
+// command has a placeholder for it.
 static void the_command_that_repeats_it(void **state)
 {
     (void)state;

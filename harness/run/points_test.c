@@ -1,4 +1,4 @@
-// Which cuts are tried, for a small conversation.
+// The cuts that are tried, for a small conversation.
 #include "run/points.h"
 
 #include <setjmp.h>

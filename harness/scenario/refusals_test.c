@@ -1,4 +1,4 @@
-// What a scenario file or an override must not say, and how that is told.
+// Scenario files and overrides that are refused, and the messages that say why.
 #include "scenario/scenario.h"
 #include "scenario/test_folder.h"
 

@@ -1,4 +1,4 @@
-// What a scenario says is read, completed, overridden and written again.
+// Scenarios are read, completed, overridden and written again.
 #include "base/clock.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"

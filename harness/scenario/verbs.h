@@ -10,7 +10,8 @@ enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER }
 // The direction in which a half-open connection swallows bytes.
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
 
-// What breaks the network: the harness's proxy, or the kernel between two network namespaces.
+// A network fault is made by the harness's proxy, or by the kernel between two network
+// namespaces.
 enum fault_through { THROUGH_PROXY, THROUGH_KERNEL };
 
 enum cut_side { CUT_BEFORE, CUT_AFTER };
@@ -61,7 +62,7 @@ enum verb_id {
     VERB_COUNT,
 };
 
-// Which parameters a verb takes beyond at, every and until.
+// Parameters of verbs beyond at, every and until.
 enum verb_param {
     PARAM_FOR = 1 << 0,       // may last; without it, an instant
     PARAM_NEEDS_FOR = 1 << 1, // must say how long; comes together with PARAM_FOR

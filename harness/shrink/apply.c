@@ -110,7 +110,8 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
     return n < REPEATS_MIN || times[1] - times[0] <= for_ns ? 1 : n;
 }
 
-// What is left of one fault of the file may come to several.
+// The times that are left of one fault of the file may need several faults: each covers
+// times that are evenly spaced.
 static bool add_spec(struct faults *f, const struct sketch *k, const struct whole *w, size_t spec,
     int64_t *times, struct err *e)
 {

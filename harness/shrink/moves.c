@@ -1,4 +1,4 @@
-// What can be taken away from the best so far.
+// Candidates: each takes something away from the best so far.
 #include "base/clock.h"
 #include "shrink/search.h"
 
@@ -174,7 +174,7 @@ static bool is_left(const struct search *s, size_t phase)
     return span->to_ns > span->from_ns;
 }
 
-// Which special tokens and transactions the load that is left can have.
+// The kinds of special tokens and transactions that the load that is left can have.
 static unsigned special(const struct search *s)
 {
     unsigned have = 0;

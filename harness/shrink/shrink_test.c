@@ -128,7 +128,7 @@ static void one_fault_and_the_load_it_needs_are_left(void **state)
     assert_true(k->faults[7]);
     assert_int_equal(sketch_fault_count(k, &f->whole), 1);
     assert_true(seconds(f, k) >= 2 && seconds(f, k) < 2.7);
-    // What plays no part is gone.
+    // Everything that plays no part is gone.
     assert_int_equal(k->instances, 1);
     assert_int_equal(k->connections, 1);
     assert_int_equal(k->halvings, 10);
@@ -244,7 +244,7 @@ static void chance_is_asked_again(void **state)
     assert_true(far >= 40);
 }
 
-// What was small failed once and never again: the larger one is taken.
+// A smaller candidate failed once and never again: the larger one is taken.
 static enum answer larger_only(void *context, const struct sketch *k)
 {
     return seconds(context, k) >= 3 ? ANSWER_FAILS : ANSWER_PASSES;

@@ -1,5 +1,5 @@
-// What is left of a scenario whose run broke an invariant: which stretches of its
-// phases, which of its planned faults, and how much of everything else.
+// A sketch is what is left of a scenario whose run broke an invariant: stretches of its
+// phases, some of its planned faults, and so much of everything else.
 //
 // A sketch says nothing but what was taken away, so that a smaller one is made by
 // taking away more; sketch_apply turns it into a scenario. All of it is pure.
@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 
-// What the sketches of one search are sketches of.
+// The scenario and plan that all sketches of one search are made from.
 struct whole {
     const struct scenario *scenario;
     const struct plan *plan;
@@ -24,7 +24,7 @@ struct span {
     int64_t from_ns, to_ns;
 };
 
-// What makes tokens and transactions special, and can be taken away.
+// Features that make tokens and transactions special, and that can be taken away.
 enum plain {
     PLAIN_ROLLBACK = 1 << 0,
     PLAIN_HOLD_OPEN = 1 << 1,

@@ -1,4 +1,4 @@
-// Which program was tested, told from the outside: a name may stay while the program
+// Identifies the tested program by its content: a name may stay while the program
 // behind it changes.
 #pragma once
 

@@ -95,8 +95,8 @@ static bool add_names(struct reader *r, const char *line, size_t len)
     return true;
 }
 
-// Whose it is: by its login, or else by its address, so that a token whose fields
-// are mixed up is a forgery and not a stranger.
+// Finds the token by its login, or else by its address, so that a token whose fields are
+// mixed up counts as forged and not as phantom.
 static uint32_t token_of(const struct decoded *t)
 {
     uint32_t token;
@@ -143,7 +143,7 @@ void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const 
     va_end(args);
 }
 
-// What a line's bytes look like to people: no control character, no more than fits.
+// Makes a line's bytes readable: no control characters, no more than fits.
 static const char *shown(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0;
@@ -291,7 +291,8 @@ static void note_tail(struct reader *r, const char *text, size_t len)
 bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
 {
     const struct process_record *p = &r->log.processes[process];
-    // Who ends with 0 had the time to finish the line, or the choice of 75.
+    // A collector that ends with 0 had the time to finish its line, and could have ended
+    // with 75.
     bool cut = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = now_ns,

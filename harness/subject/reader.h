@@ -34,5 +34,5 @@ void reader_sample(struct reader *r, const struct process_sample *sample);
 // Takes the whole lines out of `pending` and records them as read at now_ns.
 MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
 
-// What is left in `pending` after the process has ended.
+// Reads what is left in `pending` after the process has ended.
 MUST_USE bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);

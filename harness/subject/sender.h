@@ -14,7 +14,7 @@
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 
-// What the sender does just now.
+// The sender's present behaviour.
 enum sender_mood {
     SENDER_WORKS,
     SENDER_HANGS,  // what it reads now is never answered
@@ -42,7 +42,7 @@ struct sender {
     struct buf out; // said, and not taken by the pipe yet
 };
 
-// What is said of the token at that attempt (0, 1, …), and after how long (pure).
+// The answer for a token at an attempt (0, 1, …), and its delay (pure).
 struct sender_reply {
     enum reply reply;
     bool twice, oddly;

@@ -156,7 +156,7 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
         return rate == 0 ? 0 : SIZE_MAX;
     }
     p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
-    // What was not used is not saved up.
+    // An unused budget is not saved up.
     p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
@@ -255,7 +255,7 @@ void *serve_run(void *arg)
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
             continue;
         int64_t woke_ns = clock_now_ns();
-        // What was there to be read may have been there since it fell asleep.
+        // The output may have been there since the reader fell asleep.
         if (woke_ns - asleep_ns > nap_most_ns + STALLS_LEAST_NS)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)

@@ -29,7 +29,7 @@ static struct subject *start(char *const *command, int instances)
     return s;
 }
 
-// Whatever moment of its birth the end of a process falls into, it ends.
+// A process that is told to end at any moment of its start ends.
 static void who_is_being_born_ends_too(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};

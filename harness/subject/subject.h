@@ -45,7 +45,7 @@ struct line_record {
     enum line_state state;
 };
 
-// What the harness, as the sender, had to say of a delivery.
+// The harness's answer, as the sender, to a delivery.
 enum reply {
     REPLY_NONE, // it answers nothing: no leased mode
     REPLY_SENT,
@@ -73,7 +73,7 @@ struct delivery {
     int64_t replied_ns; // when it was said, or the sender died of it; 0: it was not
 };
 
-// What is wrong with a line, or with one token of it, for people.
+// Says what is wrong with a line, or with one token of it, for people.
 struct line_note {
     uint32_t line;
     uint32_t token; // TOKEN_UNKNOWN: the line as a whole
@@ -82,7 +82,7 @@ struct line_note {
 
 #define NOTES_MAX 64 // only the first are kept
 
-// What the kernel says of a living process, once in a while.
+// A sample of the kernel's figures for a living process.
 struct process_sample {
     int64_t at_ns;
     uint32_t process;
@@ -139,7 +139,7 @@ size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
 // The same, and who got it is not started again after its end: until subject_let_up,
 // or with `for_good` never. Their numbers are set as bits of *held, unless for good.
-// What keeps an instance down is counted: several may.
+// Several faults may hold an instance down; it starts when the last lets go.
 size_t subject_put_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
 void subject_let_up(struct subject *s, uint64_t held);
@@ -147,8 +147,8 @@ void subject_let_up(struct subject *s, uint64_t held);
 // True when each of these instances runs, or is kept down by another.
 bool subject_started(struct subject *s, uint64_t held);
 
-// What the one who reads the collector's output does, for an instance or with -1
-// for all of them; it holds for processes started later, too.
+// Sets how fast the output of an instance is read, or with -1 that of all; it holds for
+// processes started later, too.
 //
 // bytes_per_s: 0 stops reading, READER_UNLIMITED goes on as usual.
 #define READER_UNLIMITED INT64_C(-1)
@@ -158,7 +158,7 @@ void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 size_t subject_unread(struct subject *s, int instance);
 uint64_t subject_read_bytes(struct subject *s);
 
-// What the harness does as the sender of an instance, or with -1 of all.
+// Sets how the harness behaves as the sender of an instance, or with -1 of all.
 void subject_sender(struct subject *s, int instance, int mood); // of enum sender_mood
 
 // The sender of these instances is gone: their standard input is closed. An end
@@ -200,7 +200,7 @@ void subject_stop(struct subject *s, int64_t grace_ns);
 // After subject_stop; lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
 
-// What the harness itself spent on reading. After subject_stop.
+// The harness's own cost of reading. After subject_stop.
 struct subject_cost {
     int64_t serving_ns;   // reading, decoding and checking, without waiting
     struct stalls stalls; // of the reader's loop

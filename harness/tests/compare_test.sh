@@ -70,7 +70,7 @@ grep -q 'was judged by rules' "$place/err" || fail "other rules are not refused"
 expect_exit 64 "$mailproof" compare "$runs/A"
 expect_exit 64 "$mailproof" compare "$runs/A" "$place/tmp"
 expect_exit 64 "$mailproof" compare --ab reference steady
-# What changes runs changes nothing of stored ones.
+# Options that change runs are refused for stored ones.
 for option in '--runs 5' '--seeds 2' '--seed 2' '--set seed=2' --calibrate; do
     # shellcheck disable=SC2086 # an option and its value
     expect_exit 64 "$mailproof" compare "$runs/A" "$runs/B" $option

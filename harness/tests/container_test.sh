@@ -32,7 +32,7 @@ own_podman() {
     files=$(ulimit -Hn)
     processes=$(ulimit -Hu)
     [ "$files" != unlimited ] && [ "$files" -lt 1048576 ] || files=1048576
-    # What podman sets for itself, and cannot raise again.
+    # podman sets this limit for itself and cannot raise it again.
     [ "$processes" != unlimited ] && [ "$processes" -lt 32768 ] || processes=32768
     cat >"$place/containers.conf" <<CONF
 [containers]
@@ -113,7 +113,7 @@ if [ $# -gt 0 ]; then
     exit "$code"
 fi
 
-# What containers cannot do is refused before anything starts.
+# A scenario that containers cannot run is refused before anything starts.
 expect_exit 77 run power-cut "${in_container[@]}"
 grep -q 'crashable needs provider: local, which container is not' "$place/out" || fail "no reason"
 expect_exit 77 run failover-sync partition-kernel "${in_container[@]}"

@@ -22,8 +22,8 @@ expect_nothing_left
 # The stored scenario fails for that collector, by itself.
 expect_exit 1 run "$scenario" --collector "$zoo --defect sends-twice"
 
-# What was found already ends a search that stops at the first failure; its draws
-# are not drawn again.
+# A failure that is in the journal already ends a search that stops at the first one;
+# its draws are not drawn again.
 draws=$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")
 expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
@@ -32,7 +32,7 @@ grep -q '(2 calls)' "$place/out" || fail "the second call does not add up"
 cut -d, -f1 "$folder/journal.jsonl" | grep '"draw"' | sort | uniq -d >"$place/twice"
 [ ! -s "$place/twice" ] || fail "a draw was drawn twice"
 
-# What explore once found: a connection that says nothing keeps the server from stopping.
+# explore once found this: a connection that says nothing keeps the server from stopping.
 # The server is killed then and started again, and the run says so; no token vanishes.
 cat >"$place/stops-late.yaml" <<'YAML'
 name: stops-late

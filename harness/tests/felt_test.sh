@@ -49,7 +49,7 @@ wanted() {
     [ ${#verbs[@]} -eq 0 ] || [[ " ${verbs[*]} " == *" $1 "* ]]
 }
 
-# What the collector's own processes and sessions show.
+# Faults that show in the collector's own processes and sessions.
 felt '{at: 1s, do: kill-collector}' expect 'collector.deaths: ">= 1"'
 felt '{at: 1s, do: stop-collector}' expect 'collector.deaths: ">= 1"'
 felt '{at: 1s, do: close-reader}' expect 'collector.deaths: ">= 1"'
@@ -57,7 +57,7 @@ felt '{at: 1s, do: terminate-backend, target: collector}' log 'terminating conne
 felt '{at: 1s, do: reset}' expect 'collector.reconnects: ">= 1"'
 felt '{at: 1s, do: cut-at, message: client Sync}' expect 'collector.reconnects: ">= 1"'
 
-# What stands still is late. Without a fault no token takes half a second.
+# Faults that make tokens late. Without a fault no token takes half a second.
 long='latency.max: "> 500ms"'
 felt '{at: 1s, do: pause-collector, for: 1s}' expect "$long"
 felt '{at: 1s, do: pause-reader, for: 1s}' expect "$long"
@@ -70,7 +70,7 @@ felt '{at: 1s, do: throttle, rate: 500B/s, for: 1s}' expect "$long"
 felt '{at: 1s, do: lock-jobs, for: 1s}' expect "$long" --collector "$zoo"
 felt '{at: 1s, do: hold-horizon, for: 1s}' expect "$long" --collector "$zoo"
 
-# What the server says of itself.
+# Faults that show in the server's log.
 felt '{at: 1s, do: stop-server, for: 300ms}' log 'received fast shutdown request'
 felt '{at: 1s, do: restart-server}' log 'received fast shutdown request'
 felt '{at: 1s, do: crash-server}' log 'received immediate shutdown request'
@@ -85,7 +85,7 @@ felt '{at: 500ms, every: 10ms, until: 2500ms, do: cancel-query, target: load}' l
 felt '{at: 1s, do: exhaust-connections, for: 1s}' log 'too many clients already|remaining connection slots' \
     --set 'postgres.settings={max_connections: "40"}'
 
-# What the samples of the server show.
+# Faults that show in the samples of the server.
 felt '{at: 500ms, do: fill-notify-queue, to: 0.5%, for: 2s}' seen '"notify_queue_usage": *0\.0*[1-9]|"notify_queue_usage": *[1-9]'
 felt '{at: 500ms, do: long-vacuum, for: 2s}' seen 'VacuumDelay'
 felt '{at: 500ms, do: active-readers, for: 2s}' seen '"active_backends": *([4-9]|[1-9][0-9])'

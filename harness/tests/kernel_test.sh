@@ -100,5 +100,5 @@ grep -q 'could not receive data from client: Connection timed out' "$logs/server
 grep -q 'unrecovered: partition at 2' "$place/never.out" ||
     fail "a collector that never notices was not convicted of it"
 
-# What the killed run left on the disk, the later ones have swept.
+# The later runs have swept what the killed run left on the disk.
 expect_nothing_left

@@ -103,7 +103,7 @@ found() { # scenario, defect
     grep -oE '[a-z_]+ [0-9]+ BROKEN' "$place/$1.$2.log" | sed 's/ .*//' | paste -sd , -
 }
 
-# What is not as declared, as it was declared.
+# Prints the declarations that the runs do not match.
 deviants() {
     local promise scenario defect invariants
     while read -r promise scenario defect invariants; do

@@ -19,7 +19,7 @@ expect_exit 0 "$mailproof" report results/collector-killed/latest
 grep -q "^collector-killed: violated  $folder/report.html$" out || fail "not told: $(cat out)"
 diff -r before "$folder" >&2 || fail "rendering again changed something"
 
-# What was lost is made again, from a folder that has moved; only its path differs.
+# Lost files are made again from a folder that has moved; only its path differs.
 mkdir -p moved/collector-killed
 mv "$folder" moved/collector-killed/
 folder=moved/collector-killed/$(basename "$folder")
@@ -52,11 +52,11 @@ expect_exit 0 "$mailproof" report moved results
 link=$(sed -n 's/.*<a href="\([^"]*\)".*/\1/p' moved/index.html)
 [ -s "moved/$link" ] || fail "the index leads nowhere: $link"
 
-# What was recorded before can be read by this version.
+# This version reads the results that earlier ones recorded.
 recorded=$SOURCE_DIR/results/recorded/baselines
 expect_exit 2 "$mailproof" compare "$recorded" "$recorded" # of five runs some things cannot be told
 
-# What is not there, or damaged, is named; nothing is written over.
+# A missing or damaged file is named, and nothing is overwritten.
 expect_exit 64 "$mailproof" report nowhere
 grep -q 'nowhere' err || fail "not named: $(cat err)"
 expect_exit 64 "$mailproof" report

@@ -87,7 +87,7 @@ expect_exit 77 "${mine[@]}" "$place/mine/a-elsewhere.yaml" --repeat 2
 suites 2 'skipped="1"'
 expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 
-# What cannot be true is missed or violated, and says so with its exit code.
+# An expectation that cannot hold is missed, and the exit code says so.
 expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'
 expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
 # A plan that nothing came of proves nothing.

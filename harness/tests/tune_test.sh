@@ -26,7 +26,7 @@ done
 expect_exit 0 "${tune[@]}" steady --model --for 'latency.p99 < 150ms'
 grep -q 'keep latency.p99 < 150ms' "$place/out" || fail "no objective"
 
-# What cannot be kept is an objective missed.
+# An objective that no pair keeps is missed.
 expect_exit 3 "${tune[@]}" steady --model --for 'latency.p99 < 1us'
 grep -q '^No pair keeps latency.p99 < 1us' "$place/out" || fail "an impossible objective is kept"
 
@@ -92,7 +92,7 @@ model_is_off() {
         END { exit !(bad || missing || pairs != 4) }' "$1"
 }
 
-# What the model says of a grid is what was measured. On a machine that others use
+# The model agrees with the measured grid. On a machine that others use
 # for more than a third a grid may be inconclusive, and the model is not judged.
 for try in 1 2 3; do
     got=0
@@ -134,6 +134,6 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     END { exit !(trips[1] >= 1 && trips[20] > 0 && trips[20] < trips[1] / 2) }' "$place/table.csv" ||
     fail "round trips: $(cat "$place/table.csv")"
 
-# What was measured feeds the model elsewhere: ten times the load.
+# Measured query times feed the model for another load: ten times as much.
 expect_exit 0 "${tune[@]}" steady --model --rate 2000/s --query-time "${page%/*}/queries.csv"
 expect_nothing_left

@@ -58,13 +58,13 @@ for file in scenario.yaml cuts.csv logs; do
     [ -e "$place/results/every-cut/latest/$file" ] || fail "every-cut's $file is gone"
 done
 
-# Whoever removes what is kept as the run has said, has removed it all: also the
-# role that the killed run's migration made.
+# The removal commands that the run prints remove everything: also the role that the
+# killed run's migration made.
 IFS=';' read -ra statements <<<"$remove"
 for statement in "${statements[@]}"; do psql -qc "$statement" 2>/dev/null; done
 [ -z "$(ours)" ] || fail "left behind: $(ours)"
 
-# What needs a server of the harness's own is refused before anything starts.
+# A scenario that needs a server of the harness's own is refused before anything starts.
 expect_exit 77 run server-crash --postgres "host=$PGHOST user=$PGUSER"
 grep -q 'needs a server that the harness controls; provider url does not' "$place/out" || fail "no reason"
 [ -z "$(ours)" ] || fail "left behind: $(ours)"

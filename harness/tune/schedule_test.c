@@ -178,8 +178,8 @@ static void beaten_pairs_are_left_alone(void **state)
     assert_true(2 * worse < better);
 }
 
-// What is only said to be worse by chance goes on being run: the same latency, and
-// batches that are a little smaller.
+// A pair that is worse only by chance is run again: the same latency, and batches that
+// are a little smaller.
 static void equals_are_not_beaten(void **state)
 {
     size_t beaten = 0;

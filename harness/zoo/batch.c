@@ -67,7 +67,7 @@ static void bury(struct batch *b, const char *id, const char *reason)
     }
 }
 
-// What is known of a row that does not go out: the queue's word for it, or "".
+// The reason why a row does not go out: the queue's word for it, or "".
 static const char *trouble_of(struct batch *b, const char *trouble)
 {
     static const struct {

@@ -1,4 +1,4 @@
-// What was read from the queue and becomes one line.
+// A batch: the rows that were read from the queue and become one line.
 //
 // A batch knows from where to where the cursor moves when the line is out. It
 // may have walked over rows that do not get into the line: the ineligible, and

@@ -1,4 +1,4 @@
-// What the collectors of the zoo get wrong, one thing each.
+// The defects of the zoo's collectors, one each.
 //
 // A defect is a row of the table in defect.c and one `if` in the collector. The
 // table also says which invariants the harness must find broken, and names the

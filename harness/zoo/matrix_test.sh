@@ -94,7 +94,7 @@ found() { # defect, scenario
     cat "$place/runs/$1.$2/broken" 2>/dev/null || echo '?'
 }
 
-# What is not as declared, as it was declared.
+# Prints the declarations that the runs do not match.
 deviants() {
     local defect scenario invariants
     while IFS=$'\t' read -r defect scenario invariants; do

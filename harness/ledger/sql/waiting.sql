@@ -1,5 +1,5 @@
--- What is still to be dequeued: beyond the cursor that counts (jobs.mode is null
--- while that is a position), or taken and not confirmed.
+-- Tokens that are still to be dequeued: beyond the cursor that counts (jobs.mode is
+-- null while that is a position), or taken and not confirmed.
 SELECT a.login
 FROM jobs AS j
 JOIN cursors AS c ON c.queue = j.job_type

@@ -1,4 +1,4 @@
--- What the cursor has not passed, before migration 000004.
+-- Tokens that the cursor has not passed, before migration 000004.
 SELECT a.login
 FROM jobs j
 JOIN tokens t ON t.id > j.last_seq

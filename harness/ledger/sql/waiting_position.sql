@@ -1,4 +1,4 @@
--- What the cursor has not passed, before migration 000016.
+-- Tokens that the cursor has not passed, before migration 000016.
 SELECT a.login
 FROM jobs j
 JOIN tokens t ON (t.xid, t.id) > (j.last_xid, j.last_seq)

@@ -8,7 +8,8 @@ CLAIM = """UPDATE messages SET status = 'claimed', changed_at = now(), attempts 
     WHERE id IN (SELECT id FROM messages WHERE id = ANY(%s) AND status = 'scheduled' FOR UPDATE SKIP LOCKED)
     RETURNING id, attempts"""
 MARK = "UPDATE messages SET status = 'sent', changed_at = now() WHERE id = %s AND status = 'claimed'"
-# What was never heard is announced again; what was never finished is scheduled and announced.
+# Jobs that nobody heard of are announced again; jobs that were never finished are
+# scheduled and announced.
 AGAIN = """WITH old AS (
         UPDATE messages SET status = 'scheduled', changed_at = now()
         WHERE (status = 'scheduled' AND changed_at < now() - make_interval(secs => %s))
