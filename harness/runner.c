@@ -92,7 +92,7 @@ static void find_sessions(struct run *r)
 static bool settle_and_judge(struct run *r, struct err *e)
 {
     struct err unreachable;
-    bool reachable = fault_admin(&r->hands, &unreachable);
+    bool reachable = fault_admin(&r->context, &unreachable);
 
     r->ledger.log = subject_log(r->subject);
     r->input.load = &r->load;
@@ -103,7 +103,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     provider_fetch_log(&r->server);
     r->left = reachable ? queue_left(r) : NAN;
     find_sessions(r);
-    return ledger_settle_end(&r->ledger, reachable ? r->hands.admin : NULL, e) &&
+    return ledger_settle_end(&r->ledger, reachable ? r->context.admin : NULL, e) &&
            check_ledger(&r->result, &r->ledger, &r->input, e);
 }
 
@@ -157,8 +157,8 @@ static bool keep_server(struct run *r, struct err *e)
     if (!r->options->keep)
         return true;
     buf_init(&text, 8192);
-    PQfinish(r->hands.admin);
-    r->hands.admin = NULL;
+    PQfinish(r->context.admin);
+    r->context.admin = NULL;
     bool ok = r->server.provider->keep(&r->server, &text, e);
     if (ok && buf_str(&text))
         printf("%s", text.data);
@@ -187,9 +187,9 @@ static void close_down(struct run *r)
         pthread_join(r->load_thread, NULL);
     probe_free(r->probe);
     probe_free(r->flush_probe);
-    fault_abandon(&r->hands, r->faults, r->plan.fault_count);
-    proxy_free(r->hands.proxy);
-    PQfinish(r->hands.admin);
+    fault_abandon(&r->context, r->faults, r->plan.fault_count);
+    proxy_free(r->context.proxy);
+    PQfinish(r->context.admin);
     if (r->options->server && r->server.state)
         *r->options->server = r->server;
     else if (r->server.provider)

@@ -56,7 +56,8 @@ int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
     return at_ns;
 }
 
-// Weather slows the server down; it takes no backend, process or byte away.
+// Sessions of other clients slow the server down; they take no backend, process or byte
+// away from the collector.
 static bool takes_away(const struct verb *verb)
 {
     switch (verb->id) {

@@ -107,9 +107,9 @@ static void another_fault_explains_a_miss(void **state)
 
     (void)state;
     struct fault_record *server = begin(&f, "stop-server", 1000, 1000, 1000);
-    struct fault_record *weather = begin(&f, "hold-horizon", 1000, 1000, 9000);
+    struct fault_record *horizon = begin(&f, "hold-horizon", 1000, 1000, 9000);
     struct fault_record *miss = begin(&f, "terminate-backend", 4000, 4000, 0);
-    server->ok = weather->ok = true;
+    server->ok = horizon->ok = true;
     assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);
     server->undone = true;
     server->ended_ns = RUN_NS + 2000 * NS_PER_MS;

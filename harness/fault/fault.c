@@ -13,8 +13,8 @@ const struct fault_verb *fault_verb_find(enum verb_id id)
 {
     static const struct fault_verb *const families[] = {fault_backend_verbs, fault_server_verbs,
         fault_host_verbs, fault_cluster_verbs, fault_storage_verbs, fault_collector_verbs,
-        fault_reader_verbs, fault_sender_verbs, fault_network_verbs, fault_weather_verbs,
-        fault_strain_verbs};
+        fault_reader_verbs, fault_sender_verbs, fault_network_verbs, fault_idle_verbs,
+        fault_busy_verbs};
 
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         for (const struct fault_verb *verb = families[i]; verb->begin; verb++) {

@@ -26,7 +26,7 @@ struct fault_verb {
 // The verbs of each family, defined in its own file. The last entry has no `begin`.
 extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], fault_host_verbs[],
     fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
-    fault_sender_verbs[], fault_network_verbs[], fault_weather_verbs[], fault_strain_verbs[];
+    fault_sender_verbs[], fault_network_verbs[], fault_idle_verbs[], fault_busy_verbs[];
 
 // Returns NULL when no family has the verb.
 const struct fault_verb *fault_verb_find(enum verb_id id);

@@ -177,7 +177,7 @@ static void pass_on(struct flow *f, int to, size_t len)
     }
 }
 
-bool link_pump(struct link *l, const struct link_weather *weather,
+bool link_pump(struct link *l, const struct link_conditions *conditions,
     const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut)
 {
     bool over = false;
@@ -185,15 +185,15 @@ bool link_pump(struct link *l, const struct link_weather *weather,
     *was_cut = false;
     for (int s = 0; s < 2; s++) {
         struct flow *f = &l->flows[s];
-        take_in(f, l->fds[s], weather->delay_ns, now_ns);
+        take_in(f, l->fds[s], conditions->delay_ns, now_ns);
         follow(l, (enum message_sender)s, watcher);
-        if (weather->hold[s])
+        if (conditions->hold[s])
             continue;
         size_t len = due_now(f, now_ns, wake_ns);
-        pass_on(f, l->fds[!s], throttled(f, len, weather->rate, now_ns, wake_ns));
+        pass_on(f, l->fds[!s], throttled(f, len, conditions->rate, now_ns, wake_ns));
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
         // A held direction does not show the end of the far side either.
-        over = over || (f->ended && f->cleared == 0) || (f->dead && !weather->hold[!s]);
+        over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);
     }
     return !over && !*was_cut;
 }

@@ -39,7 +39,7 @@ struct link {
 };
 
 // The faults of the network at this moment.
-struct link_weather {
+struct link_conditions {
     bool hold[2]; // by sender: nothing passes
     int64_t delay_ns;
     double rate; // bytes per second each way; 0: unlimited
@@ -61,7 +61,7 @@ void link_free(struct link *l, bool reset);
 // Moves all bytes that can move. Returns false when the connection is over and must be freed;
 // *was_cut says whether a cut ended it. Lowers *wake_ns to the time of the next call when no
 // descriptor becomes ready.
-bool link_pump(struct link *l, const struct link_weather *weather,
+bool link_pump(struct link *l, const struct link_conditions *conditions,
     const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut);
 
 // Returns the events to wait for at one end; 0: leave it out of the poll.

@@ -18,7 +18,7 @@
 struct fixture {
     int client, server; // the far ends
     struct link *link;
-    struct link_weather weather;
+    struct link_conditions conditions;
     unsigned char cut_type; // 0: nowhere
     enum cut_side cut_side;
     char types[64]; // of the messages seen
@@ -64,7 +64,7 @@ static bool pump(struct fixture *f)
     const struct link_watcher watcher = {.message = watch, .self = f};
 
     f->wake_ns = CLOCK_NEVER;
-    return link_pump(f->link, &f->weather, &watcher, f->now_ns, &f->wake_ns, &f->was_cut);
+    return link_pump(f->link, &f->conditions, &watcher, f->now_ns, &f->wake_ns, &f->was_cut);
 }
 
 static void send_all(int fd, const char *bytes, size_t len)
@@ -151,7 +151,7 @@ static void holds_one_way_and_says_nothing_of_the_end(void **state)
 
     (void)state;
     open_link(&f);
-    f.weather.hold[MESSAGE_SERVER] = true;
+    f.conditions.hold[MESSAGE_SERVER] = true;
     SEND(f.client, STARTUP);
     SEND(f.server, "Z\0\0\0\5I");
     shutdown(f.server, SHUT_WR);
@@ -159,7 +159,7 @@ static void holds_one_way_and_says_nothing_of_the_end(void **state)
     EXPECT(f.server, STARTUP);
     expect_nothing(f.client);
     assert_int_equal(link_withheld(f.link, MESSAGE_SERVER), 6);
-    f.weather.hold[MESSAGE_SERVER] = false;
+    f.conditions.hold[MESSAGE_SERVER] = false;
     assert_false(pump(&f));
     assert_false(f.was_cut);
     EXPECT(f.client, "Z\0\0\0\5I");
@@ -172,13 +172,13 @@ static void delays_in_order(void **state)
 
     (void)state;
     open_link(&f);
-    f.weather.delay_ns = 30 * NS_PER_MS;
+    f.conditions.delay_ns = 30 * NS_PER_MS;
     SEND(f.client, STARTUP);
     assert_true(pump(&f));
     expect_nothing(f.server);
     assert_true(f.wake_ns == f.now_ns + 30 * NS_PER_MS);
     // The delay is over before the first bytes are due: these must not overtake.
-    f.weather.delay_ns = 0;
+    f.conditions.delay_ns = 0;
     SEND(f.client, QUERY);
     f.now_ns += 10 * NS_PER_MS;
     assert_true(pump(&f));
@@ -196,7 +196,7 @@ static void throttles(void **state)
     (void)state;
     open_link(&f);
     assert_true(pump(&f));
-    f.weather.rate = 200; // bytes per second
+    f.conditions.rate = 200; // bytes per second
     SEND(f.client, STARTUP QUERY SYNC);
     assert_true(pump(&f));
     expect_nothing(f.server);

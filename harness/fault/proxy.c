@@ -45,7 +45,7 @@ struct proxy {
     bool stopping;
     struct link *links[LINKS_MAX];
     size_t link_count;
-    struct link_weather weather;
+    struct link_conditions conditions;
     int64_t jitter_ns;
     struct rng rng;
     struct cut cut, next; // next: armed when the cut is done
@@ -232,16 +232,16 @@ static size_t reset_all(struct proxy *p)
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
     lock(p);
-    p->weather.hold[MESSAGE_CLIENT] |= client;
-    p->weather.hold[MESSAGE_SERVER] |= server;
+    p->conditions.hold[MESSAGE_CLIENT] |= client;
+    p->conditions.hold[MESSAGE_SERVER] |= server;
     unlock_and_wake(p);
 }
 
 void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 {
     lock(p);
-    p->weather.hold[MESSAGE_CLIENT] &= !client;
-    p->weather.hold[MESSAGE_SERVER] &= !server;
+    p->conditions.hold[MESSAGE_CLIENT] &= !client;
+    p->conditions.hold[MESSAGE_SERVER] &= !server;
     if (drop)
         reset_all(p);
     unlock_and_wake(p);
@@ -258,7 +258,7 @@ size_t proxy_reset(struct proxy *p)
 void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 {
     lock(p);
-    p->weather.delay_ns = by_ns;
+    p->conditions.delay_ns = by_ns;
     p->jitter_ns = jitter_ns;
     unlock_and_wake(p);
 }
@@ -266,7 +266,7 @@ void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 void proxy_throttle(struct proxy *p, double rate)
 {
     lock(p);
-    p->weather.rate = rate;
+    p->conditions.rate = rate;
     unlock_and_wake(p);
 }
 
@@ -432,11 +432,11 @@ static int64_t pump_all(struct proxy *p)
     int64_t wake_ns = CLOCK_NEVER, now = clock_now_ns();
 
     for (size_t i = 0; i < p->link_count;) {
-        struct link_weather weather = p->weather;
+        struct link_conditions conditions = p->conditions;
         bool was_cut;
         if (p->jitter_ns > 0)
-            weather.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
-        if (link_pump(p->links[i], &weather, &watcher, now, &wake_ns, &was_cut)) {
+            conditions.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
+        if (link_pump(p->links[i], &conditions, &watcher, now, &wake_ns, &was_cut)) {
             i++;
             continue;
         }

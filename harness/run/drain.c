@@ -42,7 +42,7 @@ static bool join_load(struct run *r, struct err *e)
         if (!none && !interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS / 10))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    return ledger_settle_unknown(&r->ledger, r->hands.admin, e);
+    return ledger_settle_unknown(&r->ledger, r->context.admin, e);
 }
 
 static bool must_be_seen(const struct run *r, uint32_t token)
@@ -128,9 +128,9 @@ void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
 
-    if (!r->options->count_trips || !r->hands.proxy)
+    if (!r->options->count_trips || !r->context.proxy)
         return;
-    proxy_tally(r->hands.proxy, counts);
+    proxy_tally(r->context.proxy, counts);
     r->trips += counts[MESSAGE_SERVER]['Z'];
 }
 

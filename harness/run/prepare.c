@@ -19,7 +19,7 @@ static bool server_epoch(struct run *r, struct err *e)
 {
     char epoch[32];
 
-    if (!sql_value(r->hands.admin, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
+    if (!sql_value(r->context.admin, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
             epoch, sizeof epoch, e))
         return false;
     r->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
@@ -30,7 +30,7 @@ static bool lay_cable(struct run *r, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_KERNEL))
         return true;
-    r->server.net = r->hands.net = &r->net;
+    r->server.net = r->context.net = &r->net;
     return netns_make(&r->net, e);
 }
 
@@ -71,7 +71,7 @@ static bool make_lanes(struct run *r, struct err *e)
     if (!leased.on || !leased.lanes)
         return true;
     snprintf(sql, sizeof sql, "SELECT mailroom_lanes('%.60s')", leased.lanes);
-    return sql_exec(r->hands.admin, sql, e);
+    return sql_exec(r->context.admin, sql, e);
 }
 
 bool run_prepare_server(struct run *r, struct err *e)
@@ -85,12 +85,12 @@ bool run_prepare_server(struct run *r, struct err *e)
     if (!queue_load(r, e) || !fault_possible(r->server.provider, s, e) || !get_server(r, e) ||
         !migrate_database(&r->server, last, s->collector.layout, s->postgres.announce, e))
         return false;
-    r->hands.server = &r->server;
-    r->hands.admin = migrate_admin(&r->server, e);
-    return r->hands.admin && queue_prepare(r, e) && make_lanes(r, e) &&
-           durability_prove(&r->server, r->hands.admin, s->postgres.durability,
+    r->context.server = &r->server;
+    r->context.admin = migrate_admin(&r->server, e);
+    return r->context.admin && queue_prepare(r, e) && make_lanes(r, e) &&
+           durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
-           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->hands.admin, &r->plan, e) &&
+           ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->context.admin, &r->plan, e) &&
            (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
 }
 
@@ -98,7 +98,7 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
 {
     char count[32];
 
-    if (!fault_admin(&r->hands, e) || !sql_value(r->hands.admin, sql, count, sizeof count, e))
+    if (!fault_admin(&r->context, e) || !sql_value(r->context.admin, sql, count, sizeof count, e))
         return false;
     *is = strcmp(count, want) == 0;
     return true;
@@ -135,9 +135,9 @@ static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips)
         return true;
-    r->hands.proxy = proxy_start(&r->server, e);
-    return r->hands.proxy &&
-           ((proxy_conninfo(r->hands.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
+    r->context.proxy = proxy_start(&r->server, e);
+    return r->context.proxy &&
+           ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
 }
 
 // Leads the collector over the cable and not over the server's socket.
@@ -179,13 +179,13 @@ bool run_start_collector(struct run *r, struct err *e)
         .token_count = r->plan.token_count,
         .sender = leased.on ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
-        .net = r->hands.net ? r->hands.net : r->server.clients,
+        .net = r->context.net ? r->context.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),
         .dir = r->manifest.dir[0] ? r->manifest.dir : NULL,
         .log_dir = r->folder.logs,
     };
     r->subject = subject_start(&config, e);
-    r->hands.subject = r->subject;
+    r->context.subject = r->subject;
     return r->subject && wait_for_collector(r, e);
 }
 

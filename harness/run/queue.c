@@ -54,7 +54,7 @@ static bool run_superuser_file(struct run *r, struct err *e)
         buf_append(&sql, chunk, got);
     fclose(file);
     bool ok = (buf_str(&sql) || err_set(e, ERR_USAGE, "%s is too long", path)) &&
-              (sql_exec(r->hands.admin, sql.data, e) || err_prefix(e, "%s", path));
+              (sql_exec(r->context.admin, sql.data, e) || err_prefix(e, "%s", path));
     buf_fini(&sql);
     return ok;
 }
@@ -91,9 +91,9 @@ bool queue_prepare(struct run *r, struct err *e)
         return true;
     snprintf(grant, sizeof grant, "GRANT CREATE ON DATABASE %s TO " MIGRATE_COLLECTOR,
         r->server.database);
-    return sql_exec(r->hands.admin, run_sql_facade, e) && sql_exec(r->hands.admin, grant, e) &&
-           run_superuser_file(r, e) && sql_exec(r->hands.admin, run_sql_grant_queue, e) &&
-           run_schema_command(r, e) && sql_exec(r->hands.admin, run_sql_grant_queue, e);
+    return sql_exec(r->context.admin, run_sql_facade, e) && sql_exec(r->context.admin, grant, e) &&
+           run_superuser_file(r, e) && sql_exec(r->context.admin, run_sql_grant_queue, e) &&
+           run_schema_command(r, e) && sql_exec(r->context.admin, run_sql_grant_queue, e);
 }
 
 double queue_left(struct run *r)
@@ -102,7 +102,7 @@ double queue_left(struct run *r)
     char count[32];
 
     if (!scenario_is_queue(r->scenario) || strcmp(r->manifest.end_state, MANIFEST_NONE) == 0 ||
-        !sql_value(r->hands.admin, r->manifest.end_state, count, sizeof count, &ignored))
+        !sql_value(r->context.admin, r->manifest.end_state, count, sizeof count, &ignored))
         return NAN;
     return strtod(count, NULL);
 }

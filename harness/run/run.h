@@ -31,9 +31,9 @@ struct run {
     struct manifest manifest; // of a subject that is a queue; else zero
     struct command command;   // of the collector, with its environment
     struct subject *subject;
-    struct probe *probe;        // how fast the server answers meanwhile
-    struct probe *flush_probe;  // and how fast it commits
-    struct fault_context hands; // what faults act on; its admin connection is the run's
+    struct probe *probe;          // how fast the server answers meanwhile
+    struct probe *flush_probe;    // and how fast it commits
+    struct fault_context context; // what faults act on; its admin connection is the run's
     struct fault_record *faults;
     struct buf load_conninfo;
     struct load_config load_config;

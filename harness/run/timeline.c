@@ -64,8 +64,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
 {
     size_t begun = 0;
 
-    r->hands.begun = r->faults;
-    r->hands.recovery_ns = r->scenario->recovery_limit_ns;
+    r->context.begun = r->faults;
+    r->context.recovery_ns = r->scenario->recovery_limit_ns;
     for (;;) {
         int64_t begin_ns =
             begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
@@ -78,13 +78,13 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         if (subject_failed(r->subject, e))
             return false;
         if (end_ns <= now && end_ns <= begin_ns) {
-            fault_end(&r->hands, to_end);
+            fault_end(&r->context, to_end);
             continue;
         }
         if (begin_ns <= now) {
             if (!leave_out(r, begun))
-                fault_begin(&r->hands, &r->faults[begun]);
-            r->hands.begun_count = ++begun;
+                fault_begin(&r->context, &r->faults[begun]);
+            r->context.begun_count = ++begun;
             continue;
         }
         run_show(r, begun, "load");
@@ -95,6 +95,6 @@ bool run_carry_out_plan(struct run *r, struct err *e)
     // Undoes every fault, for any reason that ended the loop.
     int64_t ignored;
     for (struct fault_record *f; (f = agenda_next_end(r->faults, begun, &ignored)) != NULL;)
-        fault_end(&r->hands, f);
+        fault_end(&r->context, f);
     return true;
 }

@@ -6,5 +6,5 @@
 
 // Connects a role to a database of the run's server, without a statement timeout. Returns NULL with
 // the reason.
-MUST_USE PGconn *weather_connect(
+MUST_USE PGconn *connect_without_timeout(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fault/weather.h"
+#include "fault/idle_sessions.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 
@@ -17,7 +17,7 @@
 
 static const int64_t step_ns = 5 * NS_PER_MS;
 
-struct strain {
+struct busy {
     const struct fault_context *context;
     const struct fault_spec *spec;
     PGconn *sessions[SESSIONS_MAX];
@@ -32,14 +32,14 @@ struct strain {
     struct err why;
 };
 
-static void fill_queue(struct strain *s);
-static void take_connections(struct strain *s);
-static void creep_through_tokens(struct strain *s);
-static void read_all_the_time(struct strain *s);
+static void fill_queue(struct busy *s);
+static void take_connections(struct busy *s);
+static void creep_through_tokens(struct busy *s);
+static void read_all_the_time(struct busy *s);
 
 static void *run(void *arg)
 {
-    struct strain *s = arg;
+    struct busy *s = arg;
 
     switch (s->spec->verb->id) {
     case VERB_FILL_NOTIFY_QUEUE:
@@ -58,9 +58,9 @@ static void *run(void *arg)
     return NULL;
 }
 
-static bool begin_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool begin_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct strain *s = calloc(1, sizeof *s);
+    struct busy *s = calloc(1, sizeof *s);
 
     if (!s)
         return err_set(e, ERR_INTERNAL, "out of memory");
@@ -71,7 +71,7 @@ static bool begin_strain(struct fault_context *c, struct fault_record *r, struct
     return s->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }
 
-static bool proved(const struct strain *s, struct fault_record *r, struct err *e)
+static bool proved(const struct busy *s, struct fault_record *r, struct err *e)
 {
     unsigned long long rounds = s->rounds;
 
@@ -97,9 +97,9 @@ static bool proved(const struct strain *s, struct fault_record *r, struct err *e
     }
 }
 
-static bool end_strain(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct strain *s = r->hold;
+    struct busy *s = r->hold;
     bool ok = false;
 
     (void)c;
@@ -121,14 +121,14 @@ static bool end_strain(struct fault_context *c, struct fault_record *r, struct e
 
 // --- what the threads share -----------------------------------------------------------
 
-static bool stopped(const struct strain *s)
+static bool stopped(const struct busy *s)
 {
     return atomic_load(&s->stop);
 }
 
-static PGconn *session(struct strain *s, const char *role, const char *first)
+static PGconn *session(struct busy *s, const char *role, const char *first)
 {
-    PGconn *conn = weather_connect(s->context, role, s->context->server->database, &s->why);
+    PGconn *conn = connect_without_timeout(s->context, role, s->context->server->database, &s->why);
 
     s->failed = !conn;
     if (!conn)
@@ -160,7 +160,7 @@ static void cancel(PGconn *conn)
 
 // A listener within a transaction reads nothing, so the queue keeps every notification since. The
 // listener holds neither a snapshot nor a transaction id.
-static void fill_queue(struct strain *s)
+static void fill_queue(struct busy *s)
 {
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
                                " FROM generate_series(1, 500) AS i";
@@ -198,7 +198,7 @@ static PGconn *begin_connecting(const struct server *server)
 }
 
 // Returns false when the server refused the connection, or when it is not wanted any more.
-static bool finish_connecting(const struct strain *s, PGconn *conn)
+static bool finish_connecting(const struct busy *s, PGconn *conn)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
@@ -222,7 +222,7 @@ static bool was_refused(const PGconn *conn)
 
 // Connects as an ordinary role. The slots that are reserved for the superuser stay free, because
 // the harness needs them.
-static void take_connections(struct strain *s)
+static void take_connections(struct busy *s)
 {
     while (!stopped(s)) {
         PGconn *conn = begin_connecting(s->context->server);
@@ -245,7 +245,7 @@ static void take_connections(struct strain *s)
 
 // --- long-vacuum ---------------------------------------------------------------------------
 
-static void count_at_work(struct strain *s, PGconn *watcher)
+static void count_at_work(struct busy *s, PGconn *watcher)
 {
     char count[16];
 
@@ -254,7 +254,7 @@ static void count_at_work(struct strain *s, PGconn *watcher)
         s->rounds += strcmp(count, "0") != 0;
 }
 
-static void creep_through_tokens(struct strain *s)
+static void creep_through_tokens(struct busy *s)
 {
     PGconn *watcher = session(s, s->context->server->superuser, NULL);
     PGconn *conn = watcher ? session(s, s->context->server->superuser,
@@ -281,7 +281,7 @@ static void creep_through_tokens(struct strain *s)
 
 // --- active-readers --------------------------------------------------------------------------
 
-static void read_all_the_time(struct strain *s)
+static void read_all_the_time(struct busy *s)
 {
     static const char query[] = "SELECT count(*), count(t.secret), pg_sleep(0.005)"
                                 " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
@@ -312,10 +312,10 @@ static void read_all_the_time(struct strain *s)
     }
 }
 
-const struct fault_verb fault_strain_verbs[] = {
-    {VERB_FILL_NOTIFY_QUEUE, .begin = begin_strain, .end = end_strain},
-    {VERB_EXHAUST_CONNECTIONS, .begin = begin_strain, .end = end_strain},
-    {VERB_LONG_VACUUM, .begin = begin_strain, .end = end_strain},
-    {VERB_ACTIVE_READERS, .begin = begin_strain, .end = end_strain},
+const struct fault_verb fault_busy_verbs[] = {
+    {VERB_FILL_NOTIFY_QUEUE, .begin = begin_busy, .end = end_busy},
+    {VERB_EXHAUST_CONNECTIONS, .begin = begin_busy, .end = end_busy},
+    {VERB_LONG_VACUUM, .begin = begin_busy, .end = end_busy},
+    {VERB_ACTIVE_READERS, .begin = begin_busy, .end = end_busy},
     {0},
 };

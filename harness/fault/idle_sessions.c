@@ -1,5 +1,5 @@
 // Faults that are one idle session: it keeps a transaction open, or a lock.
-#include "fault/weather.h"
+#include "fault/idle_sessions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct horizon {
     char prepared[64]; // its name; "" when it is an ordinary transaction
 };
 
-PGconn *weather_connect(
+PGconn *connect_without_timeout(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e)
 {
     PGconn *conn = provider_connect(c->server, role, dbname, e);
@@ -68,7 +68,7 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
     h->database = other ? OTHER_DATABASE : c->server->database;
     if (!fault_admin(c, e) || (other && !make_other_database(c, e)))
         return false;
-    h->conn = weather_connect(c, c->server->superuser, h->database, e);
+    h->conn = connect_without_timeout(c, c->server->superuser, h->database, e);
     return h->conn && open_transaction(h, r->spec, e);
 }
 
@@ -81,7 +81,7 @@ static bool close_transaction(struct fault_context *c, struct horizon *h, struct
     if (!*h->prepared)
         return sql_exec(h->conn, "ROLLBACK", e);
     snprintf(sql, sizeof sql, "ROLLBACK PREPARED '%s'", h->prepared);
-    PGconn *conn = weather_connect(c, c->server->superuser, h->database, e);
+    PGconn *conn = connect_without_timeout(c, c->server->superuser, h->database, e);
     bool ok = conn && sql_exec(conn, sql, e);
     PQfinish(conn);
     return ok;
@@ -136,8 +136,9 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
     if (!s)
         return err_set(e, ERR_INTERNAL, "out of memory");
     r->hold = s;
-    s->conn =
-        fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
+    s->conn = fault_admin(c, e)
+                  ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
+                  : NULL;
     return s->conn && sql_exec(s->conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", e) &&
            sql_value(s->conn, "SELECT pg_snapshot_xmin(pg_current_snapshot())", s->xmin,
                sizeof s->xmin, e);
@@ -170,8 +171,9 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 // moves on.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    PGconn *conn =
-        fault_admin(c, e) ? weather_connect(c, c->server->superuser, c->server->database, e) : NULL;
+    PGconn *conn = fault_admin(c, e)
+                       ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
+                       : NULL;
 
     r->hold = conn;
     return conn && sql_exec(conn,
@@ -201,7 +203,7 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     return ok;
 }
 
-const struct fault_verb fault_weather_verbs[] = {
+const struct fault_verb fault_idle_verbs[] = {
     {VERB_HOLD_HORIZON, .begin = begin_hold_horizon, .end = end_hold_horizon},
     {VERB_OLD_SNAPSHOT, .begin = begin_old_snapshot, .end = end_old_snapshot},
     {VERB_LOCK_JOBS, .begin = begin_lock_jobs, .end = end_lock_jobs},
