@@ -232,8 +232,7 @@ bool database_serve(struct leased *l, struct err *e)
             return false;
     }
     while ((n = session_notification(&l->session))) {
-        if (!flight_holds(&l->flight, strtoll(n->extra, NULL, 10)))
-            fill_announced(&l->fill, l->now_ns);
+        fill_announced(&l->fill, strtoll(n->extra, NULL, 10), l->now_ns);
         PQfreemem(n);
     }
     return true;

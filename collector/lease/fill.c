@@ -4,16 +4,28 @@
 
 #include "base/clock.h"
 
+// How long the announcement of a token that was taken is waited for. Later, the
+// same id is another token: tables can be truncated.
+#define TAKEN_NS NS_PER_S
+
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e)
 {
-    *f = (struct fill){.limit = limit, .timeout_ns = timeout_ns, .look_at_ns = CLOCK_NEVER};
+    size_t size = 1024;
+
+    while (size < 4 * (size_t)limit)
+        size *= 2;
+    *f = (struct fill){
+        .limit = limit, .timeout_ns = timeout_ns, .look_at_ns = CLOCK_NEVER, .mask = size - 1};
     f->announced = calloc((size_t)limit, sizeof *f->announced);
-    return f->announced || err_set(e, ERR_SYSTEM, "no memory for a window of %d tokens", limit);
+    f->memory = calloc(size, sizeof *f->memory);
+    return (f->announced && f->memory) ||
+           err_set(e, ERR_SYSTEM, "no memory for a window of %d tokens", limit);
 }
 
 void fill_fini(struct fill *f)
 {
     free(f->announced);
+    free(f->memory);
     *f = (struct fill){0};
 }
 
@@ -22,15 +34,35 @@ void fill_restart(struct fill *f, int64_t now_ns)
     f->count = 0;
     f->after_look = 0;
     f->known = 1;
+    f->unsure = false;
     f->first_ns = now_ns - f->timeout_ns;
     f->complete_ns = f->first_ns;
     f->look_at_ns = now_ns;
 }
 
-void fill_announced(struct fill *f, int64_t now_ns)
+// What is remembered of this token; NULL.
+static struct fill_entry *recall(const struct fill *f, int64_t id)
 {
+    struct fill_entry *entry = &f->memory[(size_t)id & f->mask];
+
+    return id != 0 && entry->id == id ? entry : NULL;
+}
+
+static void remember(struct fill *f, struct fill_entry entry)
+{
+    f->memory[(size_t)entry.id & f->mask] = entry;
+}
+
+void fill_announced(struct fill *f, int64_t id, int64_t now_ns)
+{
+    struct fill_entry entry = {.id = id, .at_ns = now_ns};
+    const struct fill_entry *known = recall(f, id);
+
     pace_arrived(&f->pace, now_ns);
-    f->announced[f->count++ % (uint64_t)f->limit] = now_ns;
+    if (known && known->taken && now_ns - known->at_ns < TAKEN_NS)
+        return;
+    remember(f, entry);
+    f->announced[f->count++ % (uint64_t)f->limit] = entry;
     f->after_look++;
     if (f->known++ == 0)
         f->first_ns = now_ns;
@@ -52,7 +84,8 @@ int64_t fill_look_ns(const struct fill *f)
 
 int fill_fewest(const struct fill *f, int64_t now_ns)
 {
-    bool due = f->known > 0 && now_ns >= pace_due_ns(&f->pace, f->first_ns, f->timeout_ns);
+    bool due =
+        f->known > 0 && !f->unsure && now_ns >= pace_due_ns(&f->pace, f->first_ns, f->timeout_ns);
 
     return due ? 1 : f->limit;
 }
@@ -65,39 +98,60 @@ void fill_looking(struct fill *f, int64_t now_ns)
         f->look_at_ns = CLOCK_NEVER;
 }
 
-// Since when the last k that were announced wait. One whose announcement was
-// not heard came after the last look that left nothing.
+static bool was_taken(const struct fill *f, int64_t id)
+{
+    const struct fill_entry *entry = recall(f, id);
+
+    return entry && entry->taken;
+}
+
+// Since when the k tokens wait that the last look saw. They were announced before it,
+// or, while it was under way, after it. One whose announcement was not heard came after
+// the last look that left nothing.
 static int64_t since_ns(const struct fill *f, int k)
 {
-    if ((uint64_t)k > f->count || k > f->limit)
-        return f->complete_ns;
-    return f->announced[(f->count - (uint64_t)k) % (uint64_t)f->limit];
+    uint64_t kept = f->count < (uint64_t)f->limit ? f->count : (uint64_t)f->limit;
+    int64_t first_ns = f->complete_ns;
+    int before = 0, after = 0;
+
+    for (uint64_t i = 1; i <= kept && before < k; i++) {
+        const struct fill_entry *entry = &f->announced[(f->count - i) % (uint64_t)f->limit];
+        if (was_taken(f, entry->id))
+            continue;
+        if (entry->at_ns <= f->complete_ns)
+            break;
+        before += entry->at_ns <= f->looking_ns;
+        after += entry->at_ns > f->looking_ns;
+        first_ns = entry->at_ns;
+    }
+    return before + after >= k ? first_ns : f->complete_ns;
 }
 
-static void expect(struct fill *f, int known)
+void fill_token(struct fill *f, int64_t id, int64_t now_ns)
 {
-    f->known = known;
-    if (known > 0)
-        f->first_ns = since_ns(f, known);
+    const struct fill_entry *entry = recall(f, id);
+
+    if (entry && !entry->taken && entry->at_ns > f->looking_ns && f->after_look > 0)
+        f->after_look--;
+    remember(f, (struct fill_entry){.id = id, .at_ns = now_ns, .taken = true});
 }
 
-// The line may hold tokens that were announced meanwhile, or not. The next look tells; after a
-// full line it comes at once, and takes only another full one: how many are left, and since when
-// they wait, is not known before.
+// After a full line the next look comes at once, and takes only another full one: how
+// many are left, and since when they wait, is not known before.
 void fill_took(struct fill *f, bool more)
 {
     if (!more)
         f->complete_ns = f->looking_ns;
-    expect(f, more ? f->limit : f->after_look);
-    if (more)
-        f->first_ns = f->looking_ns;
+    f->unsure = more;
+    f->known = more ? f->limit : f->after_look;
+    f->first_ns = more ? f->looking_ns : since_ns(f, f->known);
 }
 
 void fill_left(struct fill *f, int waiting)
 {
     if (waiting == 0)
         f->complete_ns = f->looking_ns;
-    expect(f, waiting + f->after_look);
-    if (waiting > 0)
-        f->first_ns = since_ns(f, waiting);
+    f->unsure = false;
+    f->known = waiting + f->after_look;
+    f->first_ns = since_ns(f, waiting > 0 ? waiting : f->after_look);
 }

@@ -2,8 +2,12 @@
 //
 // Tokens are announced one by one. A full line is leased at once; a line that is
 // not full, when its first token has waited for the timeout. The database counts
-// again at every look, so an announcement too many costs a look and no more. The
-// k tokens that wait are taken to be the k that were announced last.
+// again at every look, so an announcement too many costs a look and no more.
+//
+// A look says how many wait, not which. Those are taken to wait that were announced
+// last and were in none of our lines. So the fill remembers by id what was announced
+// and what was taken: the announcement of a token often comes in only after the line
+// that holds it, and must not open a window for those that come later.
 #pragma once
 
 #include <stdbool.h>
@@ -13,18 +17,27 @@
 #include "base/err.h"
 #include "pace.h"
 
+struct fill_entry {
+    int64_t id;    // 0: not said
+    int64_t at_ns; // announced or taken
+    bool taken;
+};
+
 struct fill {
     int limit;
     int64_t timeout_ns;
     struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
     int known;           // tokens that are believed to wait
     int64_t first_ns;    // since when the first of them waits
+    bool unsure;         // a full line was taken: what is left is known after the next look
     int64_t look_at_ns;  // look then, whatever is known; CLOCK_NEVER
     int after_look;      // announced since the last look was asked for
     int64_t looking_ns;  // when that was
     int64_t complete_ns; // when the last look was asked for that left nothing
-    int64_t *announced;  // owned; when the last `limit` of them were, in a ring
-    uint64_t count;      // of all that were announced
+    struct fill_entry *announced; // owned; the last `limit` of them, in a ring
+    uint64_t count;               // of all that were announced
+    struct fill_entry *memory;    // owned; by id: what is remembered of a token
+    size_t mask;
 };
 
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
@@ -33,7 +46,7 @@ void fill_fini(struct fill *f); // accepts a zeroed struct
 // Nobody knows what waits: look at once, and send what is there.
 void fill_restart(struct fill *f, int64_t now_ns);
 
-void fill_announced(struct fill *f, int64_t now_ns);
+void fill_announced(struct fill *f, int64_t id, int64_t now_ns); // id 0: not said
 
 // Look at that time: something is to be tried again then.
 void fill_due(struct fill *f, int64_t at_ns);
@@ -46,7 +59,8 @@ int fill_fewest(const struct fill *f, int64_t now_ns);
 
 void fill_looking(struct fill *f, int64_t now_ns);
 
-// The answer to that look. Some were taken; more: others are likely to wait. Or
-// there were too few for a line, and so many were left.
+// The answer to that look: each token of the line, and then that some were taken; more:
+// others are likely to wait. Or there were too few for a line, and so many were left.
+void fill_token(struct fill *f, int64_t id, int64_t now_ns);
 void fill_took(struct fill *f, bool more);
 void fill_left(struct fill *f, int waiting);

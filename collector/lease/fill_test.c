@@ -11,12 +11,14 @@
 #define MS NS_PER_MS
 
 static struct fill f;
+static int64_t id; // of the token that was announced last
 
 static int begin(void **state)
 {
     struct err e;
 
     (void)state;
+    id = 0;
     if (!fill_init(&f, 3, 100 * MS, &e))
         return -1;
     fill_restart(&f, 0);
@@ -32,6 +34,11 @@ static int end(void **state)
     return 0;
 }
 
+static void announce(int64_t now_ns)
+{
+    fill_announced(&f, ++id, now_ns);
+}
+
 static void at_first_all_goes_out(void **state)
 {
     (void)state;
@@ -44,8 +51,8 @@ static void a_line_that_is_not_full_waits_for_its_first(void **state)
 {
     (void)state;
     assert_true(fill_look_ns(&f) == CLOCK_NEVER);
-    fill_announced(&f, 10 * MS);
-    fill_announced(&f, 60 * MS);
+    announce(10 * MS);
+    announce(60 * MS);
     assert_true(fill_look_ns(&f) == 110 * MS);
     assert_int_equal(fill_fewest(&f, 109 * MS), 3);
     assert_int_equal(fill_fewest(&f, 110 * MS), 1);
@@ -55,7 +62,7 @@ static void a_full_line_goes_at_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
-        fill_announced(&f, (10 + i) * MS);
+        announce((10 + i) * MS);
     assert_true(fill_look_ns(&f) <= 12 * MS);
     assert_int_equal(fill_fewest(&f, 12 * MS), 3);
 }
@@ -65,7 +72,7 @@ static void what_is_left_keeps_its_age(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
-        fill_announced(&f, (10 + 10 * i) * MS);
+        announce((10 + 10 * i) * MS);
     fill_looking(&f, 60 * MS);
     fill_took(&f, true);
     assert_int_equal(fill_look_ns(&f), 0);
@@ -80,8 +87,8 @@ static void a_full_line_does_not_age_what_it_leaves(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
-        fill_announced(&f, (10 + i) * MS);
-    fill_announced(&f, 60 * MS);
+        announce((10 + i) * MS);
+    announce(60 * MS);
     fill_looking(&f, 115 * MS);
     fill_took(&f, true);
     assert_int_equal(fill_look_ns(&f), 0);
@@ -91,18 +98,84 @@ static void a_full_line_does_not_age_what_it_leaves(void **state)
     assert_true(fill_look_ns(&f) == 160 * MS);
 }
 
+// Lines of a sender that has not answered yet may hold the next look up for long.
+static void a_full_line_makes_nothing_due(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        announce((10 + i) * MS);
+    fill_looking(&f, 12 * MS);
+    fill_took(&f, true);
+    announce(500 * MS);
+    assert_int_equal(fill_fewest(&f, 525 * MS), 3);
+    fill_looking(&f, 525 * MS);
+    fill_left(&f, 1);
+    assert_true(fill_look_ns(&f) == 600 * MS);
+}
+
 static void what_is_announced_during_a_look_is_looked_for(void **state)
 {
     (void)state;
-    fill_announced(&f, 10 * MS);
+    announce(10 * MS);
     fill_looking(&f, 110 * MS);
-    fill_announced(&f, 111 * MS);
+    announce(111 * MS);
+    fill_token(&f, 1, 112 * MS);
     fill_took(&f, false);
     assert_true(fill_look_ns(&f) == 211 * MS);
-    // It was in that line: the look finds nothing, and none follows.
-    fill_looking(&f, 211 * MS);
-    fill_left(&f, 0);
+}
+
+// The look saw it already. Those that come later have a window of their own.
+static void what_was_announced_during_the_look_that_took_it_opens_no_window(void **state)
+{
+    (void)state;
+    announce(10 * MS);
+    fill_looking(&f, 110 * MS);
+    announce(111 * MS);
+    fill_token(&f, 1, 112 * MS);
+    fill_token(&f, 2, 112 * MS);
+    fill_took(&f, false);
     assert_true(fill_look_ns(&f) == CLOCK_NEVER);
+    announce(186 * MS);
+    assert_int_equal(fill_fewest(&f, 211 * MS), 3);
+    assert_true(fill_look_ns(&f) == 286 * MS);
+}
+
+static void what_is_announced_after_its_line_opens_no_window(void **state)
+{
+    (void)state;
+    announce(10 * MS);
+    fill_looking(&f, 110 * MS);
+    fill_token(&f, 1, 112 * MS);
+    fill_token(&f, 2, 112 * MS);
+    fill_took(&f, false);
+    announce(113 * MS); // 2
+    assert_true(fill_look_ns(&f) == CLOCK_NEVER);
+    announce(188 * MS);
+    announce(189 * MS);
+    fill_due(&f, 213 * MS);
+    assert_int_equal(fill_fewest(&f, 213 * MS), 3);
+    fill_looking(&f, 213 * MS);
+    fill_left(&f, 2);
+    assert_true(fill_look_ns(&f) == 288 * MS);
+}
+
+// The number is used again, after a truncation.
+static void a_number_that_comes_again_is_another_token(void **state)
+{
+    (void)state;
+    fill_token(&f, 1, 10 * MS);
+    announce(1010 * MS);
+    assert_true(fill_look_ns(&f) == 1110 * MS);
+}
+
+static void what_waits_is_older_than_what_comes_during_the_look(void **state)
+{
+    (void)state;
+    announce(10 * MS);
+    fill_looking(&f, 20 * MS);
+    announce(21 * MS);
+    fill_left(&f, 1);
+    assert_true(fill_look_ns(&f) == 110 * MS);
 }
 
 // An announcement that was folded into another: the token is younger than the
@@ -110,7 +183,7 @@ static void what_is_announced_during_a_look_is_looked_for(void **state)
 static void what_was_not_announced_is_not_late(void **state)
 {
     (void)state;
-    fill_announced(&f, 50 * MS);
+    announce(50 * MS);
     fill_looking(&f, 60 * MS);
     fill_left(&f, 2);
     assert_true(fill_look_ns(&f) == 100 * MS);
@@ -135,7 +208,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_line_goes_at_once, begin, end),
         cmocka_unit_test_setup_teardown(what_is_left_keeps_its_age, begin, end),
         cmocka_unit_test_setup_teardown(a_full_line_does_not_age_what_it_leaves, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_line_makes_nothing_due, begin, end),
         cmocka_unit_test_setup_teardown(what_is_announced_during_a_look_is_looked_for, begin, end),
+        cmocka_unit_test_setup_teardown(
+            what_was_announced_during_the_look_that_took_it_opens_no_window, begin, end),
+        cmocka_unit_test_setup_teardown(
+            what_is_announced_after_its_line_opens_no_window, begin, end),
+        cmocka_unit_test_setup_teardown(a_number_that_comes_again_is_another_token, begin, end),
+        cmocka_unit_test_setup_teardown(
+            what_waits_is_older_than_what_comes_during_the_look, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_announced_is_not_late, begin, end),
         cmocka_unit_test_setup_teardown(what_is_due_is_looked_for, begin, end),
     };

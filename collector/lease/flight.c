@@ -106,19 +106,6 @@ bool flight_alone(const struct flight *f)
     return false;
 }
 
-bool flight_holds(const struct flight *f, int64_t token)
-{
-    for (int i = 0; i < f->count; i++) {
-        const struct flight_line *l = &f->lines[i];
-        if (l->state != FLIGHT_READY && l->state != FLIGHT_OUT)
-            continue;
-        for (int k = 0; k < l->count; k++)
-            if (l->tokens[k].id == token)
-                return true;
-    }
-    return false;
-}
-
 void flight_answer(struct flight_line *line, struct flight_token *token)
 {
     assert(!token->answered && line->left > 0);

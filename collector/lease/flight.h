@@ -59,8 +59,7 @@ bool flight_add(struct flight_line *line, struct flight_token token, struct err 
 int flight_in(const struct flight *f, enum flight_state state);    // how many are
 struct flight_line *flight_next(struct flight *f);                 // the first READY one; NULL
 struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL
-bool flight_alone(const struct flight *f);                // a line with such a token is out
-bool flight_holds(const struct flight *f, int64_t token); // READY or OUT
+bool flight_alone(const struct flight *f); // a line with such a token is out
 
 // Marks a token as answered, and the line as over when it was the last of it.
 void flight_answer(struct flight_line *line, struct flight_token *token);

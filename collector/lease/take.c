@@ -118,6 +118,8 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
         fill_left(&l->fill, int_at(r, 0, NUMBER));
         return true;
     }
+    for (int row = 1; row <= taken; row++)
+        fill_token(&l->fill, int64_at(r, row, TOKEN), l->now_ns);
     fill_took(&l->fill, more);
     l->lines++;
     l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
