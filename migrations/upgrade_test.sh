@@ -30,6 +30,7 @@ main()
     an_old_snapshot_costs_nothing
     a_conflict_makes_no_token
     another_search_path_finds_the_tables
+    partitions_become_one_table
     [ "$failures" -eq 0 ] && echo "all migrations hold"
 }
 
@@ -496,6 +497,30 @@ another_search_path_finds_the_tables()
          UPDATE public.tokens SET consumed_at = 1"
     same "the token, and the account that it activated" "1 active" "$(sql "
         SELECT count(*) || ' ' || min(a.status::text) FROM tokens t JOIN accounts a ON a.id = account")"
+}
+
+partitions_become_one_table()
+{
+    new_database partitioned
+    while [ "$at" -lt 23 ]; do up $((at + 1)); done
+    add_accounts 1 5
+    photograph >"$server_dir/before"
+    up 24
+    sql "CALL mailroom_partition()"
+    down 24
+    photograph >"$server_dir/after"
+    diff "$server_dir/before" "$server_dir/after" || failed "partitions leave a trace"
+    up 24
+    for i in 1 2 3; do
+        sql "CALL mailroom_partition()"
+        add_accounts "${i}1" "${i}5"
+    done
+    sql "UPDATE tokens SET expires_at = 1" # a row of each partition
+    down 24
+    same "tokens of all partitions" "20 20" "$(sql "SELECT count(*) || ' ' || count(DISTINCT secret)
+        FROM tokens")"
+    add_accounts 41 41
+    same "and one more" 21 "$(sql "SELECT count(*) FROM tokens")"
 }
 
 # --- what they are made of ---------------------------------------------------
