@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,15 @@
 
 #include "load/parcel.h"
 #include "load/post.h"
+#include "load/ssh.h"
+#include "os/process.h"
 
 #define READINGS 32
 
 struct worker {
     struct post post;
     const char *address;
+    pid_t ssh; // 0: it listens
     struct remote_part part;
     struct remote_clock clock;
     pthread_t thread;
@@ -142,7 +146,7 @@ static bool measure_clock(struct worker *w, struct err *e)
 static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
 {
     char line[POST_LINE_MAX];
-    int fd = post_connect(w->address, e);
+    int fd = ssh_is(w->address) ? ssh_connect(w->address, &w->ssh, e) : post_connect(w->address, e);
 
     if (fd < 0)
         return false;
@@ -186,8 +190,11 @@ void remote_free(struct remote *r)
 {
     if (!r)
         return;
-    for (unsigned i = 0; i < r->count; i++)
+    for (unsigned i = 0; i < r->count; i++) {
         post_close(&r->workers[i].post);
+        if (r->workers[i].ssh > 0)
+            process_end(r->workers[i].ssh, SIGTERM, NS_PER_S);
+    }
     pthread_mutex_destroy(&r->lock);
     free(r->workers);
     free(r);

@@ -11,6 +11,7 @@
 #include "load/parcel.h"
 #include "load/post.h"
 #include "load/remote.h"
+#include "load/ssh.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 
@@ -187,9 +188,23 @@ static void serve(int fd, const struct plan *plan, const struct remote_part *onl
     free(j);
 }
 
+static bool serve_streams(const struct plan *plan, const struct remote_part *only, struct err *e)
+{
+    int fd = ssh_accept(e);
+
+    if (fd < 0)
+        return false;
+    serve(fd, plan, only);
+    ssh_finish();
+    return true;
+}
+
 bool remote_serve(
     const char *address, const struct plan *plan, const struct remote_part *only, struct err *e)
 {
+    if (strcmp(address, "-") == 0)
+        return serve_streams(plan, only, e);
+
     int port, fd = post_listen(address, &port, e);
 
     if (fd < 0)

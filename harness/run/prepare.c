@@ -284,7 +284,8 @@ static bool hire_workers(struct run *r, struct err *e)
     char *rest = list;
     for (char *one; (one = strsep(&rest, ",")) != NULL;) {
         if (!*one || count == REMOTE_MAX)
-            return err_set(e, ERR_USAGE, "--workers takes up to %d HOST:PORT, commas between them",
+            return err_set(e, ERR_USAGE,
+                "--workers takes up to %d of HOST:PORT or ssh://HOST, commas between them",
                 REMOTE_MAX);
         addresses[count++] = one;
     }

@@ -74,6 +74,28 @@ grep -q "1 of the workers were lost; worker 2 of 4" "$place/out" || fail "no wor
 [ "$(metric lost)" = 0 ] || fail "what the worker took along counts as lost"
 dismiss
 
+# By ssh: a program of that name that runs the command here, whatever the host.
+mkdir "$place/bin"
+cat >"$place/bin/ssh" <<'SSH'
+#!/bin/sh
+echo "$@" >>"$SSH_ASKED"
+while [ "$1" != -- ]; do shift; done
+case $2 in nobody@*) echo "nobody: Permission denied (publickey)." >&2; exit 255 ;; esac
+shift 2
+exec "$@"
+SSH
+chmod +x "$place/bin/ssh"
+ln -s "$mailproof" "$place/bin/mailproof"
+export PATH=$place/bin:$PATH SSH_ASKED=$place/asked
+rm -rf "$place/results"
+expect_exit 0 run "${plan[@]}" --workers "ssh://one,ssh://me@two:2222,ssh://three$mailproof"
+[ "$(figures)" = "$alone" ] || fail "three by ssh: $(figures); one generator: $alone"
+grep -q -- "-p 2222 -- me@two mailproof load --listen -" "$place/asked" || fail "ssh was asked: $(cat "$place/asked")"
+expect_exit 70 run "${plan[@]}" --workers "ssh://one,ssh://nobody@two"
+grep -q "Permission denied" "$place/err" || fail "no reason: $(cat "$place/err")"
+grep -q "worker 2 of 2 at ssh://nobody@two" "$place/err" || fail "not which: $(cat "$place/err")"
+expect_exit 64 run "${plan[@]}" --workers "ssh://-oProxyCommand=x"
+
 # A worker that was started for one plan serves no other; nor does a closed loop.
 hire 1 --part 1/1 --of late-commits --seed 7
 expect_exit 64 run "${plan[@]}" --workers "$workers"

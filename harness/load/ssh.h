@@ -1,0 +1,30 @@
+// A worker that the ssh program starts on another machine, and talks to over its
+// standard streams. ssh's own settings, keys and known hosts count; it never asks.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+// "ssh://[user@]host[:port][/path/to/mailproof]"; without a path the PATH there has it.
+struct ssh_address {
+    char host[256]; // with the user
+    char port[8];   // "": ssh's own
+    char program[512];
+};
+
+bool ssh_is(const char *address);
+
+// Fails with ERR_USAGE: a part is missing, or would mean something to a shell or to ssh.
+MUST_USE bool ssh_parse(const char *address, struct ssh_address *out, struct err *e);
+
+// Returns a socket to the worker, which the caller closes; -1 with the reason. The
+// caller ends the process when the socket is closed. What ssh has to say goes to our
+// standard error.
+MUST_USE int ssh_connect(const char *address, pid_t *pid, struct err *e);
+
+// On the other side: a socket on which the standard streams are read and written, by
+// threads; -1 with the reason. What the program itself prints from then on is lost.
+MUST_USE int ssh_accept(struct err *e);
+// When the socket is closed: waits until all that was written to it has left.
+void ssh_finish(void);

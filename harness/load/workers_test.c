@@ -1,0 +1,162 @@
+// 50,000 inserts a second, planned over four workers and simulated: each makes the plan
+// by itself, on a clock of its own, and what comes back is what one generator records,
+// to the nanosecond; so are the histograms.
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "load/parcel.h"
+#include "load/post.h"
+#include "load/remote.h"
+#include "measure/histogram.h"
+#include "plan/plan_fixture.h"
+
+#define WORKERS 4
+#define RATE 50000
+#define START_NS INT64_C(1000000000)
+
+// The server's answer to the i-th transaction: every 97th takes long, every 1009th
+// rolls back. A worker whose clock is ahead writes later times.
+static struct txn_record answer(const struct plan *plan, size_t i, int64_t ahead_ns)
+{
+    int64_t sent_ns = START_NS + plan->txns[i].at_ns + (int64_t)(i * 7919 % 100003) + ahead_ns;
+    int64_t took_ns = (int64_t)(i * 104729 % 1000003) + (i % 97 == 0 ? 50000000 : 0);
+
+    return (struct txn_record){.sent_ns = sent_ns,
+        .commit_ns = sent_ns + took_ns / 2,
+        .ended_ns = sent_ns + took_ns,
+        .outcome = i % 1009 == 0 ? TXN_ROLLED_BACK : TXN_COMMITTED};
+}
+
+static void record(
+    struct histogram *h, const struct plan *plan, const struct txn_record *r, size_t i)
+{
+    assert_true(histogram_record(h, r->ended_ns - START_NS - plan->txns[i].at_ns));
+}
+
+struct worker {
+    struct post post;
+    struct remote_part part;
+    int64_t ahead_ns;
+    size_t sent;
+    uint64_t print;
+    pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct fixture *f = new_fixture(RATE, 2 * NS_PER_S, ARRIVALS_POISSON);
+    struct err e = {0};
+
+    make(f);
+    w->print = remote_print(&f->p);
+    struct load_config config = {.plan = &f->p, .end = f->p.txn_count};
+    struct load_result result = {.records = calloc(f->p.txn_count, sizeof *result.records)};
+    for (size_t i = w->part.part; i < f->p.txn_count; i += w->part.of) {
+        result.records[i] = answer(&f->p, i, w->ahead_ns);
+        w->sent++;
+    }
+    if (!parcel_send(&w->post, &config, &w->part, &result, &e))
+        w->sent = 0;
+    free(result.records);
+    drop(f);
+    return NULL;
+}
+
+static void take(struct post *to, struct worker *w, struct load_config *config,
+    struct load_result *all, struct err *e)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const struct remote_clock clock = {.offset_ns = w->ahead_ns};
+    char line[POST_LINE_MAX];
+
+    assert_true(post_line(to, line, e));
+    assert_true(parcel_take(to, line, config, &w->part, &clock, all, &lock, e));
+    pthread_join(w->thread, NULL);
+    assert_int_equal(w->print, remote_print(config->plan));
+}
+
+static void one_after_the_other(struct load_config *config, struct load_result *all)
+{
+    static struct post to;
+    size_t fewest = SIZE_MAX, most = 0;
+    struct err e = {0};
+
+    for (unsigned k = 0; k < WORKERS; k++) {
+        static struct worker w;
+        int fds[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        w = (struct worker){.part = {k, WORKERS}, .ahead_ns = (int64_t)k * 777777777 - NS_PER_S};
+        post_init(&w.post, fds[0]);
+        post_init(&to, fds[1]);
+        assert_int_equal(pthread_create(&w.thread, NULL, work, &w), 0);
+        take(&to, &w, config, all, &e);
+        fewest = w.sent < fewest ? w.sent : fewest;
+        most = w.sent > most ? w.sent : most;
+        post_close(&w.post);
+        post_close(&to);
+    }
+    assert_true(most - fewest <= 1); // a quarter of the rate each
+}
+
+static void four_send_what_one_would(void **state)
+{
+    struct fixture *f = new_fixture(RATE, 2 * NS_PER_S, ARRIVALS_POISSON);
+
+    (void)state;
+    make(f);
+    size_t n = f->p.txn_count;
+    struct load_config config = {.plan = &f->p, .end = n};
+    struct load_result all = {.records = calloc(n, sizeof *all.records)};
+    assert_true(n > RATE);
+    one_after_the_other(&config, &all);
+    for (size_t i = 0; i < n; i++) {
+        struct txn_record one = answer(&f->p, i, 0);
+        assert_int_equal(all.records[i].sent_ns, one.sent_ns);
+        assert_int_equal(all.records[i].commit_ns, one.commit_ns);
+        assert_int_equal(all.records[i].ended_ns, one.ended_ns);
+        assert_int_equal(all.records[i].outcome, one.outcome);
+    }
+    free(all.records);
+    drop(f);
+}
+
+static void histograms_add_up(void **state)
+{
+    struct fixture *f = new_fixture(RATE, 2 * NS_PER_S, ARRIVALS_POISSON);
+    struct histogram one, part[WORKERS], sum;
+    struct err e = {0};
+
+    (void)state;
+    make(f);
+    assert_true(histogram_init(&one, NS_PER_S, &e) && histogram_init(&sum, NS_PER_S, &e));
+    for (size_t k = 0; k < WORKERS; k++)
+        assert_true(histogram_init(&part[k], NS_PER_S, &e));
+    for (size_t i = 0; i < f->p.txn_count; i++) {
+        struct txn_record r = answer(&f->p, i, 0);
+        record(&one, &f->p, &r, i);
+        record(&part[i % WORKERS], &f->p, &r, i);
+    }
+    for (size_t k = 0; k < WORKERS; k++) {
+        assert_true(histogram_merge(&sum, &part[k]));
+        histogram_fini(&part[k]);
+    }
+    assert_int_equal(sum.total, f->p.txn_count);
+    assert_int_equal(sum.min, one.min);
+    assert_int_equal(sum.max, one.max);
+    assert_int_equal(sum.count_len, one.count_len);
+    assert_memory_equal(sum.counts, one.counts, one.count_len * sizeof *one.counts);
+    histogram_fini(&one);
+    histogram_fini(&sum);
+    drop(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_send_what_one_would),
+        cmocka_unit_test(histograms_add_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
