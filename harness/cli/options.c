@@ -121,6 +121,8 @@ static const struct {
     {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, TEXT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(quick),
         "each cell from one run, and no search for the highest rate"},
+    {"answers", "FILE", SCOPE_FIELD, TEXT(answers),
+        "keep each run's figures here, and do not repeat a run whose figures it holds"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
         "write the table as Markdown"},
     {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(json_file),

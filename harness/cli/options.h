@@ -21,9 +21,10 @@ struct options {
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
-    int retries;      // run: of an inconclusive one
-    const char *html; // field, compare, check
-    bool quick;       // field
+    int retries;         // run: of an inconclusive one
+    const char *html;    // field, compare, check
+    bool quick;          // field
+    const char *answers; // field; NULL unless given
     const char *markdown, *json_file, *csv;
     int runs;                     // compare; 0 unless given
     int seeds;                    // compare: how many take turns

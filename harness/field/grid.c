@@ -1,6 +1,7 @@
 #include "field/grid.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,43 +33,74 @@ void grid_fini(struct grid *g)
 
 // --- what a run came to ---------------------------------------------------------------
 
-static void append_count(char *text, size_t size, double count, const char *what)
+static void append(char *text, size_t size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *fmt, ...)
 {
     size_t len = strlen(text);
+    va_list args;
 
-    if (count > 0)
-        snprintf(text + len, size - len, "%s%.0f %s", len ? ", " : "", count, what);
+    va_start(args, fmt);
+    vsnprintf(text + len, size - len, fmt, args);
+    va_end(args);
 }
 
 bool fault_outcome_is_bad(const struct fault_outcome *o)
 {
-    return o->judged && !o->missed && (o->lost > 0 || o->left > 0 || o->exits > 0);
+    bool unfinished = o->retry_s == 0 && (o->lost > 0 || o->left > 0);
+
+    return o->judged && !o->missed && (unfinished || (o->exits > 0 && !o->may_exit));
+}
+
+void fault_outcome_tell(const struct fault_outcome *o, char *text, size_t size)
+{
+    const struct {
+        double count;
+        const char *what;
+    } counts[] = {
+        {o->lost, "missing"}, {o->left, "left"}, {o->again, "again"}, {o->exits, "exits"}};
+    bool none = true;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!(counts[i].count > 0))
+            continue;
+        append(text, size, "%s%.0f %s", none ? "" : ", ", counts[i].count, counts[i].what);
+        none = false;
+    }
+    if (none)
+        append(text, size, "ok");
+}
+
+static enum cell_mark mark_of(const struct fault_outcome *o)
+{
+    if (!o->judged || (o->runs > 1 && o->bad == 1))
+        return CELL_DOUBTFUL;
+    if (fault_outcome_is_bad(o))
+        return CELL_BAD;
+    return o->retry_s > 0 && (o->lost > 0 || o->left > 0) ? CELL_FIGURE : CELL_GOOD;
 }
 
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
 {
+    size_t size = sizeof c->text;
+
     c->text[0] = '\0';
     if (o->missed) {
         c->mark = CELL_EMPTY;
-        snprintf(c->text, sizeof c->text, "nobody to hit");
+        append(c->text, size, "nobody to hit");
         return;
     }
-    append_count(c->text, sizeof c->text, o->lost, "missing");
-    append_count(c->text, sizeof c->text, o->left, "left");
-    append_count(c->text, sizeof c->text, o->again, "again");
-    append_count(c->text, sizeof c->text, o->exits, "exits");
-    c->mark = !o->judged ? CELL_DOUBTFUL : fault_outcome_is_bad(o) ? CELL_BAD : CELL_GOOD;
-    if (!c->text[0])
-        snprintf(c->text, sizeof c->text, "ok");
-    size_t len = strlen(c->text);
+    c->mark = mark_of(o);
+    fault_outcome_tell(o, c->text, size);
+    if (c->mark == CELL_FIGURE)
+        append(c->text, size, " until its retry after %.0f min", o->retry_s / 60);
     if (!isnan(o->recovery_ms))
-        snprintf(c->text + len, sizeof c->text - len, ", back in %.1f s", o->recovery_ms / 1000);
-    len = strlen(c->text);
+        append(c->text, size, ", back in %.1f s", o->recovery_ms / 1000);
     if (o->runs > 1)
-        snprintf(c->text + len, sizeof c->text - len, ", %d of %d runs", o->bad, o->runs);
-    len = strlen(c->text);
+        append(c->text, size, ", %d of %d runs", o->bad, o->runs);
     if (!o->judged)
-        snprintf(c->text + len, sizeof c->text - len, " (inconclusive)");
+        append(c->text, size, " (inconclusive)");
 }
 
 // --- text -------------------------------------------------------------------------------
@@ -92,18 +124,70 @@ void grid_text(const struct grid *g, struct buf *out)
 
 // --- markdown ---------------------------------------------------------------------------
 
+// True when an earlier cell of the row has the same command.
+static bool was_shown(const struct grid_row *r, size_t cell)
+{
+    for (size_t i = 0; i < cell; i++) {
+        if (strcmp(r->cells[i].command, r->cells[cell].command) == 0)
+            return true;
+    }
+    return r->cells[cell].command[0] == '\0';
+}
+
+// The titles of all cells that this cell's command answers: "p50, p99".
+static void titles_of(
+    const struct grid *g, const struct grid_row *r, size_t cell, char *titles, size_t size)
+{
+    titles[0] = '\0';
+    for (size_t i = cell; i < g->columns; i++) {
+        if (strcmp(r->cells[i].command, r->cells[cell].command) == 0)
+            append(titles, size, "%s%s", titles[0] ? ", " : "", g->titles[i]);
+    }
+}
+
 static void markdown_commands(const struct grid *g, struct buf *out)
 {
+    char titles[300];
+
     for (size_t i = 0; i < g->row_count; i++) {
         const struct grid_row *r = &g->rows[i];
         if (r->absent[0])
             continue;
         buf_printf(out, "\n### %s\n\n%s.\n\n", r->name, r->mode);
         for (size_t c = 0; c < g->columns; c++) {
-            if (r->cells[c].command[0])
-                buf_printf(out, "- %s: `%s`\n", g->titles[c], r->cells[c].command);
+            if (was_shown(r, c))
+                continue;
+            titles_of(g, r, c, titles, sizeof titles);
+            buf_printf(out, "- %s: `%s`\n", titles, r->cells[c].command);
         }
     }
+}
+
+// What the maintainers of a queue need to see it themselves.
+static void markdown_convictions(const struct grid *g, struct buf *out)
+{
+    for (size_t i = 0; i < g->row_count; i++) {
+        const struct grid_row *r = &g->rows[i];
+        for (size_t c = 0; c < g->columns; c++) {
+            if (!r->cells[c].told[0])
+                continue;
+            buf_printf(out, "\n### %s %s: %s\n\n", r->name, r->version, g->titles[c]);
+            buf_printf(out, "- seen: %s\n- judged: %s\n", r->cells[c].told,
+                r->documented[0] ? r->documented : "every job that was committed is done");
+            buf_printf(out, "- see it: `%s`\n", r->cells[c].command);
+        }
+    }
+}
+
+static bool convicts(const struct grid *g)
+{
+    for (size_t i = 0; i < g->row_count; i++) {
+        for (size_t c = 0; c < g->columns; c++) {
+            if (g->rows[i].cells[c].told[0])
+                return true;
+        }
+    }
+    return false;
 }
 
 void grid_markdown(const struct grid *g, struct buf *out)
@@ -123,23 +207,28 @@ void grid_markdown(const struct grid *g, struct buf *out)
                 r->absent[0] ? (c == 0 ? r->absent : "") : r->cells[c].text, bad ? "**" : "");
         }
     }
-    buf_printf(out, "\n\n## The commands\n");
+    buf_printf(out, "\n");
+    if (convicts(g)) {
+        buf_printf(out, "\n## What was seen in at least two runs of three\n");
+        markdown_convictions(g, out);
+    }
+    buf_printf(out, "\n## The commands\n");
     markdown_commands(g, out);
 }
 
 // --- html -------------------------------------------------------------------------------
 
-static void html_cell(const struct cell *c, struct buf *out)
+static void html_cell(const char *title, const struct cell *c, struct buf *out)
 {
     static const char *const classes[] = {"empty", "figure", "good", "bad", "doubtful"};
 
-    buf_printf(out, "<td class=\"%s\"", classes[c->mark]);
+    buf_printf(out, "<td class=\"%s\" data-title=\"", classes[c->mark]);
+    append_escaped(out, title);
     if (c->command[0]) {
-        buf_printf(out, " title=\"");
+        buf_printf(out, "\" title=\"");
         append_escaped(out, c->command);
-        buf_printf(out, "\"");
     }
-    buf_printf(out, ">");
+    buf_printf(out, "\">");
     append_escaped(out, c->text);
     buf_printf(out, "</td>");
 }
@@ -159,22 +248,47 @@ static void html_row(const struct grid *g, const struct grid_row *r, struct buf 
         buf_printf(out, "</td>");
     }
     for (size_t c = 0; !r->absent[0] && c < g->columns; c++)
-        html_cell(&r->cells[c], out);
+        html_cell(g->titles[c], &r->cells[c], out);
     buf_printf(out, "</tr>\n");
+}
+
+static void html_term(struct buf *out, const char *name, const char *what)
+{
+    buf_printf(out, "<dt>");
+    append_escaped(out, name);
+    buf_printf(out, ": ");
+    append_escaped(out, what);
+    buf_printf(out, "</dt><dd>");
+}
+
+static void html_convictions(const struct grid *g, struct buf *out)
+{
+    for (size_t i = 0; i < g->row_count; i++) {
+        const struct grid_row *r = &g->rows[i];
+        for (size_t c = 0; c < g->columns; c++) {
+            if (!r->cells[c].told[0])
+                continue;
+            html_term(out, r->name, g->titles[c]);
+            append_escaped(out, r->cells[c].told);
+            buf_printf(out, "<br>");
+            append_escaped(out, r->documented);
+            buf_printf(out, "</dd>\n");
+        }
+    }
 }
 
 static void html_commands(const struct grid *g, struct buf *out)
 {
+    char titles[300];
+
     for (size_t i = 0; i < g->row_count; i++) {
         const struct grid_row *r = &g->rows[i];
         for (size_t c = 0; !r->absent[0] && c < g->columns; c++) {
-            if (!r->cells[c].command[0])
+            if (was_shown(r, c))
                 continue;
-            buf_printf(out, "<dt>");
-            append_escaped(out, r->name);
-            buf_printf(out, ", ");
-            append_escaped(out, g->titles[c]);
-            buf_printf(out, "</dt><dd><code>");
+            titles_of(g, r, c, titles, sizeof titles);
+            html_term(out, r->name, titles);
+            buf_printf(out, "<code>");
             append_escaped(out, r->cells[c].command);
             buf_printf(out, "</code></dd>\n");
         }
@@ -199,6 +313,11 @@ void grid_html(const struct grid *g, struct buf *out)
     rest = append_until(out, rest, "{{rows}}");
     for (size_t i = 0; i < g->row_count; i++)
         html_row(g, &g->rows[i], out);
+    rest = append_until(out, rest, "{{convictions}}");
+    if (convicts(g))
+        html_convictions(g, out);
+    else
+        buf_printf(out, "<dt>Nothing.</dt>\n");
     rest = append_until(out, rest, "{{commands}}");
     html_commands(g, out);
     buf_printf(out, "%s", rest);

@@ -17,13 +17,15 @@ enum cell_mark {
 
 struct cell {
     enum cell_mark mark;
-    char text[80];
-    char command[600]; // "" when nothing was run
+    char text[140];
+    char command[700]; // "" when nothing was run
+    char told[400];    // of one that is convicted: each seed's outcome; "" otherwise
 };
 
 struct grid_row {
     char name[64], version[64], mode[300];
-    char absent[300]; // why it is not here; "" when it is
+    char absent[300];     // why it is not here; "" when it is
+    char documented[600]; // the promise that is judged; "" when none is named
     struct cell *cells;
 };
 
@@ -50,10 +52,17 @@ struct fault_outcome {
     double recovery_ms;              // the longest; NAN: nothing to recover from
     bool judged;                     // else inconclusive
     bool missed;                     // the fault found nobody to hit
-    int runs, bad;                   // with several seeds: how many, and how many were bad; 0: one
+    bool may_exit;                   // it does not promise to outlive its sessions
+    double
+        retry_s; // its own retry comes later than the run could wait; 0: the run has waited for it
+    int runs, bad; // with several seeds: how many, and how many were bad; 0: one
 };
 
 // Whether it is marked as bad: most queues promise at least once, so what comes again is not.
 bool fault_outcome_is_bad(const struct fault_outcome *o);
 
+// Appends "1 missing, 2 exits", or "ok".
+void fault_outcome_tell(const struct fault_outcome *o, char *text, size_t size);
+
+// A conviction needs two runs that were bad; one of several is a doubt.
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o);

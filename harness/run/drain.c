@@ -5,6 +5,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/queue.h"
 #include "scenario/leased.h"
 
 static const int64_t load_gone_ns = 10 * NS_PER_S;
@@ -77,13 +78,16 @@ static bool are_buried(struct run *r, size_t count)
 }
 
 // In leased mode a token is finished when it has an outcome: it is not leased and does not wait for
-// a retry.
+// a retry. A job of a subject is finished when its end state no longer shows it: its handler may
+// have run, and its completion not be written yet.
 static bool are_finished(struct run *r)
 {
     bool none = false;
     struct leased m;
     struct err unanswered;
 
+    if (scenario_is_queue(r->scenario))
+        return queue_is_done(r);
     leased_read(&m, r->scenario);
     if (!m.on || r->scenario->collector.layout != LAYOUT_REFERENCE)
         return true;

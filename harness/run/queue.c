@@ -96,12 +96,26 @@ bool queue_prepare(struct run *r, struct err *e)
            run_schema_command(r, e) && sql_exec(r->context.admin, run_sql_grant_queue, e);
 }
 
+static bool has_end_state(const struct run *r)
+{
+    return scenario_is_queue(r->scenario) && strcmp(r->manifest.end_state, MANIFEST_NONE) != 0;
+}
+
+bool queue_is_done(struct run *r)
+{
+    struct err unanswered;
+    bool none = false;
+
+    return !has_end_state(r) ||
+           (run_count_is(r, r->manifest.end_state, "0", &none, &unanswered) && none);
+}
+
 double queue_left(struct run *r)
 {
     struct err ignored;
     char count[32];
 
-    if (!scenario_is_queue(r->scenario) || strcmp(r->manifest.end_state, MANIFEST_NONE) == 0 ||
+    if (!has_end_state(r) ||
         !sql_value(r->context.admin, r->manifest.end_state, count, sizeof count, &ignored))
         return NAN;
     return strtod(count, NULL);

@@ -6,6 +6,9 @@
 // Returns how many jobs are left by the manifest's end state; NAN: it has none.
 double queue_left(struct run *r);
 
+// True when the end state shows no job, or when there is none. Without an answer it is not done.
+bool queue_is_done(struct run *r);
+
 // Reads the manifest into r->manifest. ERR_SKIP when the subject is not installed, or when the
 // scenario breaks something that a queue does not have, such as the table jobs.
 MUST_USE bool queue_load(struct run *r, struct err *e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "scenario/decode.h"
@@ -36,6 +37,11 @@ static const struct field fields[] = {
     {"consumer", FIELD_STRINGS, AT(consumer), .fallback = "[]", .help = "its consumer"},
     {"promises", FIELD_FLAGS, AT(promises), .fallback = "[]", .words = promise_words,
         .help = "what it promises; what it does not is not judged"},
+    {"documented", FIELD_STRING, AT(documented), .fallback = MANIFEST_NONE,
+        .help = "the promise that is judged, and where its documentation makes it"},
+    {"retry_within", FIELD_DURATION, AT(retry_within_ns), .fallback = "15s", .min = 0,
+        .max = INT64_C(7) * 24 * 3600 * NS_PER_S,
+        .help = "how long its own retry of an interrupted job may take"},
     {"end_state", FIELD_STRING, AT(end_state), .fallback = MANIFEST_NONE,
         .help = "a query for the number of jobs that are left"},
 };
@@ -125,7 +131,7 @@ static void free_strings(char **strings)
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->end_state};
+        m->documented, m->end_state};
     char **lists[] = {m->debian, m->check, m->schema, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -23,8 +24,10 @@ struct manifest {
     char **schema;   // makes its tables, as the role that consumes; empty: none
     char *enqueue;   // one statement; $1 is the job's number, $2 its payload, both text
     char **consumer;
-    int promises;    // of enum promise
-    char *end_state; // a query: jobs that are left; MANIFEST_NONE: none
+    int promises;            // of enum promise
+    char *documented;        // the promise that is judged, and where it is made; MANIFEST_NONE
+    int64_t retry_within_ns; // how long its own retry of an interrupted job may take
+    char *end_state;         // a query: jobs that are left; MANIFEST_NONE: none
 };
 
 // By the name of a folder under subjects/, or by a folder's path. ERR_USAGE says

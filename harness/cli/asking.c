@@ -1,0 +1,165 @@
+#include "cli/asking.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/locate.h"
+#include "cli/subjects.h"
+#include "report/parse.h"
+#include "runner.h"
+
+#define FURTHER_MAX 5
+#define SET_MAX 40
+
+// All sets of a run: those of every question, the question's, and what varies.
+struct sets {
+    char texts[FURTHER_MAX][SET_MAX];
+    const char *items[ASKING_SETS_MAX + FURTHER_MAX];
+    size_t texts_count, count;
+};
+
+static void add(struct sets *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct sets *s, const char *fmt, ...)
+{
+    char *text = s->texts[s->texts_count++];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, SET_MAX, fmt, args);
+    va_end(args);
+    s->items[s->count++] = text;
+}
+
+// No objectives, and time for a queue that notices a death late.
+static void collect(const struct asking *a, struct sets *s)
+{
+    *s = (struct sets){0};
+    add(s, "expect={}");
+    add(s, "drain=%ds", a->drain_s);
+    add(s, "recovery_limit=%ds", a->drain_s);
+    for (size_t i = 0; i < ASKING_SETS_MAX && a->question->sets[i]; i++)
+        s->items[s->count++] = a->question->sets[i];
+    if (a->rate != ASKING_RATE || !a->question->has_rate)
+        add(s, "load.0.rate=%d/s", a->rate);
+    if (a->seed != 1)
+        add(s, "seed=%d", a->seed);
+}
+
+void asking_command(const struct asking *a, char *out, size_t size)
+{
+    struct sets s;
+    size_t len = 0;
+
+    collect(a, &s);
+    len += (size_t)snprintf(
+        out, size, "mailproof run %s --subject %s", a->question->scenario, a->subject);
+    for (size_t i = 0; i < s.count && len < size; i++)
+        len += (size_t)snprintf(out + len, size - len, " --set '%s'", s.items[i]);
+}
+
+// --- the answer -------------------------------------------------------------------------
+
+static double number_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void read_faults(struct answer *a, const json_t *all)
+{
+    const json_t *fault;
+    size_t i;
+
+    a->planned = (double)json_array_size(all);
+    json_array_foreach(all, i, fault) a->struck +=
+        json_is_true(json_object_get(fault, "ok")) &&
+        !json_is_true(json_object_get(fault, "left_out"));
+}
+
+static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
+{
+    json_t *result = parse_file(outcome->folder, "result.json", e);
+    const json_t *figures = json_object_get(result, "metrics");
+    const json_t *server = json_object_get(result, "server");
+    const json_t *cpu = json_object_get(result, "cpu_s");
+    double backends = number_at(cpu, "collector_backends") + number_at(cpu, "load_backends") +
+                      number_at(cpu, "server");
+
+    if (!result)
+        return false;
+    *a = (struct answer){
+        .p50 = number_at(figures, "latency.p50"),
+        .p99 = number_at(figures, "latency.p99"),
+        .wal = number_at(server, "wal_bytes_per_token"),
+        .cpu_ms = backends * 1000 / number_at(figures, "committed"),
+        .dead = number_at(server, "dead_tuples_max"),
+        .lost = number_at(figures, "lost"),
+        .left = outcome->left,
+        .again = outcome->again,
+        .exits = number_at(figures, "unplanned_exit"),
+        .recovery_ms = number_at(figures, "recovery.max"),
+        .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
+    };
+    read_faults(a, json_object_get(result, "faults"));
+    json_decref(result);
+    return true;
+}
+
+static bool run_loaded(const struct options *o, const char *path, const struct overrides *sets,
+    struct answer *a, struct err *e)
+{
+    struct run_options how = {
+        .collector = o->collector,
+        .postgres = o->conninfo,
+        .out = o->out,
+        .quiet = true,
+        .silent = true,
+    };
+    struct run_outcome outcome = {0};
+    struct scenario s = {0};
+    bool ok = scenario_load(&s, path, sets, e);
+
+    if (ok)
+        subjects_suit(&s);
+    ok = ok && run_scenario(&s, &how, &outcome, e) && read_answer(a, &outcome, e);
+    scenario_fini(&s);
+    return ok;
+}
+
+static bool run_question(
+    const struct asking *a, const struct options *o, struct answer *answer, struct err *e)
+{
+    struct options own = *o;
+    struct subject_sets sets = {0};
+    struct paths paths = {0};
+    struct sets all;
+
+    collect(a, &all);
+    own.subject = a->subject;
+    own.sets = all.items;
+    own.set_count = all.count;
+    own.provider = NULL;
+    own.seed[0] = '\0';
+    bool ok = subjects_sets(&sets, &own, e) && locate_scenarios(&paths, a->question->scenario, e) &&
+              run_loaded(o, paths.items[0], &sets.overrides, answer, e);
+    subjects_sets_fini(&sets);
+    locate_fini(&paths);
+    return ok;
+}
+
+bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
+    struct answer *answer, struct err *e)
+{
+    char command[700], key[800];
+
+    asking_command(a, command, sizeof command);
+    snprintf(key, sizeof key, "%s %s: %s", a->subject, a->version, command);
+    if (answers_find(known, key, answer))
+        return true;
+    fprintf(stderr, "%s: %s, %d/s, seed %d\n", a->subject, a->question->title, a->rate, a->seed);
+    return run_question(a, o, answer, e) && answers_keep(known, key, answer, e);
+}

@@ -1,0 +1,125 @@
+#include "field/answers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(struct answer, member)
+
+static const struct {
+    const char *name;
+    size_t at;
+} figures[] = {
+    {"p50_ms", AT(p50)},
+    {"p99_ms", AT(p99)},
+    {"wal_bytes_per_job", AT(wal)},
+    {"server_cpu_ms_per_job", AT(cpu_ms)},
+    {"dead_tuples_max", AT(dead)},
+    {"lost", AT(lost)},
+    {"left", AT(left)},
+    {"again", AT(again)},
+    {"exits", AT(exits)},
+    {"recovery_ms", AT(recovery_ms)},
+    {"faults", AT(planned)},
+    {"faults_struck", AT(struck)},
+    {"judged", AT(judged)},
+};
+
+#define FIGURES (sizeof figures / sizeof *figures)
+
+static double *figure(struct answer *a, size_t i)
+{
+    return (double *)(void *)((char *)a + figures[i].at);
+}
+
+static bool take_line(struct answers *a, const char *text, struct err *e)
+{
+    json_error_t why;
+    json_t *line = json_loads(text, 0, &why);
+    const char *key = json_string_value(json_object_get(line, "run"));
+    bool ok = key && json_object_set(a->all, key, line) == 0;
+
+    json_decref(line);
+    return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is no answer", a->path, text);
+}
+
+// A last line that an interruption has cut is taken away.
+static bool take_lines(struct answers *a, FILE *file, struct err *e)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t len;
+    off_t whole = 0;
+    bool ok = true, cut = false;
+
+    while (ok && !cut && (len = getline(&text, &size, file)) > 0) {
+        cut = text[len - 1] != '\n';
+        ok = cut || take_line(a, text, e);
+        whole += cut ? 0 : len;
+    }
+    free(text);
+    return ok && (!cut || truncate(a->path, whole) == 0 ||
+                     err_sys(e, ERR_USAGE, "cannot shorten %s", a->path));
+}
+
+bool answers_open(struct answers *a, const char *path, struct err *e)
+{
+    *a = (struct answers){.path = path, .all = json_object()};
+    if (!a->all)
+        return err_set(e, ERR_INTERNAL, "out of memory for the answers");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    if (!file)
+        return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
+    bool ok = take_lines(a, file, e);
+    fclose(file);
+    return ok;
+}
+
+void answers_close(struct answers *a)
+{
+    json_decref(a->all);
+    *a = (struct answers){0};
+}
+
+bool answers_find(const struct answers *a, const char *key, struct answer *answer)
+{
+    const json_t *line = json_object_get(a->all, key);
+
+    for (size_t i = 0; line && i < FIGURES; i++) {
+        const json_t *value = json_object_get(line, figures[i].name);
+        *figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    return line;
+}
+
+static json_t *line_of(const char *key, const struct answer *answer)
+{
+    struct answer copy = *answer;
+    json_t *line = json_pack("{s:s}", "run", key);
+
+    for (size_t i = 0; line && i < FIGURES; i++) {
+        double value = *figure(&copy, i);
+        json_object_set_new(line, figures[i].name, isnan(value) ? json_null() : json_real(value));
+    }
+    return line;
+}
+
+bool answers_keep(struct answers *a, const char *key, const struct answer *answer, struct err *e)
+{
+    json_t *line = line_of(key, answer);
+    bool ok = line && json_object_set(a->all, key, line) == 0;
+    FILE *file = a->path ? fopen(a->path, "ae") : NULL;
+
+    if (!ok)
+        err_set(e, ERR_INTERNAL, "out of memory for the answers");
+    else if (a->path)
+        ok = (file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF) ||
+             err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);
+    if (file && fclose(file) != 0 && ok)
+        ok = err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);
+    json_decref(line);
+    return ok;
+}

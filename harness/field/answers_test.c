@@ -1,0 +1,95 @@
+// What was answered is found again after the file is opened anew; a line cut short is said.
+#include "field/answers.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void make_path(char path[64])
+{
+    snprintf(path, 64, "/tmp/answers_test.XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void remembers(void **state)
+{
+    struct answer kept = {.p50 = 4.5, .lost = 2, .left = NAN, .judged = 1}, found;
+    struct answers a;
+    char path[64];
+    struct err e;
+    (void)state;
+
+    make_path(path);
+    assert_true(answers_open(&a, path, &e));
+    assert_false(answers_find(&a, "pgq 3.5: run", &found));
+    assert_true(answers_keep(&a, "pgq 3.5: run", &kept, &e));
+    assert_true(answers_keep(&a, "other", &(struct answer){.p50 = 1}, &e));
+    answers_close(&a);
+    assert_true(answers_open(&a, path, &e));
+    assert_true(answers_find(&a, "pgq 3.5: run", &found));
+    assert_true(found.p50 == 4.5 && found.lost == 2 && isnan(found.left) && found.judged == 1);
+    assert_true(answers_find(&a, "other", &found));
+    assert_false(answers_find(&a, "another", &found));
+    answers_close(&a);
+    unlink(path);
+}
+
+static void says_what_it_cannot_read(void **state)
+{
+    struct answers a;
+    char path[64];
+    struct err e;
+    (void)state;
+
+    make_path(path);
+    FILE *file = fopen(path, "w");
+    fputs("{\"run\": \"x\"}\n{\"p50\": 1}\n", file);
+    fclose(file);
+    assert_false(answers_open(&a, path, &e));
+    answers_close(&a);
+    unlink(path);
+    assert_true(answers_open(&a, path, &e)); // nothing is there yet
+    answers_close(&a);
+}
+
+// An interruption in the middle of a line costs that answer alone.
+static void forgives_a_cut_end(void **state)
+{
+    struct answer found;
+    struct answers a;
+    char path[64];
+    struct err e;
+    (void)state;
+
+    make_path(path);
+    FILE *file = fopen(path, "w");
+    fputs("{\"run\": \"x\", \"lost\": 1}\n{\"run\": \"y\", \"lo", file);
+    fclose(file);
+    assert_true(answers_open(&a, path, &e));
+    assert_true(answers_find(&a, "x", &found));
+    assert_false(answers_find(&a, "y", &found));
+    assert_true(answers_keep(&a, "z", &found, &e));
+    answers_close(&a);
+    assert_true(answers_open(&a, path, &e));
+    assert_true(answers_find(&a, "z", &found));
+    answers_close(&a);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remembers),
+        cmocka_unit_test(says_what_it_cannot_read),
+        cmocka_unit_test(forgives_a_cut_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
