@@ -19,7 +19,8 @@ static char *program_of(const struct run *r)
     char queue[200] = "";
 
     if (m->name)
-        snprintf(queue, sizeof queue, "%s %s", m->name, m->version);
+        snprintf(queue, sizeof queue, "%s %s%s", m->name, m->version,
+            manifest_is_client(m) ? ", put by its own client" : "");
     return identity_of(r->command.argv, m->dir[0] ? m->dir : NULL, queue);
 }
 
@@ -196,6 +197,7 @@ static void close_down(struct run *r)
         r->server.provider->close(&r->server);
     // Behind the server's end: a query to a frozen one would not return.
     sampler_free(r->sampler);
+    queue_close(r);
     subject_free(r->subject);
     netns_fini(&r->net);
     result_fini(&r->result);

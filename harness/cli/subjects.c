@@ -87,12 +87,33 @@ static void drop_expectations(struct scenario *s)
     s->expect_count = kept;
 }
 
+static bool is_client(const struct scenario *s)
+{
+    struct manifest m = {0};
+    struct err ignored;
+    bool client = manifest_load(&m, s->collector.subject, &ignored) && manifest_is_client(&m);
+
+    manifest_fini(&m);
+    return client;
+}
+
+// A client's put is one job, and no transaction of ours.
+static void suit_client(struct load_phase *phase)
+{
+    phase->rollback = phase->hold_share = 0;
+    phase->rows_from = phase->rows_to = 1;
+}
+
 void subjects_suit(struct scenario *s)
 {
     if (!scenario_is_queue(s))
         return;
     drop_expectations(s);
+    s->collector.dequeue = DEQUEUE_CURSOR; // how a queue hands out its jobs is its own affair
+    bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
+        if (client)
+            suit_client(&s->load[i]);
         s->load[i].recovery = s->load[i].ineligible = s->load[i].unsendable = 0;
         s->load[i].names = NAMES_PLAIN;
         s->load[i].insert = INSERT_ROW;

@@ -196,6 +196,8 @@ static void count_deliveries(struct ledger *l)
         struct ledger_token *t = &l->tokens[d->token];
         if (find_forgery(l, d))
             d->flags |= DELIVERY_FORGED;
+        if (d->flags & DELIVERY_REFUSED)
+            continue;
         if (d->flags)
             t->flags |= TOKEN_NAMED;
         else if (t->deliveries++ == 0)

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "load/change.h"
 #include "load/conn.h"
+#include "load/producer.h"
 
 static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
 
@@ -21,6 +22,8 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     struct timespec cpu = {0};
 
     *result = (struct load_result){.records = result->records, .changes = result->changes};
+    if (config->producer)
+        return producer_run(config, progress, result, e);
     bool ok = load_init(&l, &fds, e);
     if (ok) {
         run_loop(&l, fds);

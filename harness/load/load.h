@@ -41,10 +41,19 @@ struct change_record {
                               // UNKNOWN: sent, and not answered well
 };
 
+// A subject's own client, see producer.h.
+struct load_producer {
+    const char *const *argv;
+    const char *const *env; // NULL-terminated NAME=value, complete
+    const char *dir;        // where it runs
+    int log;                // gets its standard error; -1: /dev/null
+};
+
 struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
+    const struct load_producer *producer; // puts the jobs; NULL: we do, by SQL
     const char *enqueue;  // of a subject: what puts a job into its queue; NULL: accounts
     int64_t start_ns;     // when the plan's time 0 is
     int64_t deadline_ns;  // give up what was not sent by then

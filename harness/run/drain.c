@@ -28,8 +28,9 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // A server that did not start again has no backends and gives no answers.
-    if (!r->server.running)
+    // A server that did not start again has no backends and gives no answers. A client's put
+    // without an answer stays unknown: no row came with it.
+    if (!r->server.running || manifest_is_client(&r->manifest))
         return true;
     // A backend may still commit after its client is gone. The database knows the outcome of open
     // transactions only when all backends have ended.

@@ -161,8 +161,8 @@ bool run_start_collector(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
-              (scenario_is_queue(r->scenario) ? command_make_consumer(&r->command, r->scenario,
-                                                    &r->manifest, buf_str(&conninfo), e)
+              (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
+                                                    r->manifest.consumer, buf_str(&conninfo), e)
                                               : command_make(&r->command, r->scenario,
                                                     r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
@@ -177,7 +177,7 @@ bool run_start_collector(struct run *r, struct err *e)
         .instances = r->scenario->collector.instances,
         .restart = r->scenario->collector.restart,
         .token_count = r->plan.token_count,
-        .sender = leased.on ? &r->scenario->collector.sender : NULL,
+        .sender = leased.on || r->manifest.answers ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
         .net = r->context.net ? r->context.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),
@@ -297,7 +297,7 @@ bool run_start_load(struct run *r, struct err *e)
 {
     if (!hire_workers(r, e) || !start_sampler(r, e))
         return false;
-    if (!start_probe(r, e) || !server_epoch(r, e))
+    if (!start_probe(r, e) || !server_epoch(r, e) || !queue_producer(r, e))
         return false;
     int64_t start_ns = clock_now_ns() + lead_ns;
     r->ledger.start_ns = start_ns;
@@ -305,6 +305,7 @@ bool run_start_load(struct run *r, struct err *e)
         .conninfo = r->load_conninfo.data,
         .plan = &r->plan,
         .scenario = r->scenario,
+        .producer = manifest_is_client(&r->manifest) ? &r->producer : NULL,
         .enqueue = r->manifest.enqueue,
         .start_ns = start_ns,
         .deadline_ns = start_ns + r->plan.end_ns + r->scenario->drain_ns,

@@ -1,18 +1,22 @@
 #include "run/queue.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/paths.h"
 #include "os/process.h"
+#include "plan/names.h"
 #include "postgres/migrate.h"
 #include "run_sql.h"
 
 #define OUTPUT_MAX 600
 #define SQL_FILE_MAX (1u << 20)
+#define FACADE_MAX (256u << 20)
 
 // True when a verb acts on the tables of the mail schema.
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
@@ -70,9 +74,10 @@ static bool run_schema_command(struct run *r, struct err *e)
     if (!r->manifest.schema[0])
         return true;
     buf_init(&conninfo, 4096);
-    bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
-              command_make_consumer(&command, r->scenario, &r->manifest, buf_str(&conninfo), e);
-    spec.argv = (const char *const *)r->manifest.schema;
+    bool ok =
+        migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+        command_make_of_subject(&command, r->scenario, r->manifest.schema, buf_str(&conninfo), e);
+    spec.argv = (const char *const *)command.argv;
     spec.env = (const char *const *)command.env;
     spec.dir = r->manifest.dir;
     spec.death_signal = SIGKILL;
@@ -81,6 +86,50 @@ static bool run_schema_command(struct run *r, struct err *e)
     command_fini(&command);
     buf_fini(&conninfo);
     return ok;
+}
+
+// The rows that the generator would leave beside its jobs, all at once: a client's put cannot bring
+// one along. What has no outcome is then neither a loss nor a phantom.
+static bool fill_facade(struct run *r, struct err *e)
+{
+    struct buf sql;
+
+    if (!manifest_is_client(&r->manifest) || r->plan.token_count == 0)
+        return true;
+    buf_init(&sql, FACADE_MAX);
+    for (uint32_t t = 0; t < r->plan.token_count; t++) {
+        char login[NAMES_MAX];
+        names_login(login, t);
+        buf_printf(&sql, "%s(%u, '%s')", t ? ", " : "INSERT INTO mailproof_sent VALUES ", t, login);
+    }
+    bool ok = buf_str(&sql) ? sql_exec(r->context.admin, sql.data, e)
+                            : err_set(e, ERR_USAGE, "enqueue: client takes fewer jobs");
+    buf_fini(&sql);
+    return ok;
+}
+
+bool queue_producer(struct run *r, struct err *e)
+{
+    char path[PATH_MAX];
+
+    if (!manifest_is_client(&r->manifest))
+        return true;
+    if (!command_make_of_subject(
+            &r->producer_command, r->scenario, r->manifest.producer, r->load_conninfo.data, e) ||
+        !path_join(path, r->folder.logs, "producer.log", e))
+        return false;
+    r->producer = (struct load_producer){.argv = (const char *const *)r->producer_command.argv,
+        .env = (const char *const *)r->producer_command.env,
+        .dir = r->manifest.dir,
+        .log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
+    return r->producer.log >= 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+}
+
+void queue_close(struct run *r)
+{
+    if (manifest_is_client(&r->manifest) && r->producer.argv)
+        close(r->producer.log);
+    command_fini(&r->producer_command);
 }
 
 bool queue_prepare(struct run *r, struct err *e)
@@ -92,8 +141,9 @@ bool queue_prepare(struct run *r, struct err *e)
     snprintf(grant, sizeof grant, "GRANT CREATE ON DATABASE %s TO " MIGRATE_COLLECTOR,
         r->server.database);
     return sql_exec(r->context.admin, run_sql_facade, e) && sql_exec(r->context.admin, grant, e) &&
-           run_superuser_file(r, e) && sql_exec(r->context.admin, run_sql_grant_queue, e) &&
-           run_schema_command(r, e) && sql_exec(r->context.admin, run_sql_grant_queue, e);
+           fill_facade(r, e) && run_superuser_file(r, e) &&
+           sql_exec(r->context.admin, run_sql_grant_queue, e) && run_schema_command(r, e) &&
+           sql_exec(r->context.admin, run_sql_grant_queue, e);
 }
 
 static bool has_end_state(const struct run *r)

@@ -13,5 +13,9 @@ bool queue_is_done(struct run *r);
 // scenario breaks something that a queue does not have, such as the table jobs.
 MUST_USE bool queue_load(struct run *r, struct err *e);
 
+// Readies the process that puts the jobs, of a subject whose own client does. Before the load.
+MUST_USE bool queue_producer(struct run *r, struct err *e);
+void queue_close(struct run *r); // accepts any stage
+
 // Makes the facade and the queue's own schema, after the database and its roles.
 MUST_USE bool queue_prepare(struct run *r, struct err *e);

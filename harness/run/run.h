@@ -28,8 +28,10 @@ struct run {
     long log_from;        // where this run begins in the server's log
     atomic_int outer_pid; // the server's, for the sampler's thread
     struct durability_proof proof;
-    struct manifest manifest; // of a subject that is a queue; else zero
-    struct command command;   // of the collector, with its environment
+    struct manifest manifest;        // of a subject that is a queue; else zero
+    struct command command;          // of the collector, with its environment
+    struct command producer_command; // of a subject's own client
+    struct load_producer producer;
     struct subject *subject;
     struct probe *probe;          // how fast the server answers meanwhile
     struct probe *flush_probe;    // and how fast it commits

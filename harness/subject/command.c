@@ -167,7 +167,7 @@ static bool add_libpq_env(struct command *c, const char *conninfo)
     return ok;
 }
 
-bool command_make_consumer(struct command *c, const struct scenario *s, const struct manifest *m,
+bool command_make_of_subject(struct command *c, const struct scenario *s, char *const *argv,
     const char *conninfo, struct err *e)
 {
     size_t count = 0;
@@ -175,7 +175,7 @@ bool command_make_consumer(struct command *c, const struct scenario *s, const st
 
     *c = (struct command){0};
     make_key(c, s->seed);
-    for (char **arg = m->consumer; ok && *arg; arg++)
+    for (char *const *arg = argv; ok && *arg; arg++)
         ok = append(&c->argv, &count, "%s", *arg);
     return (ok && make_env(c, s, conninfo) && add_libpq_env(c, conninfo)) ||
            err_set(e, ERR_INTERNAL, "out of memory");

@@ -20,11 +20,11 @@ struct command {
 // reference collector beside our own program, which is also COMMAND_REFERENCE. It
 // is split at blanks; the shell takes no part. The signing key is made from the seed, so that a run
 // can be repeated byte for byte.
-// A subject's consumer takes the place of both.
-struct manifest;
-MUST_USE bool command_make_consumer(struct command *c, const struct scenario *s,
-    const struct manifest *m, const char *conninfo, struct err *e);
 MUST_USE bool command_make(struct command *c, const struct scenario *s, const char *collector,
     const char *conninfo, struct err *e);
+
+// A program of a subject: its consumer, its producer, or what makes its tables.
+MUST_USE bool command_make_of_subject(struct command *c, const struct scenario *s,
+    char *const *argv, const char *conninfo, struct err *e);
 
 void command_fini(struct command *c);

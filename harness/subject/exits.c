@@ -8,6 +8,9 @@
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int exits_without_line_max = 3;
+// A queue's worker may end whenever the server is away: its documentation leaves it to a
+// supervisor.
+static const int worker_exits_without_line_max = 30;
 static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
@@ -41,15 +44,16 @@ static bool is_for_good(struct subject *s, const struct instance *in)
 
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
+    const int most = s->config.jobs ? worker_exits_without_line_max : exits_without_line_max;
     struct err e;
 
     if (p->lines > 0 || p->asked)
         in->exits_without_line = 0;
     else
         in->exits_without_line++;
-    if (in->exits_without_line >= exits_without_line_max) {
-        err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
-            exits_without_line_max);
+    if (in->exits_without_line >= most) {
+        err_set(
+            &e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line", most);
         serve_give_up(s, &e);
     } else if (s->config.restart && !is_for_good(s, in)) {
         in->restart_at_ns = p->ended_ns + restart_pause_ns;

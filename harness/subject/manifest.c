@@ -33,7 +33,11 @@ static const struct field fields[] = {
     {"schema", FIELD_STRINGS, AT(schema), .fallback = "[]",
         .help = "the command that makes its tables"},
     {"enqueue", FIELD_STRING, AT(enqueue), .fallback = MANIFEST_NONE,
-        .help = "one statement: $1 is the job's number, $2 its payload, both text"},
+        .help = "one statement: $1 is the job's number, $2 its payload, both text; or client"},
+    {"producer", FIELD_STRINGS, AT(producer), .fallback = "[]",
+        .help = "of enqueue: client, the command that puts jobs"},
+    {"answers", FIELD_BOOL, AT(answers), .fallback = "false",
+        .help = "whether the consumer asks for each job how its handler should end"},
     {"consumer", FIELD_STRINGS, AT(consumer), .fallback = "[]", .help = "its consumer"},
     {"promises", FIELD_FLAGS, AT(promises), .fallback = "[]", .words = promise_words,
         .help = "what it promises; what it does not is not judged"},
@@ -77,6 +81,11 @@ static bool parse(struct manifest *m, const char *path, struct err *e)
     return ok;
 }
 
+bool manifest_is_client(const struct manifest *m)
+{
+    return m->enqueue && strcmp(m->enqueue, MANIFEST_CLIENT) == 0;
+}
+
 // A subject that cannot be installed needs no commands.
 static bool is_whole(const struct manifest *m, const char *path, struct err *e)
 {
@@ -88,6 +97,9 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
         return true;
     if (!m->consumer[0] || strcmp(m->enqueue, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE, "%s: enqueue and consumer are needed", path);
+    if (manifest_is_client(m))
+        return m->producer[0] ||
+               err_set(e, ERR_USAGE, "%s: enqueue: client needs producer, a command", path);
     return strstr(m->enqueue, "$1") ||
            err_set(e, ERR_USAGE, "%s: enqueue: $1, the job's number, is missing", path);
 }
@@ -132,7 +144,7 @@ void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
         m->documented, m->end_state};
-    char **lists[] = {m->debian, m->check, m->schema, m->consumer};
+    char **lists[] = {m->debian, m->check, m->schema, m->producer, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

@@ -63,6 +63,7 @@ static void test_refuses(void **state)
         {"name: other\nsummary: s\nversion: 1\n", "'other' should be the folder's name"},
         {"name: q\nsummary: s\nversion: 1\n", "enqueue and consumer are needed"},
         {"name: q\nsummary: s\nversion: 1\nenqueue: SELECT 1\nconsumer: [x]\n", "$1"},
+        {"name: q\nsummary: s\nversion: 1\nenqueue: client\nconsumer: [x]\n", "needs producer"},
         {"name: q\nsummary: s\nversion: 1\npromises: [speed]\n", "speed"},
         {"name: q\nsummary: s\nversion: 1\nconsummer: [x]\n", "consummer"},
     };

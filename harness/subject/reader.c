@@ -129,6 +129,17 @@ static void mark_seen(struct reader *r, const struct line_record *line)
     }
 }
 
+void reader_refuse(struct reader *r, uint32_t line)
+{
+    const struct line_record *l = &r->log.lines[line];
+
+    for (uint32_t i = 0; i < l->tokens; i++) {
+        const struct delivery *d = &r->log.deliveries[l->first_delivery + i];
+        if ((d->flags & DELIVERY_REFUSED) && d->token < r->seen_count)
+            atomic_store(&r->seen[d->token], 0);
+    }
+}
+
 void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
 {
     va_list args;

@@ -34,5 +34,8 @@ void reader_sample(struct reader *r, const struct process_sample *sample);
 // Takes the whole lines out of `pending` and records them as read at now_ns.
 MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
 
+// Takes back that the line's tokens were seen, as far as they were refused.
+void reader_refuse(struct reader *r, uint32_t line);
+
 // Reads what is left in `pending` after the process has ended.
 MUST_USE bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);

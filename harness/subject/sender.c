@@ -35,11 +35,11 @@ struct sender_reply sender_draw(
     return r;
 }
 
-void sender_init(struct sender *s, const struct scenario_sender *manner, uint64_t seed,
+void sender_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
     uint8_t *tries, size_t tokens)
 {
-    *s =
-        (struct sender){.manner = manner, .seed = seed, .tries = tries, .tokens = tokens, .fd = -1};
+    *s = (struct sender){
+        .manner = manner, .jobs = jobs, .seed = seed, .tries = tries, .tokens = tokens, .fd = -1};
     buf_init(&s->out, OUT_MAX);
 }
 
@@ -93,6 +93,12 @@ static struct sender_due pop(struct sender *s)
 
 // ----------------------------------------------------------------------------------
 
+// A consumer is told to hang, since its handler waits for an answer.
+static bool is_said(const struct sender *s, enum reply reply)
+{
+    return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
+}
+
 bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
 {
     const struct line_record *l = &log->lines[line];
@@ -110,16 +116,28 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
         d->replied_ns = 0;
-        if (r.reply != REPLY_NEVER && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                                                   .number = number,
-                                                   .delivery = l->first_delivery + i,
-                                                   .place = i + 1,
-                                                   .reply = r.reply,
-                                                   .twice = r.twice,
-                                                   .oddly = r.oddly}))
+        if (s->jobs && r.reply != REPLY_SENT)
+            d->flags |= DELIVERY_REFUSED;
+        if (is_said(s, r.reply) && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                                                .number = number,
+                                                .delivery = l->first_delivery + i,
+                                                .place = i + 1,
+                                                .reply = r.reply,
+                                                .twice = r.twice,
+                                                .oddly = r.oddly}))
             return false;
     }
     return true;
+}
+
+static void put_job(struct sender *s, const struct sender_due *due, uint32_t token)
+{
+    static const char *const words[REPLIES] = {[REPLY_SENT] = "ok",
+        [REPLY_TRANSIENT] = "fail",
+        [REPLY_PERMANENT] = "fail",
+        [REPLY_NEVER] = "hang"};
+
+    buf_printf(&s->out, "%s %u\n", words[due->reply], token);
 }
 
 static void put(struct sender *s, const struct sender_due *due)
@@ -169,6 +187,8 @@ bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood
         died = due.reply == REPLY_DIED;
         if (died)
             die(s);
+        else if (s->jobs)
+            put_job(s, &due, log->deliveries[due.delivery].token);
         else
             put(s, &due);
     }

@@ -32,6 +32,7 @@ struct sender_due {
 
 struct sender {
     const struct scenario_sender *manner; // borrowed
+    bool jobs; // of a queue's consumer: "ok N", "fail N" and "hang N" to each "got N ATTEMPT"
     uint64_t seed;
     uint8_t *tries; // borrowed; per planned token, of all senders together
     size_t tokens;
@@ -51,7 +52,7 @@ struct sender_reply {
 struct sender_reply sender_draw(
     const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt);
 
-void sender_init(struct sender *s, const struct scenario_sender *manner, uint64_t seed,
+void sender_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
     uint8_t *tries, size_t tokens);
 void sender_fini(struct sender *s); // closes its descriptor
 

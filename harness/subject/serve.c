@@ -52,8 +52,10 @@ static bool take_lines(struct subject *s, struct instance *in, int64_t now)
     if (!s->config.sender)
         return ok;
     enum sender_mood mood = mood_of(s, in);
-    for (; ok && line < s->reader.log.line_count; line++)
+    for (; ok && line < s->reader.log.line_count; line++) {
         ok = sender_line(&in->sender, &s->reader.log, line, mood);
+        reader_refuse(&s->reader, line);
+    }
     return ok;
 }
 

@@ -251,7 +251,8 @@ static bool make_instances(struct subject *s, struct err *e)
         in->pidfd = in->out = in->log = -1;
         in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
-        sender_init(&in->sender, s->config.sender, s->config.seed, s->tries, s->config.token_count);
+        sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
+            s->config.token_count);
         snprintf(name, sizeof name, "collector-%d.log", i);
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;

@@ -59,6 +59,8 @@ enum reply {
 enum delivery_flags {
     DELIVERY_FORGED = 1 << 0, // the signature does not hold
     DELIVERY_NAMED = 1 << 1,  // only named in a torn line: not a delivery
+    // Its handler was told to fail or to hang, or died unanswered: it must come again.
+    DELIVERY_REFUSED = 1 << 2,
 };
 
 #define TOKEN_UNKNOWN UINT32_MAX

@@ -261,7 +261,7 @@ static void a_sender_dies_of_an_attempt(void **state)
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    sender_init(&s, &manner, 1, tries, 3);
+    sender_init(&s, &manner, false, 1, tries, 3);
     sender_begin(&s, ends[1]);
     for (uint32_t i = 0; i < 3; i++) {
         struct line_record line = {.read_ns = 10 * (i + 1), .tokens = 1, .first_delivery = i};

@@ -1,0 +1,274 @@
+#include "load/producer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "os/process.h"
+
+#define OUT_MAX ((size_t)16 << 20)
+#define IN_MAX ((size_t)1 << 20)
+
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
+static const int64_t restart_pause_ns = 100 * NS_PER_MS;
+static const int64_t end_grace_ns = 2 * NS_PER_S;
+
+struct producer {
+    const struct load_config *config;
+    struct load_progress *progress;
+    struct load_result *result;
+    pid_t pid; // 0: none at the moment
+    int in, out;
+    int64_t restart_at_ns;
+    size_t next, ended; // transactions
+    size_t oldest;      // those before it have an outcome
+    struct buf unsent, unread;
+};
+
+static void finish(struct producer *p, size_t txn, enum txn_outcome outcome, int64_t now)
+{
+    struct txn_record *r = &p->result->records[txn];
+
+    r->outcome = outcome;
+    r->ended_ns = now;
+    p->ended++;
+    if (outcome == TXN_COMMITTED) {
+        atomic_fetch_add(&p->progress->committed, 1);
+        atomic_fetch_add(&p->progress->tokens, 1);
+    } else {
+        atomic_fetch_add(&p->progress->failed, 1);
+    }
+}
+
+// What it was given and did not answer may have happened or not.
+static void give_up_the_rest(struct producer *p, int64_t now)
+{
+    for (size_t i = p->oldest; i < p->next; i++) {
+        if (p->result->records[i].ended_ns == 0)
+            finish(p, i, TXN_UNKNOWN, now);
+    }
+    p->oldest = p->next;
+}
+
+// --- the process ------------------------------------------------------------------------
+
+static bool start(struct producer *p, struct err *e)
+{
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    int in[2], out[2];
+
+    if (pipe2(in, O_CLOEXEC) != 0)
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        close(in[0]);
+        close(in[1]);
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    }
+    fcntl(in[1], F_SETFL, O_NONBLOCK);
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    spec.argv = p->config->producer->argv;
+    spec.env = p->config->producer->env;
+    spec.dir = p->config->producer->dir;
+    spec.in = in[0];
+    spec.out = out[1];
+    spec.err = p->config->producer->log;
+    spec.death_signal = SIGKILL;
+    pid_t pid = process_start(&spec, e);
+    close(in[0]);
+    close(out[1]);
+    if (pid < 0) {
+        close(in[1]);
+        close(out[0]);
+        return false;
+    }
+    p->pid = pid;
+    p->in = in[1];
+    p->out = out[0];
+    return true;
+}
+
+static void end(struct producer *p, int64_t grace_ns)
+{
+    if (!p->pid)
+        return;
+    close(p->in);
+    close(p->out);
+    process_end(p->pid, SIGTERM, grace_ns);
+    p->pid = 0;
+    p->in = p->out = -1;
+    buf_clear(&p->unsent);
+    buf_clear(&p->unread);
+}
+
+// It closed its output: it is started again, as a service would be.
+static void bury(struct producer *p, int64_t now)
+{
+    end(p, 0);
+    give_up_the_rest(p, now);
+    p->restart_at_ns = now + restart_pause_ns;
+}
+
+// --- lines ------------------------------------------------------------------------------
+
+static void take_answer(struct producer *p, const char *line, int64_t now)
+{
+    const struct plan *plan = p->config->plan;
+    unsigned token;
+    int whole = 0;
+
+    if (sscanf(line, "put-ok %9u%n", &token, &whole) != 1 || line[whole] ||
+        token >= plan->token_count) {
+        if (p->result->refused++ == 0)
+            snprintf(p->result->refusal, sizeof p->result->refusal,
+                "the producer wrote '%.60s', which is not 'put-ok N'", line);
+        return;
+    }
+    for (size_t i = p->oldest; i < p->next; i++) {
+        if (plan->txns[i].first_token != token)
+            continue;
+        if (p->result->records[i].ended_ns == 0)
+            finish(p, i, TXN_COMMITTED, now);
+        break;
+    }
+    while (p->oldest < p->next && p->result->records[p->oldest].ended_ns != 0)
+        p->oldest++;
+}
+
+static void take_answers(struct producer *p, int64_t now)
+{
+    size_t done = 0;
+
+    while (done < p->unread.len) {
+        char *line = p->unread.data + done;
+        char *newline = memchr(line, '\n', p->unread.len - done);
+        if (!newline)
+            break;
+        *newline = '\0';
+        done += (size_t)(newline - line) + 1;
+        take_answer(p, line, now);
+    }
+    buf_consume(&p->unread, done);
+}
+
+// Returns false at the end of its output.
+static bool read_answers(struct producer *p)
+{
+    const size_t chunk = 4096;
+
+    for (;;) {
+        char *room = buf_reserve(&p->unread, chunk);
+        ssize_t got = room ? read(p->out, room, chunk) : 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return errno == EAGAIN;
+        if (got == 0)
+            return false;
+        p->unread.len += (size_t)got;
+        take_answers(p, clock_now_ns());
+    }
+}
+
+static void write_puts(struct producer *p)
+{
+    while (p->unsent.len > 0) {
+        ssize_t n = write(p->in, p->unsent.data, p->unsent.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) // full, or its end, which its output will show
+            return;
+        buf_consume(&p->unsent, (size_t)n);
+    }
+}
+
+// --- the loop ---------------------------------------------------------------------------
+
+static int64_t due_ns(const struct producer *p)
+{
+    const struct load_config *c = p->config;
+
+    return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
+}
+
+// What is due while there is no process is put by the next one, as late as it is.
+static void put_what_is_due(struct producer *p, int64_t now)
+{
+    for (; p->pid && due_ns(p) <= now; p->next++) {
+        struct txn_record *r = &p->result->records[p->next];
+        buf_printf(&p->unsent, "put %u\n", p->config->plan->txns[p->next].first_token);
+        r->sent_ns = r->commit_ns = clock_now_ns();
+        atomic_fetch_add(&p->progress->sent, 1);
+    }
+}
+
+static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
+{
+    struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
+        {.fd = p->unsent.len > 0 ? p->in : -1, .events = POLLOUT}};
+    int64_t until_ns = p->pid ? due_ns(p) : p->restart_at_ns;
+    int64_t now = clock_now_ns();
+
+    stalls_note(&p->result->stalls, woke_ns, now);
+    int64_t nap = clock_min(until_ns > now ? until_ns - now : 0, idle_step_ns);
+    struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
+    if (ppoll(fds, 2, &timeout, NULL) < 0)
+        fds[0].revents = 0;
+    woke_ns = clock_now_ns();
+    stalls_note(&p->result->stalls, now + nap, woke_ns);
+    if (p->pid && fds[0].revents && !read_answers(p))
+        bury(p, woke_ns);
+    return woke_ns;
+}
+
+static bool run_loop(struct producer *p, struct err *e)
+{
+    const struct load_config *c = p->config;
+    int64_t now = clock_now_ns();
+
+    while (
+        p->ended < c->end - c->first && !atomic_load(&p->progress->stop) && now <= c->deadline_ns) {
+        if (!p->pid && now >= p->restart_at_ns && !start(p, e))
+            return false;
+        put_what_is_due(p, now);
+        if (p->pid)
+            write_puts(p);
+        now = wait_for_answers(p, now);
+    }
+    give_up_the_rest(p, now);
+    return true;
+}
+
+bool producer_run(const struct load_config *config, struct load_progress *progress,
+    struct load_result *result, struct err *e)
+{
+    struct producer p = {.config = config,
+        .progress = progress,
+        .result = result,
+        .in = -1,
+        .out = -1,
+        .next = config->first,
+        .oldest = config->first};
+    size_t txns = config->plan->txn_count;
+
+    if (!result->records)
+        result->records = calloc(txns + 1, sizeof *result->records);
+    if (!result->changes)
+        result->changes = calloc(config->plan->change_count + 1, sizeof *result->changes);
+    if (!result->records || !result->changes)
+        return err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", txns);
+    buf_init(&p.unsent, OUT_MAX);
+    buf_init(&p.unread, IN_MAX);
+    bool ok = run_loop(&p, e);
+    end(&p, end_grace_ns);
+    buf_fini(&p.unsent);
+    buf_fini(&p.unread);
+    return ok;
+}

@@ -1,0 +1,24 @@
+// pg-boss wants a URL or the parts of one, and does not read libpq's variables.
+"use strict";
+const PgBoss = require("pg-boss");
+
+module.exports = async function start(options) {
+    const env = process.env;
+    const boss = new PgBoss({
+        host: env.PGHOST,
+        port: Number(env.PGPORT || 5432),
+        user: env.PGUSER,
+        password: env.PGPASSWORD,
+        database: env.PGDATABASE,
+        ...options,
+    });
+    boss.on("error", (error) => process.stderr.write(`${error.message}\n`));
+    for (;;) {
+        try {
+            return await boss.start();
+        } catch (error) {
+            process.stderr.write(`start: ${error.message}\n`);
+            await new Promise((wake) => setTimeout(wake, 200));
+        }
+    }
+};
