@@ -25,6 +25,12 @@ static void test_cells(void **state)
         {{0, 0, 0, 0, NAN, .judged = false}, "ok (inconclusive)", CELL_DOUBTFUL},
         {{2, 0, 0, 0, 1000, .judged = true, .runs = 3, .bad = 2},
             "2 missing, back in 1.0 s, 2 of 3 runs", CELL_BAD},
+        {{2, 0, 0, 0, NAN, .judged = true, .runs = 3, .bad = 1}, "2 missing, 1 of 3 runs",
+            CELL_DOUBTFUL},
+        {{1, 0, 2, 0, NAN, .judged = true, .retry_s = 14400},
+            "1 missing, 2 left until its retry after 240 min", CELL_FIGURE},
+        {{1, 0, 0, 1, NAN, .judged = true, .retry_s = 14400}, "1 missing, 1 exits", CELL_BAD},
+        {{0, 0, 0, 2, NAN, .judged = true, .may_exit = true}, "2 exits", CELL_GOOD},
         {{NAN, NAN, NAN, NAN, NAN, .judged = false, .missed = true}, "nobody to hit", CELL_EMPTY},
     };
     (void)state;
@@ -48,8 +54,39 @@ static void fill(struct grid *g)
     snprintf(g->rows[0].cells[1].text, sizeof g->rows[0].cells[1].text, "3 lost");
     snprintf(g->rows[0].cells[1].command, sizeof g->rows[0].cells[1].command, "mailproof run x");
     g->rows[0].cells[1].mark = CELL_BAD;
+    snprintf(g->rows[0].cells[1].told, sizeof g->rows[0].cells[1].told, "seed 1: 3 lost");
+    g->rows[0].cells[0] = g->rows[0].cells[1];
+    g->rows[0].cells[0].told[0] = '\0';
     snprintf(g->rows[1].name, sizeof g->rows[1].name, "two");
     snprintf(g->rows[1].absent, sizeof g->rows[1].absent, "its registry is not reached");
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+    size_t count = 0;
+
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        count++;
+    return count;
+}
+
+// A command that answers several cells is listed once; a conviction is told with its seeds.
+static void test_lists(void **state)
+{
+    struct grid g;
+    struct buf out;
+    (void)state;
+
+    fill(&g);
+    buf_init(&out, 1 << 20);
+    grid_markdown(&g, &out);
+    const char *text = buf_str(&out);
+    assert_int_equal(count_of(text, "- p50, kill <it>: `mailproof run x`"), 1);
+    assert_int_equal(count_of(text, "- see it: `mailproof run x`"), 1);
+    assert_int_equal(count_of(text, "`mailproof run x`"), 2);
+    assert_non_null(strstr(text, "- seen: seed 1: 3 lost\n"));
+    buf_fini(&out);
+    grid_fini(&g);
 }
 
 static void test_tables(void **state)
@@ -78,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

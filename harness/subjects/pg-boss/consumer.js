@@ -11,6 +11,7 @@ const boss = new PgBoss({
     user: env.PGUSER,
     password: env.PGPASSWORD,
     database: env.PGDATABASE,
+    maintenanceIntervalSeconds: 2,
 });
 boss.on("error", (error) => process.stderr.write(`${error.message}\n`));
 
