@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "ledger/history.h"
+#include "os/interrupt.h"
 #include "os/paths.h"
 #include "postgres/migrate.h"
 #include "report/report.h"
@@ -37,6 +38,13 @@ static double count_again(const struct ledger *l)
     return again;
 }
 
+// From here on there is something to judge, so the first signal only ends the load.
+static bool let_signal_ask(const struct run *r)
+{
+    interrupt_defer(r->options->partial);
+    return true;
+}
+
 bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
 {
@@ -52,6 +60,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
               run_prepare_server(r, e) &&              // start, migrate, prove durable
               run_make_backlog(r, e) &&                // what waits when the collector starts
               run_start_collector(r, e) &&             //
+              let_signal_ask(r) &&                     //
               run_start_load(r, e) &&                  //
               run_carry_out_plan(r, e) &&              // faults, until load and faults are over
               run_drain(r, e) &&                       // until nothing expected is missing
@@ -69,6 +78,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
         outcome->left = r->left;
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
+    interrupt_defer(false);
     close_down(r);
     free(r);
     return ok;
@@ -100,6 +110,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.reader_stalls = &subject_cost(r->subject)->stalls;
     r->input.reader_ns = subject_cost(r->subject)->serving_ns;
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
+    r->input.interrupted = r->interrupted;
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
     provider_fetch_log(&r->server);
     r->left = reachable ? queue_left(r) : NAN;
@@ -111,6 +122,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
 static bool keep_history(struct run *r, struct err *e)
 {
     struct history_notes notes = {.reconnects = r->input.reconnects,
+        .interrupted = r->input.interrupted,
         .reader_stalls = *r->input.reader_stalls,
         .reader_ns = r->input.reader_ns};
     char path[PATH_MAX];

@@ -18,6 +18,7 @@ struct run_options {
     const char *out;       // --out: where result folders are made
     bool keep;             // --keep: leave server and data
     bool quiet;            // --quiet: no progress
+    bool partial;          // a first signal ends the load early, and the run is judged all the same
     bool silent;           // no verdict table: the caller tells what came of it
     bool brief;            // a verdict table only of what does not pass
     struct suite *suite;   // shows the progress of several scenarios; NULL: of this one

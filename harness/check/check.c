@@ -179,9 +179,12 @@ static void find_reasons(
         bad = bad ? bad : &l->faults[i];
         failed++;
     }
-    if (!in->gave_up)
+    if (in->interrupted)
+        result_reason(r, "interrupted at %.1f s of %.1f s: load and faults ended there",
+            ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
+    if (!check_ended_early(in))
         find_missed_verbs(r, l);
-    if (failed && !in->gave_up)
+    if (failed && !check_ended_early(in))
         result_reason(r,
             "%zu of %zu faults did not take effect; the first, %s planned for %.3f s: %s", failed,
             l->fault_count, bad->spec->verb->name, ledger_seconds(l, bad->planned_ns),

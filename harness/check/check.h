@@ -57,6 +57,7 @@ struct check_input {
     const struct load_result *load;
     uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
     const char *gave_up; // why the subject ended the run; NULL: it did not
+    bool interrupted;    // a signal ended load and faults early
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled

@@ -108,17 +108,18 @@ static double last_commit_s(const struct ledger *l)
     return last ? ledger_seconds(l, last) : 0;
 }
 
-// Divides by the planned time of the load, or by its real time when that was longer.
-static double per_second(double count, double planned_s, double took_s)
+// Divides by the time that was given to the load, or by its real time when that was longer.
+static double per_second(double count, double given_s, double took_s)
 {
-    double s = took_s > planned_s ? took_s : planned_s;
+    double s = took_s > given_s ? took_s : given_s;
 
     return s > 0 ? count / s : 0;
 }
 
-static void put_rates(struct result *r, const struct ledger *l)
+static void put_rates(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     double planned_s = (double)l->plan->load_ns / 1e9;
+    double allowed_s = in->interrupted ? ledger_seconds(l, l->load_end_ns) : planned_s;
 
     double backlog = 0;
     bool closed = false;
@@ -131,9 +132,9 @@ static void put_rates(struct result *r, const struct ledger *l)
         r->values[METRIC_RATE_OFFERED] =
             per_second((double)l->plan->token_count - backlog, planned_s, 0);
     r->values[METRIC_RATE_ACHIEVED] =
-        per_second(fmax(r->values[METRIC_COMMITTED] - backlog, 0), planned_s, last_commit_s(l));
+        per_second(fmax(r->values[METRIC_COMMITTED] - backlog, 0), allowed_s, last_commit_s(l));
     r->values[METRIC_RATE_DELIVERED] =
-        per_second(r->values[METRIC_DELIVERED], planned_s, last_delivery_s(l));
+        per_second(r->values[METRIC_DELIVERED], allowed_s, last_delivery_s(l));
 }
 
 bool check_figures(
@@ -143,7 +144,7 @@ bool check_figures(
     record_latencies(r, l);
     put_latencies(r, METRIC_LATENCY_P50, &r->from_intended);
     put_latencies(r, METRIC_COMMIT_LATENCY_P50, &r->from_commit);
-    put_rates(r, l);
+    put_rates(r, l, in);
     if (r->lag.total > 0)
         r->values[METRIC_GENERATOR_LAG_P99_MS] = (double)histogram_percentile(&r->lag, 99) / 1e6;
     if (in->reconnects != UINT64_MAX)

@@ -52,7 +52,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     double sent = sent_in_time(l);
     double lag_ms = r->values[METRIC_GENERATOR_LAG_P99_MS];
 
-    if (in->gave_up)
+    if (check_ended_early(in))
         return;
     if (r->values[METRIC_GENERATOR_DROPPED] > 0)
         result_reason(r, "the generator could not send %.0f tokens before the drain was over (%s)",

@@ -220,7 +220,7 @@ static void what_was_noted_comes_back(void **state)
 {
     static struct story s;
     static struct history h;
-    struct history_notes notes = {.reconnects = 1};
+    struct history_notes notes = {.reconnects = 1, .interrupted = true};
     struct err e = {0};
 
     (void)state;
@@ -247,6 +247,7 @@ static void what_was_noted_comes_back(void **state)
     assert_int_equal(h.ledger.flushes[0].took_ns, 77);
     assert_string_equal(h.log.notes[0].text, "email is not the database's");
     assert_string_equal(h.log.processes[0].last_words, "oh|");
+    assert_true(h.notes.interrupted);
     assert_int_equal(h.notes.reader_stalls.kept_count, 1000);
     assert_int_equal(h.notes.reader_stalls.kept[999].from_ns, 1000 * NS_PER_S);
     stalls_fini(&notes.reader_stalls);

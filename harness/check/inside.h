@@ -52,6 +52,12 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);               
 MUST_USE bool check_idle_instances(const struct check *c, struct err *e);              // idle.c
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);                    // outcome.c
 MUST_USE bool check_lanes(const struct check *c, struct err *e);                       // lanes.c
+// True when load and faults ended before the plan did: the plan's rest blames nobody.
+static inline bool check_ended_early(const struct check_input *in)
+{
+    return in->gave_up || in->interrupted;
+}
+
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
 MUST_USE bool check_figures(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);

@@ -129,6 +129,23 @@ static void tell_gave_up(struct story *s)
     s->input.gave_up = "three exits";
 }
 
+static void tell_interrupted(struct story *s)
+{
+    struct fault_record *never = story_fault(s, "kill-collector", 5000, 5000);
+
+    story_good_token(s);
+    never->began_ns = never->ended_ns = 0;
+    never->ok = false;
+    s->ledger.load_end_ns = s->ledger.start_ns + 3 * NS_PER_S;
+    s->input.interrupted = true;
+}
+
+static void tell_interrupted_and_lost(struct story *s)
+{
+    tell_lost(s);
+    s->input.interrupted = true;
+}
+
 static void tell_last_one_ended(struct story *s, bool planned)
 {
     tell_lost(s);
@@ -221,6 +238,8 @@ static const struct story_case cases[] = {
     {"the generator stood still", tell_stall, "", VERDICT_INCONCLUSIVE},
     {"the generator stood still within the slack", tell_stall_within_slack, "", VERDICT_PASS},
     {"a collector that cannot be kept running", tell_gave_up, "", VERDICT_VIOLATED},
+    {"interrupted before a fault", tell_interrupted, "", VERDICT_INCONCLUSIVE},
+    {"interrupted, and lost before", tell_interrupted_and_lost, "lost=2 ", VERDICT_VIOLATED},
     {"the plan ended the last one", tell_ended_by_plan, "", VERDICT_INCONCLUSIVE},
     {"the same, with losses to be judged", tell_ended_by_plan_with_losses_expected, "",
         VERDICT_INCONCLUSIVE},

@@ -150,8 +150,11 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
               (two || err_set(e, ERR_USAGE,
                           "compare: name two results or folders of results, BASE and NEW"));
 
-    ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e) &&
-         compare_each(all, &base, &new, o->min_effect, e);
+    ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e);
+    if (base.interrupted + new.interrupted > 0)
+        fprintf(stderr, "mailproof: %zu runs were interrupted and do not count\n",
+            base.interrupted + new.interrupted);
+    ok = ok && compare_each(all, &base, &new, o->min_effect, e);
     side_fini(&base);
     side_fini(&new);
     return ok;

@@ -28,6 +28,7 @@ bool replay_judge(struct replay *r, struct err *e)
     r->input = (struct check_input){
         .load = &r->history.load,
         .reconnects = n->reconnects,
+        .interrupted = n->interrupted,
         .gave_up = n->gave_up[0] ? n->gave_up : NULL,
         .reader_stalls = &n->reader_stalls,
         .reader_ns = n->reader_ns,

@@ -131,6 +131,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .workers = o->workers,
         .keep = o->keep,
         .quiet = o->quiet,
+        .partial = true,
         .brief = t->table.live && isatty(STDOUT_FILENO),
         .suite = t->table.live ? &t->table : NULL,
         .suites = o->junit ? &t->suites : NULL,

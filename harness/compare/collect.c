@@ -8,8 +8,10 @@ static bool add_folder(struct side *s, const char *folder, struct err *e)
 {
     struct stored run;
 
-    return stored_read(&run, folder, e) &&
-           (side_add(s, &run) || err_set(e, ERR_INTERNAL, "out of memory"));
+    if (!stored_read(&run, folder, e))
+        return false;
+    s->interrupted += run.interrupted;
+    return run.interrupted || side_add(s, &run) || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
 bool collect_runs(struct side *s, const char *path, struct err *e)

@@ -14,6 +14,7 @@ struct side {
     const char *name;
     struct stored *runs; // owned
     size_t count;
+    size_t interrupted; // runs that were left out, because a person ended them
 };
 
 enum change {

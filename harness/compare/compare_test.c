@@ -389,14 +389,14 @@ static void the_worst_is_what_loses_mail(void **state)
     assert_int_equal(compare_worst(&run), METRIC_LOST);
 }
 
-static void put_result(const char *folder)
+static void put_result(const char *folder, const char *more)
 {
     char path[100];
 
     snprintf(path, sizeof path, "%s/result.json", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs("{\"scenario\": \"x\", \"verdict\": \"pass\", \"metrics\": {}}", file);
+    fprintf(file, "{\"scenario\": \"x\", \"verdict\": \"inconclusive\", \"metrics\": {}%s}", more);
     fclose(file);
 }
 
@@ -412,7 +412,7 @@ static void links_are_followed_when_named(void **state)
     assert_int_equal(chdir(dir), 0);
     assert_int_equal(mkdir("real", 0700), 0);
     assert_int_equal(mkdir("real/run", 0700), 0);
-    put_result("real/run");
+    put_result("real/run", "");
     assert_int_equal(symlink("run", "real/latest"), 0);
     assert_int_equal(symlink("real", "link"), 0);
     assert_true(collect_runs(&s, "real", &e));
@@ -420,6 +420,11 @@ static void links_are_followed_when_named(void **state)
     assert_true(collect_runs(&s, "link/", &e));
     assert_true(collect_runs(&s, "link/latest", &e));
     assert_int_equal(s.count, 3);
+    // A run that a person ended says nothing about its side.
+    put_result("real/run", ", \"interrupted\": true");
+    assert_true(collect_runs(&s, "real", &e));
+    assert_int_equal(s.count, 3);
+    assert_int_equal(s.interrupted, 1);
     assert_false(collect_runs(&s, "none", &e));
     side_fini(&s);
     unlink("link");

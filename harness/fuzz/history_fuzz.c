@@ -63,6 +63,7 @@ static struct check_input input_of(const struct history *h)
     return (struct check_input){
         .load = &h->load,
         .reconnects = n->reconnects,
+        .interrupted = n->interrupted,
         .gave_up = n->gave_up[0] ? n->gave_up : NULL,
         .reader_stalls = &n->reader_stalls,
         .reader_ns = n->reader_ns,

@@ -65,10 +65,11 @@ static void pack_notes(struct pack *p, struct history *h)
     struct history_notes *n = &h->notes;
     struct load_result *load = &h->load;
     uint64_t cpu_us = (uint64_t)llround(load->cpu_s * 1e6);
-    uint64_t interrupted = 0; // always 0: an interrupted run leaves no history
+    uint64_t interrupted = n->interrupted;
 
     pack_number(p, &n->reconnects, any);
     pack_number(p, &interrupted, 1);
+    n->interrupted = interrupted != 0;
     pack_text(p, n->gave_up, sizeof n->gave_up);
     pack_text(p, n->cpu_users, sizeof n->cpu_users);
     pack_stalls(p, &n->reader_stalls);

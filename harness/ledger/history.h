@@ -15,6 +15,7 @@
 // The check needs these beside the ledger.
 struct history_notes {
     uint64_t reconnects;
+    bool interrupted;    // a signal ended load and faults early
     char gave_up[256];   // "" unless the subject ended the run
     char cpu_users[256]; // ""
     struct stalls reader_stalls;

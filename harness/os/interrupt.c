@@ -6,11 +6,14 @@
 
 #include "base/clock.h"
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending, asked, deferred;
 
 static void remember(int signal)
 {
-    pending = signal;
+    if (deferred && !asked)
+        asked = signal;
+    else
+        pending = signal;
 }
 
 void interrupt_install(void)
@@ -28,6 +31,18 @@ void interrupt_install(void)
 int interrupt_signal(void)
 {
     return pending;
+}
+
+void interrupt_defer(bool on)
+{
+    deferred = on;
+    if (!on && asked && !pending)
+        pending = asked;
+}
+
+int interrupt_asked(void)
+{
+    return asked;
 }
 
 bool interrupt_sleep_until(int64_t deadline_ns)

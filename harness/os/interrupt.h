@@ -11,5 +11,10 @@ void interrupt_install(void);
 // Returns the signal that came; 0: none.
 int interrupt_signal(void);
 
+// While it is on, the first signal only asks: waits go on, and interrupt_asked() returns it. A
+// second signal interrupts as ever. Off, a signal that asked has interrupted.
+void interrupt_defer(bool on);
+int interrupt_asked(void);
+
 // Sleeps until the deadline; false when a signal came first.
 bool interrupt_sleep_until(int64_t deadline_ns);

@@ -73,6 +73,7 @@ static bool take_all(struct stored *s, json_t *root)
         !json_is_object(values))
         return false;
     snprintf(s->scenario, sizeof s->scenario, "%s", scenario);
+    s->interrupted = json_is_true(json_object_get(root, "interrupted"));
     take_origin(s, root);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         json_t *value = json_object_get(values, metrics[id].name);

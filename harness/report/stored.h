@@ -12,6 +12,7 @@ struct stored {
     char mode[16]; // "every-cut" or "every-kill"; "" of an ordinary run
     uint64_t seed;
     enum verdict verdict;
+    bool interrupted;                // a signal ended the run early
     char program[160], changed[240]; // cut short; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];

@@ -121,7 +121,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
             break;
         if (subject_failed(r->subject, e))
             return false;
-        run_show(r, r->plan.fault_count, "drain");
+        run_show(r, r->context.begun_count, "drain");
         if (!interrupt_sleep_until(now + RUN_TICK_NS))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
@@ -142,7 +142,7 @@ void run_count_trips(struct run *r)
 bool run_drain(struct run *r, struct err *e)
 {
     r->ledger.load_end_ns = clock_now_ns();
-    if (r->gave_up.kind != ERR_NONE)
+    if (r->gave_up.kind != ERR_NONE || r->interrupted)
         atomic_store(&r->load_progress.stop, 1);
     if (!join_load(r, e) || !wait_for_deliveries(r, e))
         return false;

@@ -53,6 +53,7 @@ struct run {
     struct check_input input;
     struct progress progress;
     struct err gave_up;
+    bool interrupted; // a signal ended the load early
     char cpu_users[200];
     double left;    // jobs that a subject's end state shows; NAN: it shows none
     uint64_t trips; // of the collector to the server and back, when they are counted

@@ -60,6 +60,19 @@ static bool leave_out(struct run *r, size_t next)
     return f->left_out;
 }
 
+// True when a signal asks for the end of a run that may be judged in part.
+static bool is_asked_to_end(struct run *r)
+{
+    if (!interrupt_asked())
+        return false;
+    r->interrupted = true;
+    fprintf(stderr,
+        "%smailproof: %s: the load ends here, and the run is judged when its last tokens are out; "
+        "once more to stop at once\n",
+        r->options->quiet ? "" : "\n", r->scenario->name);
+    return true;
+}
+
 bool run_carry_out_plan(struct run *r, struct err *e)
 {
     size_t begun = 0;
@@ -73,7 +86,8 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         // A server that was started again is another process.
         atomic_store(&r->outer_pid, r->server.outer_pid);
         struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
-        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up))
+        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up) ||
+            is_asked_to_end(r))
             break;
         if (subject_failed(r->subject, e))
             return false;

@@ -21,6 +21,15 @@ collector_runs() {
         [ -n "$(find "$place/results" -name 'collector-0.log' -size +0 2>/dev/null)" ]
 }
 
+# A backend of the load, in a server of ours.
+load_runs() {
+    local pid
+    for pid in $(pgrep -f "postgres -D $place/"); do
+        ! pgrep -P "$pid" -f "postgres: mailproof_load .*" >/dev/null || return 0
+    done
+    return 1
+}
+
 # A postmaster of ours that stands still, for long enough that somebody has
 # asked it something.
 server_stands_still() {
@@ -44,13 +53,47 @@ interrupted() {
     [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
 }
 
+# The run that was interrupted is judged by what it had sent, and says that it is a part.
+expect_judged_in_part() {
+    grep -q '"interrupted": true' "$place/results/steady/latest/result.json" &&
+        grep -q '^steady: inconclusive' "$place/out" &&
+        grep -q 'because *interrupted at .* of .*: load and faults ended there' "$place/out" &&
+        grep -q 'the load ends here' "$place/err" || fail "not judged in part"
+    "$mailproof" check "$place/results/steady/latest" >"$place/out" && fail "check passes it"
+    grep -q 'interrupted at' "$place/out" || fail "check does not say that it was interrupted"
+}
+
+# twice SIGNAL CODE: the second one comes when the first one was noticed.
+twice() {
+    local pid got=0
+    rm -rf "$place/results"
+    "$mailproof" run --out "$place/results" steady --set drain=1h \
+        --set 'faults=[{at: 100ms, do: pause-collector, for: 1h}]' \
+        >"$place/out" 2>"$place/err" &
+    pid=$!
+    wait_for 60 load_runs
+    kill "-$1" "$pid"
+    wait_for 60 grep -q 'once more to stop at once' "$place/err"
+    kill "-$1" "$pid"
+    wait "$pid" || got=$?
+    [ "$got" = "$2" ] || fail "exit code $got after SIG$1 twice"
+    ! [ -s "$place/out" ] || fail "a verdict after SIG$1 twice"
+}
+
 expect_gone() {
     ! pgrep -f "$place" >/dev/null
 }
 
 interrupted INT 130
 expect_nothing_left
-interrupted TERM 143
+interrupted INT 130 steady load_runs
+expect_judged_in_part
+expect_nothing_left
+interrupted TERM 143 steady load_runs
+expect_judged_in_part
+expect_nothing_left
+# A second signal does not wait for the last tokens: here nobody reads them.
+twice INT 130
 expect_nothing_left
 # The whole server stands still, with a query of ours under way.
 interrupted INT 130 server-pauses server_stands_still
