@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "check/lookup.h"
 
 // Returns the longest gap between full lines of a collector that works as fast as it can.
@@ -14,17 +15,16 @@ static int64_t chain_ns(const struct check *c)
     return line_ns > c->r->slack_ns ? line_ns : c->r->slack_ns;
 }
 
-// A fault or a stall between two full lines does not end their chain.
-static bool follows(
-    const struct check *c, const struct line_record *before, const struct line_record *line)
+// A fault or a stall behind a full line does not end its chain.
+static bool lasts(const struct check *c, const struct line_record *line, int64_t until_ns)
 {
-    int64_t apart_ns = chain_ns(c), gap_ns = line->read_ns - before->read_ns;
+    int64_t apart_ns = chain_ns(c);
 
-    if (!check_is_full(c->l, before))
+    if (!check_is_full(c->l, line))
         return false;
-    return gap_ns <= apart_ns ||
-           outages_free(&c->outages, -1, before->read_ns, line->read_ns).ns -
-                   stall_list_ns(&c->stalls, before->read_ns, line->read_ns) <=
+    return until_ns - line->read_ns <= apart_ns ||
+           outages_free(&c->outages, -1, line->read_ns, until_ns).ns -
+                   stall_list_ns(&c->stalls, line->read_ns, until_ns) <=
                apart_ns;
 }
 
@@ -37,8 +37,20 @@ bool check_chains(struct check *c, struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory for the chains of lines");
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        bool chained = i > 0 && follows(c, line - 1, line);
+        bool chained = i > 0 && lasts(c, line - 1, line->read_ns);
         c->busy_since[i] = chained ? c->busy_since[i - 1] : line->read_ns;
     }
     return true;
+}
+
+int64_t check_draining_since_ns(const struct check *c)
+{
+    const struct subject_log *log = c->l->log;
+    size_t count = log->line_count;
+
+    while (count > 0 && log->lines[count - 1].read_ns > c->l->drain_end_ns)
+        count--;
+    return count > 0 && lasts(c, &log->lines[count - 1], c->l->drain_end_ns)
+               ? c->busy_since[count - 1]
+               : CLOCK_NEVER;
 }

@@ -34,6 +34,10 @@ struct check {
 // Fills in busy_since; the owner of the struct owns it. chains.c
 MUST_USE bool check_chains(struct check *c, struct err *e);
 
+// Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when
+// they did not. chains.c
+int64_t check_draining_since_ns(const struct check *c);
+
 // --- the invariants ---------------------------------------------------------------
 
 void check_tokens(const struct check *c);                                              // tokens.c

@@ -114,8 +114,9 @@ static bool holds_fresh(const struct ledger *l, const struct line_record *line, 
     return false;
 }
 
-// Returns when the first token that was committed after `since` was read, or when the full lines
-// began that led to it: a collector that works off the backlog has recovered.
+// Returns when the first token that was committed after `since` was read. Sets *working_ns to the
+// beginning of the full lines that led to it, or that the end of the drain cut off: a collector
+// that works off the backlog has recovered.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;
@@ -128,7 +129,8 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
         *working_ns = c->busy_since[i] > since_ns ? c->busy_since[i] : since_ns;
         return line->read_ns;
     }
-    *working_ns = CLOCK_NEVER;
+    int64_t working = check_draining_since_ns(c);
+    *working_ns = working > since_ns ? working : since_ns;
     return CLOCK_NEVER;
 }
 

@@ -34,6 +34,29 @@ static void tell_still_draining(struct story *s)
     story_line(s, 9990, story_txn(s, 9989, 3), 3);
 }
 
+// A backlog from before the fault comes out in full lines until `last_ms`. The drain is too short
+// for the fresh token behind it.
+static void tell_backlog_behind_fault(struct story *s, int64_t last_ms)
+{
+    s->scenario.slack_ns = NS_PER_S;
+    story_good_token(s);
+    uint32_t token = story_txn(s, 900, 36);
+    story_fault(s, "reset", 1000, 1100);
+    story_txn(s, 1500, 1);
+    for (int64_t at_ms = 1200; at_ms <= last_ms; at_ms += 800, token += 3)
+        story_line(s, at_ms, token, 3);
+}
+
+static void tell_backlog_until_the_end(struct story *s)
+{
+    tell_backlog_behind_fault(s, 10000);
+}
+
+static void tell_backlog_and_silence(struct story *s)
+{
+    tell_backlog_behind_fault(s, 4000);
+}
+
 static void expect_metric(struct story *s, const char *metric, const char *how, double value)
 {
     s->expect[0] = (struct expectation){.metric = (char *)metric, .value = value, .want = ""};
@@ -225,6 +248,10 @@ static const struct story_case cases[] = {
     {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
     {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
     {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
+    {"a backlog behind a fault until the end", tell_backlog_until_the_end, "",
+        VERDICT_INCONCLUSIVE},
+    {"a backlog behind a fault, and silence", tell_backlog_and_silence, "lost=25 unrecovered=1 ",
+        VERDICT_VIOLATED},
     {"a drain that ended early", tell_drain_ended_early, "lost=2 ", VERDICT_VIOLATED},
     {"full lines before the drain", tell_full_line_before_drain, "lost=2 ", VERDICT_VIOLATED},
     {"full lines in a short drain", tell_full_line_in_short_drain, "", VERDICT_INCONCLUSIVE},
