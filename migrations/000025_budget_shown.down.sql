@@ -1,0 +1,5 @@
+BEGIN;
+
+REVOKE SELECT ON budgets FROM mailroom_collector;
+
+COMMIT;
