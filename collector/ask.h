@@ -3,6 +3,7 @@
 #pragma once
 
 #include "batch.h"
+#include "meters.h"
 #include "owners.h"
 
 struct fetch {
@@ -36,6 +37,7 @@ struct fetch {
         HASTE_BACKLOG, // more than the batch in hand is likely to wait, and answers are quick
     } haste;
     bool at_once; // what waits after a connect is not held back
+    enum meter_id reason; // why a batch that is not full was to go out, judged last
     bool large;   // a batch was, since memory was given back last
 };
 

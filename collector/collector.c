@@ -214,8 +214,10 @@ static void wait_for_something(struct collector *c)
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
         deliver_poll(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
+        [4 + METRICS_FDS - 1] = {.fd = -1},
     };
 
+    metrics_poll(c->metrics, fds + 4);
     work_wake_at(c, session_deadline_ns(&c->link.session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_awake_or_not_ns(), c->wake_ns));
 }
@@ -240,6 +242,15 @@ static bool step(struct collector *c, struct err *e)
     return true;
 }
 
+// Whoever reads our metrics comes last in a round.
+static void serve_metrics(struct collector *c)
+{
+    bool up = c->link.session.conn && c->state >= STAND_BY;
+
+    c->metrics->meters.of[METER_COLLECTING] = up && c->turn.step == TURN_OURS;
+    work_wake_at(c, metrics_serve(c->metrics, up, c->now_ns));
+}
+
 // One round: serve whoever wants something, then step.
 static bool serve(struct collector *c, struct err *e)
 {
@@ -254,6 +265,7 @@ static bool serve(struct collector *c, struct err *e)
     if (c->now_ns >= c->tally.log_at_ns)
         tally_log(&c->tally);
     work_wake_at(c, c->tally.log_at_ns);
+    serve_metrics(c);
     return true;
 }
 
@@ -287,11 +299,15 @@ static void collector_fini(struct collector *c)
     window_fini(&c->window);
 }
 
-enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd)
+enum collector_exit collector_run(
+    const struct config *config, int signal_fd, int output_fd, struct metrics *metrics)
 {
     struct deliver deliver = {0};
-    struct collector c = {
-        .config = config, .signal_fd = signal_fd, .state = BACK_OFF, .deliver = &deliver};
+    struct collector c = {.config = config,
+        .metrics = metrics,
+        .signal_fd = signal_fd,
+        .state = BACK_OFF,
+        .deliver = &deliver};
     struct err e;
 
     err_clear(&e);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config.h"
+#include "metrics.h"
 
 // sysexits(3), as far as the collector uses them.
 enum collector_exit {
@@ -20,4 +21,5 @@ enum collector_exit collector_exit_of(enum err_kind kind);
 
 // Runs until a byte can be read from signal_fd or something ends it; logs why
 // and returns the exit code. Lines go to output_fd.
-enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd);
+enum collector_exit collector_run(
+    const struct config *config, int signal_fd, int output_fd, struct metrics *metrics);

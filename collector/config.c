@@ -77,6 +77,9 @@ static const struct setting settings[] = {
     {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
         "leased: a lower lane whose oldest token has waited for longer gets one line in four; "
         "in whole seconds, rounded up"},
+    {PREFIX "METRICS", TEXT, AT(metrics), 1, 4000, NULL,
+        "where OpenMetrics are served: 127.0.0.1:9187, or the path of a Unix socket; or, with a "
+        "path that ends in .prom, the file to which they are written every 15 s"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])

@@ -36,6 +36,7 @@ struct config {
     int64_t daily; // 0: as many as the budget allows
     char *lanes;   // NULL: whatever the queue has
     int64_t ageing_ms;
+    char *metrics;         // NULL: nobody is told
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // where else to find it
     uint8_t key[SIGN_KEY_LEN];

@@ -70,12 +70,23 @@ static bool too_late(const struct collector *c)
     return c->now_ns - c->fetch.ready_ns > work_stale_ns(c);
 }
 
+// Why the line was not held back any longer.
+static enum meter_id reason(const struct collector *c)
+{
+    const struct batch *b = &c->fetch.next;
+
+    if (b->sendable >= c->queue.limit)
+        return METER_BATCHES_FULL;
+    return b->source == BATCH_DELIVERY ? METER_BATCHES_LEFT_OVER : c->fetch.reason;
+}
+
 // The line is out; from here on it must not be written again.
 static bool written(struct collector *c, enum state *next, struct err *e)
 {
     struct batch free = c->deliver->pass.written;
 
     assert(c->deliver->pass.step == PASS_NONE);
+    metrics_line(c->metrics, reason(c), c->fetch.next.sendable);
     c->deliver->pass.written = c->fetch.next;
     c->fetch.next = free;
     c->fetch.next_step = NEXT_EMPTY;
@@ -177,7 +188,9 @@ static void settle(struct collector *c)
         if (b->rows[i].written)
             doubt_mark(&c->doubt, &b->rows[i].token);
     }
-    tally_add(&c->tally, &b->passed, dead, c->now_ns);
+    tally_add(&c->tally, &c->metrics->meters, &b->passed, dead, c->now_ns);
+    if (c->deliver->pass.subject == PASS_WRITTEN)
+        work_count(c, METER_TOKENS_PASSED, b->sendable);
     doubt_drop_marked(&c->doubt);
     if (b->all)
         doubt_clear(&c->doubt);

@@ -92,7 +92,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     f->haste = f->haste != HASTE_NONE && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
     // A take has passed rows already, whatever becomes of its tokens.
     if (what != ASK_READ) {
-        tally_add(&c->tally, &f->next.passed, 0, c->now_ns);
+        tally_add(&c->tally, &c->metrics->meters, &f->next.passed, 0, c->now_ns);
         f->next.passed = (struct passed){0};
     }
     f->next_step = NEXT_READY;
@@ -258,8 +258,11 @@ static enum verdict judge(struct collector *c)
         return b->examined > 0 ? SKIP : LATER;
     if (b->sendable >= c->queue.limit)
         return SEND;
-    if (!b->all)
+    if (!b->all) {
+        c->fetch.reason = METER_BATCHES_SCAN;
         return look_further(c) ? FURTHER : SEND;
+    }
+    c->fetch.reason = at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     return at_once || window_timeout_ns(&c->window) <= c->now_ns ? SEND : LATER;
 }
 

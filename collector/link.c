@@ -89,9 +89,16 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
 
 void link_lose(struct collector *c, const struct err *e)
 {
+    static const enum meter_id reasons[] = {
+        [LOSS_REFUSED] = METER_RECONNECTS_REFUSED,
+        [LOSS_ENDED] = METER_RECONNECTS_ENDED,
+        [LOSS_SILENT] = METER_RECONNECTS_SILENT,
+        [LOSS_COMPLAINT] = METER_RECONNECTS_COMPLAINT,
+    };
     struct link *l = &c->link;
 
     l->loss = loss_of(l, c->now_ns, e);
+    work_count(c, reasons[l->loss], 1);
     // libpq would begin again with those before it, and come to the host that does not
     // answer before it has tried the others.
     if (l->loss == LOSS_SILENT && !l->session.up)

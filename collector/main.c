@@ -117,6 +117,23 @@ static bool check_command(const struct config *c, char *const command[], struct 
         c->dequeue);
 }
 
+static int collect(const struct config *config, char *const command[])
+{
+    struct metrics metrics;
+    struct err e;
+    enum collector_exit code;
+
+    err_clear(&e);
+    if (!catch_signals(&e) || !metrics_open(&metrics, config, &e)) {
+        log_line("MAIN", "%s", e.text);
+        return (int)collector_exit_of(e.kind);
+    }
+    code = config_leased(config) ? leased_run(config, signal_pipe[0], command, &metrics)
+                                 : collector_run(config, signal_pipe[0], STDOUT_FILENO, &metrics);
+    metrics_close(&metrics);
+    return (int)code;
+}
+
 static int run(bool switching, char *const command[])
 {
     struct config config = {0};
@@ -133,10 +150,8 @@ static int run(bool switching, char *const command[])
     if (ok && switching) {
         ok = switch_mode(&config, &e);
         code = (int)exit_of_switch(e.kind);
-    } else if (ok && (ok = catch_signals(&e))) {
-        code =
-            (int)(config_leased(&config) ? leased_run(&config, signal_pipe[0], command)
-                                         : collector_run(&config, signal_pipe[0], STDOUT_FILENO));
+    } else if (ok) {
+        code = collect(&config, command);
     } else {
         code = (int)collector_exit_of(e.kind);
     }

@@ -10,8 +10,13 @@ void tally_init(struct tally *t)
     *t = (struct tally){.log_at_ns = CLOCK_NEVER};
 }
 
-void tally_add(struct tally *t, const struct passed *p, int64_t dead_letters, int64_t now_ns)
+void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
+    int64_t now_ns)
 {
+    meters_add(m, METER_TOKENS_EXPIRED, (double)p->expired);
+    meters_add(m, METER_TOKENS_CONSUMED, (double)p->consumed);
+    meters_add(m, METER_TOKENS_STATUS, (double)p->status);
+    meters_add(m, METER_TOKENS_DEAD_LETTER, (double)dead_letters);
     t->passed.expired += p->expired;
     t->passed.consumed += p->consumed;
     t->passed.status += p->status;

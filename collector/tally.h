@@ -3,6 +3,7 @@
 #pragma once
 
 #include "batch.h"
+#include "meters.h"
 
 struct tally {
     struct passed passed;
@@ -11,5 +12,6 @@ struct tally {
 };
 
 void tally_init(struct tally *t);
-void tally_add(struct tally *t, const struct passed *p, int64_t dead_letters, int64_t now_ns);
+void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
+    int64_t now_ns);
 void tally_log(struct tally *t); // and begins anew

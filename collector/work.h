@@ -27,6 +27,7 @@
 
 struct collector {
     const struct config *config;
+    struct metrics *metrics;
     int64_t now_ns;  // of this round of the loop
     int64_t wake_ns; // the next round comes at this time, if nothing happens
     enum state state;
@@ -73,6 +74,11 @@ static inline int64_t work_stale_ns(const struct collector *c)
 static inline void work_wake_at(struct collector *c, int64_t at_ns)
 {
     c->wake_ns = clock_min(c->wake_ns, at_ns);
+}
+
+static inline void work_count(struct collector *c, enum meter_id id, double n)
+{
+    meters_add(&c->metrics->meters, id, n);
 }
 
 static inline bool work_stopping(const struct collector *c)

@@ -95,10 +95,25 @@ static void wait_for_something(struct leased *l)
         {.fd = session_fd(&l->pooler.probe), .events = session_events(&l->pooler.probe)},
         {.fd = l->in, .events = POLLIN},
         {.fd = l->writing ? l->output.fd : -1, .events = POLLOUT},
+        [5 + METRICS_FDS - 1] = {.fd = -1},
     };
 
+    metrics_poll(l->metrics, fds + 5);
     leased_wake_at(l, session_deadline_ns(&l->session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), l->wake_ns));
+}
+
+// Whoever reads our metrics comes last in a round.
+static void serve_metrics(struct leased *l)
+{
+    double *of = l->metrics->meters.of;
+    int64_t oldest_ns = flight_oldest_ns(&l->flight);
+
+    of[METER_COLLECTING] = l->link == LINK_UP && l->stop == STOP_NOT;
+    of[METER_LINES_UNANSWERED] = flight_in(&l->flight, FLIGHT_OUT);
+    of[METER_ANSWER_AWAITED] =
+        oldest_ns == CLOCK_NEVER ? 0 : (double)(l->now_ns - oldest_ns) / (double)NS_PER_S;
+    leased_wake_at(l, metrics_serve(l->metrics, l->link == LINK_UP, l->now_ns));
 }
 
 static bool serve(struct leased *l, struct err *e)
@@ -106,18 +121,22 @@ static bool serve(struct leased *l, struct err *e)
     l->now_ns = clock_now_ns();
     l->wake_ns = CLOCK_NEVER;
     serve_signals(l);
-    return database_serve(l, e) && sender_serve(l, e) && sender_time_out(l, e) && step_stop(l, e) &&
-           sender_step(l, e) && database_step(l, e);
+    if (!database_serve(l, e) || !sender_serve(l, e) || !sender_time_out(l, e) ||
+        !step_stop(l, e) || !sender_step(l, e) || !database_step(l, e))
+        return false;
+    serve_metrics(l);
+    return true;
 }
 
-static bool init(
-    struct leased *l, const struct config *c, int signal_fd, char *const command[], struct err *e)
+static bool init(struct leased *l, const struct config *c, int signal_fd, char *const command[],
+    struct metrics *metrics, struct err *e)
 {
     uint64_t seeds[3] = {0};
     int limit = (int)c->batch_limit;
 
     RAND_bytes((unsigned char *)seeds, sizeof seeds);
     *l = (struct leased){.config = c,
+        .metrics = metrics,
         .command = command,
         .signal_fd = signal_fd,
         .link = LINK_BACK_OFF,
@@ -156,13 +175,14 @@ static void fini(struct leased *l)
     buf_fini(&l->input);
 }
 
-enum collector_exit leased_run(const struct config *config, int signal_fd, char *const command[])
+enum collector_exit leased_run(
+    const struct config *config, int signal_fd, char *const command[], struct metrics *metrics)
 {
     struct leased l;
     struct err e;
 
     err_clear(&e);
-    if (!init(&l, config, signal_fd, command, &e)) {
+    if (!init(&l, config, signal_fd, command, metrics, &e)) {
         log_line("MAIN", "%s", e.text);
         l.exit = collector_exit_of(e.kind);
         l.stop = STOP_DONE;

@@ -17,6 +17,12 @@
 bool sender_result(struct leased *l, struct flight_line *line, struct flight_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
+    static const enum meter_id outcomes[] = {
+        [RESULT_SENT] = METER_TOKENS_SENT,
+        [RESULT_TRANSIENT] = METER_TOKENS_RETRY,
+        [RESULT_DEAD] = METER_TOKENS_DEAD,
+        [RESULT_RETURNED] = METER_TOKENS_RETURNED,
+    };
     struct outbox_result r = {
         .row = line->row, .token = t->id, .number = t->number, .errors = t->errors, .kind = kind};
 
@@ -26,6 +32,7 @@ bool sender_result(struct leased *l, struct flight_line *line, struct flight_tok
         r.kind = retry_is_last(&l->retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
         r.delay_ms = retry_delay_ms(&l->retry, r.errors);
     }
+    leased_count(l, outcomes[r.kind]);
     flight_answer(line, t);
     r.last = line->left == 0;
     return outbox_add(&l->outbox, &r, e);
@@ -99,6 +106,7 @@ static bool answer_late(
         const struct flight_token *t = &line->tokens[i];
         struct outbox_result r = {.row = line->row, .token = t->id, .number = t->number};
         snprintf(r.text, sizeof r.text, "%s", a->text);
+        leased_count(l, METER_TOKENS_LATE);
         if (!outbox_add(&l->outbox, &r, e))
             return false;
     }
@@ -247,6 +255,7 @@ static bool start(struct leased *l, struct err *e)
 {
     if (!child_start(&l->child, l->command, e) || !output_init(&l->output, l->child.in, e))
         return false;
+    leased_count(l, METER_SENDER_STARTS);
     log_line("SENDER", "started as %d", (int)l->child.pid);
     l->in = l->child.out;
     l->sender = SENDER_HERE;
@@ -296,6 +305,10 @@ bool sender_step(struct leased *l, struct err *e)
         }
         if (!output_idle(&l->output))
             return true;
+        metrics_line(l->metrics,
+            l->writing->count >= l->config->batch_limit ? METER_BATCHES_FULL
+                                                        : METER_BATCHES_TIMEOUT,
+            l->writing->count);
         l->writing = NULL;
     }
     return true;

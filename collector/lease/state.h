@@ -47,6 +47,7 @@ enum stop { STOP_NOT, STOP_WAITING, STOP_RETURNING, STOP_LEAVING, STOP_DONE };
 
 struct leased {
     const struct config *config;
+    struct metrics *metrics;
     char *const *command; // NULL: standard output and input
     int signal_fd;
     int64_t now_ns;  // of this round
@@ -101,6 +102,11 @@ struct leased {
 static inline void leased_wake_at(struct leased *l, int64_t at_ns)
 {
     l->wake_ns = clock_min(l->wake_ns, at_ns);
+}
+
+static inline void leased_count(struct leased *l, enum meter_id id)
+{
+    meters_add(&l->metrics->meters, id, 1);
 }
 
 static inline bool leased_awaits(const struct leased *l, enum request request)

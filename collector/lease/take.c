@@ -56,6 +56,7 @@ static bool bury(
         .kind = RESULT_DEAD,
         .last = last};
 
+    leased_count(l, METER_TOKENS_DEAD_LETTER);
     snprintf(result.text, sizeof result.text, "%s", why);
     return outbox_add(&l->outbox, &result, e);
 }
@@ -76,6 +77,8 @@ static bool add_token(
 
     if (why)
         return bury(l, r, row, line->count == 0 && row == PQntuples(r) - 1, why, e);
+    if (int_at(r, row, NUMBER) > 1)
+        leased_count(l, METER_RETRIES);
     line->alone = int64_at(r, row, WAIT) != 0;
     return line_add(&line->text, &l->sign, &t, e) &&
            flight_add(line,

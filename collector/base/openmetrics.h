@@ -1,0 +1,31 @@
+// Writes the OpenMetrics text format 1.0 into a buffer.
+// https://github.com/OpenObservability/OpenMetrics/blob/main/specification/OpenMetrics.md
+//
+// It knows gauges and counters only. Prometheus' older text format, which the node exporter
+// reads from files, has these two types as well.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+#define OPENMETRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+enum openmetrics_type { OPENMETRICS_GAUGE, OPENMETRICS_COUNTER };
+
+struct openmetrics_label {
+    const char *name;
+    const char *value; // NULL: the label is left out
+};
+
+// Begins a family. All of its samples must follow before the next family begins.
+void openmetrics_family(
+    struct buf *out, const char *name, enum openmetrics_type type, const char *help);
+
+// Appends a sample of the family `name`. `labels` has `count` entries.
+void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type type,
+    const struct openmetrics_label *labels, size_t count, double value);
+
+// Ends the text. False: the buffer is too small for it.
+bool openmetrics_end(struct buf *out);

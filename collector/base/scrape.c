@@ -1,0 +1,379 @@
+#include "base/scrape.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/openmetrics.h"
+
+#define PATIENCE_NS (5 * NS_PER_S) // with a client, from its connection to its last byte
+#define TEXT_MAX ((size_t)4 << 20)
+#define ADDRESS_MAX 256
+
+// --- listening --------------------------------------------------------------------------
+
+static bool set_up(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    return flags != -1 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+           fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+static bool listen_at(
+    struct scrape *s, const struct sockaddr *at, socklen_t len, const char *address, struct err *e)
+{
+    int on = 1;
+
+    s->fd = socket(at->sa_family, SOCK_STREAM, 0);
+    if (s->fd >= 0 && set_up(s->fd) &&
+        (at->sa_family == AF_UNIX ||
+            setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
+        bind(s->fd, at, len) == 0 && listen(s->fd, 2 * SCRAPE_CLIENTS) == 0)
+        return true;
+    err_sys(e, ERR_USAGE, "'%s' cannot be listened at", address);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    return false;
+}
+
+// A server that was killed leaves its socket behind. Anything else at that path stays.
+static bool clear_path(const struct sockaddr_un *at, struct err *e)
+{
+    struct stat st;
+
+    if (lstat(at->sun_path, &st) != 0)
+        return true;
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(e, ERR_USAGE, "'%s' exists and is no socket", at->sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    bool served = fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
+                  errno != ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    if (served)
+        return err_set(e, ERR_USAGE, "'%s' is in use by another process", at->sun_path);
+    return unlink(at->sun_path) == 0 ||
+           err_sys(e, ERR_USAGE, "the old socket '%s' cannot be removed", at->sun_path);
+}
+
+static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof at.sun_path)
+        return err_set(e, ERR_USAGE, "'%s' is too long; a socket's path has at most %zu bytes",
+            path, sizeof at.sun_path - 1);
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+    if (!clear_path(&at, e) || !listen_at(s, (struct sockaddr *)&at, sizeof at, path, e))
+        return false;
+    snprintf(s->path, sizeof s->path, "%s", path);
+    return true;
+}
+
+// Splits HOST:PORT in place; a host in brackets loses them.
+static bool split(char *address, char **host, char **port)
+{
+    char *colon = strrchr(address, ':');
+
+    if (!colon || colon == address || !colon[1] || strspn(colon + 1, "0123456789") > 5 ||
+        colon[1 + strspn(colon + 1, "0123456789")])
+        return false;
+    *colon = '\0';
+    *host = address;
+    *port = colon + 1;
+    if (*address == '[' && colon[-1] == ']') {
+        colon[-1] = '\0';
+        (*host)++;
+        return **host;
+    }
+    return !strchr(address, ':');
+}
+
+static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
+    char copy[ADDRESS_MAX], *host, *port;
+
+    if (strlen(address) >= sizeof copy)
+        return err_set(e, ERR_USAGE, "the address has more than %zu bytes", sizeof copy - 1);
+    snprintf(copy, sizeof copy, "%s", address);
+    if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
+        return err_set(e, ERR_USAGE,
+            "'%s' is no address; allowed is HOST:PORT, [IPV6]:PORT or the path of a Unix socket, "
+            "which begins with '/'",
+            address);
+    int why = getaddrinfo(host, port, &hints, &found);
+    if (why != 0)
+        return err_set(e, ERR_USAGE, "'%s' is not found: %s", address, gai_strerror(why));
+    bool ok = listen_at(s, found->ai_addr, found->ai_addrlen, address, e);
+    freeaddrinfo(found);
+    return ok;
+}
+
+bool scrape_open(struct scrape *s, const char *address, struct err *e)
+{
+    *s = (struct scrape)SCRAPE_INIT;
+    for (int i = 0; i < SCRAPE_CLIENTS; i++)
+        buf_init(&s->clients[i].answer, TEXT_MAX + 1000);
+    return *address == '/' ? listen_on_path(s, address, e) : listen_on_port(s, address, e);
+}
+
+const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX])
+{
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+    char host[NI_MAXHOST > 200 ? 200 : NI_MAXHOST], port[10];
+
+    if (*s->path)
+        snprintf(place, SCRAPE_PLACE_MAX, "the socket %s", s->path);
+    else if (getsockname(s->fd, (struct sockaddr *)&at, &len) == 0 &&
+             getnameinfo((struct sockaddr *)&at, len, host, sizeof host, port, sizeof port,
+                 NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(place, SCRAPE_PLACE_MAX,
+            at.ss_family == AF_INET6 ? "http://[%s]:%s/metrics" : "http://%s:%s/metrics", host,
+            port);
+    else
+        snprintf(place, SCRAPE_PLACE_MAX, "an address that is not known");
+    return place;
+}
+
+// --- one client -------------------------------------------------------------------------
+
+static void drop(struct scrape_client *c)
+{
+    close(c->fd);
+    buf_fini(&c->answer);
+    buf_init(&c->answer, TEXT_MAX + 1000);
+    c->step = SCRAPE_FREE;
+}
+
+int scrape_judge(const char *request, size_t len)
+{
+    static const char target[] = "/metrics";
+    const char *line_end = memchr(request, '\n', len);
+    char line[256];
+
+    if (!memmem(request, len, "\r\n\r\n", 4))
+        return len >= SCRAPE_REQUEST_MAX ? 400 : 0;
+    size_t line_len = (size_t)(line_end - request) - 1;
+    if (line_len >= sizeof line || request[line_len] != '\r' || memchr(request, '\0', line_len) ||
+        memchr(request, '\r', line_len))
+        return 400;
+    memcpy(line, request, line_len);
+    line[line_len] = '\0';
+    char *path = strchr(line, ' ');
+    char *version = path ? strchr(path + 1, ' ') : NULL;
+    if (!version || path == line || strchr(version + 1, ' '))
+        return 400;
+    *path++ = *version++ = '\0';
+    if (strncmp(version, "HTTP/", 5) != 0)
+        return 400;
+    if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
+        return 505;
+    size_t path_len = strcspn(path, "?");
+    if (path_len != sizeof target - 1 || memcmp(path, target, path_len) != 0)
+        return 404;
+    return strcmp(line, "GET") == 0 ? 200 : 405;
+}
+
+static const char *reason(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 503:
+        return "Service Unavailable";
+    case 505:
+        return "HTTP Version Not Supported";
+    default:
+        return "Bad Request";
+    }
+}
+
+static void begin_answer(struct scrape_client *c, int status, const char *text, size_t len)
+{
+    bool fine = status == 200;
+
+    if (!fine) {
+        text = "this serves GET /metrics\n";
+        len = strlen(text);
+    }
+    buf_clear(&c->answer);
+    buf_printf(&c->answer,
+        "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%sConnection: close\r\n\r\n",
+        status, reason(status), fine ? OPENMETRICS_CONTENT_TYPE : "text/plain; charset=utf-8", len,
+        status == 405 ? "Allow: GET\r\n" : "");
+    buf_append(&c->answer, text, len);
+    c->sent = 0;
+    c->step = SCRAPE_WRITING;
+    if (c->answer.failed)
+        drop(c);
+}
+
+static void read_request(struct scrape_client *c)
+{
+    while (c->step == SCRAPE_READING) {
+        ssize_t n = recv(c->fd, c->request + c->len, sizeof c->request - c->len, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (n <= 0) {
+            drop(c);
+            return;
+        }
+        c->len += (size_t)n;
+        int status = scrape_judge(c->request, c->len);
+        if (status == 200)
+            c->step = SCRAPE_WAITING;
+        else if (status != 0)
+            begin_answer(c, status, NULL, 0);
+    }
+}
+
+static void write_answer(struct scrape_client *c)
+{
+    while (c->step == SCRAPE_WRITING) {
+        size_t left = c->answer.len - c->sent;
+        ssize_t n = send(c->fd, c->answer.data + c->sent, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (n < 0 || (size_t)n == left)
+            drop(c);
+        else
+            c->sent += (size_t)n;
+    }
+}
+
+static bool hung_up(const struct scrape_client *c)
+{
+    struct pollfd p = {.fd = c->fd};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+static void serve_client(struct scrape_client *c, int64_t now_ns)
+{
+    if (c->step != SCRAPE_FREE && now_ns >= c->deadline_ns)
+        drop(c);
+    if (c->step == SCRAPE_READING)
+        read_request(c);
+    if (c->step == SCRAPE_WAITING && hung_up(c))
+        drop(c);
+    if (c->step == SCRAPE_WRITING)
+        write_answer(c);
+}
+
+// --- all clients ------------------------------------------------------------------------
+
+static struct scrape_client *free_place(struct scrape *s)
+{
+    for (int i = 0; i < SCRAPE_CLIENTS; i++)
+        if (s->clients[i].step == SCRAPE_FREE)
+            return &s->clients[i];
+    return NULL;
+}
+
+static void take_in(struct scrape *s, int64_t now_ns)
+{
+    struct scrape_client *c;
+
+    while ((c = free_place(s)) != NULL) {
+        int fd = accept(s->fd, NULL, NULL);
+        if (fd < 0)
+            return;
+        if (!set_up(fd)) {
+            close(fd);
+            return;
+        }
+        c->fd = fd;
+        c->len = 0;
+        c->deadline_ns = now_ns + PATIENCE_NS;
+        c->step = SCRAPE_READING;
+        read_request(c);
+        if (c->step == SCRAPE_FREE) // one that hangs up at once gets no loop of its own
+            return;
+    }
+}
+
+bool scrape_serve(struct scrape *s, int64_t now_ns)
+{
+    bool waits = false;
+
+    if (s->fd < 0)
+        return false;
+    for (int i = 0; i < SCRAPE_CLIENTS; i++)
+        serve_client(&s->clients[i], now_ns);
+    take_in(s, now_ns);
+    for (int i = 0; i < SCRAPE_CLIENTS; i++)
+        waits = waits || s->clients[i].step == SCRAPE_WAITING;
+    return waits;
+}
+
+void scrape_answer(struct scrape *s, const char *text, size_t len)
+{
+    for (int i = 0; i < SCRAPE_CLIENTS; i++) {
+        struct scrape_client *c = &s->clients[i];
+        if (c->step != SCRAPE_WAITING)
+            continue;
+        begin_answer(c, text ? 200 : 503, text, len);
+        write_answer(c);
+    }
+}
+
+void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
+{
+    bool room = false;
+
+    for (int i = 0; i < SCRAPE_CLIENTS; i++) {
+        const struct scrape_client *c = &s->clients[i];
+        room = room || c->step == SCRAPE_FREE;
+        fds[i + 1] = (struct pollfd){.fd = c->step == SCRAPE_FREE ? -1 : c->fd,
+            .events = c->step == SCRAPE_READING   ? POLLIN
+                      : c->step == SCRAPE_WRITING ? POLLOUT
+                                                  : 0};
+    }
+    fds[0] = (struct pollfd){.fd = room ? s->fd : -1, .events = POLLIN};
+}
+
+int64_t scrape_deadline_ns(const struct scrape *s)
+{
+    int64_t at_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < SCRAPE_CLIENTS; i++)
+        if (s->clients[i].step != SCRAPE_FREE)
+            at_ns = clock_min(at_ns, s->clients[i].deadline_ns);
+    return at_ns;
+}
+
+void scrape_close(struct scrape *s)
+{
+    for (int i = 0; i < SCRAPE_CLIENTS; i++) {
+        if (s->clients[i].step != SCRAPE_FREE)
+            drop(&s->clients[i]);
+        buf_fini(&s->clients[i].answer);
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    if (*s->path)
+        unlink(s->path);
+    *s = (struct scrape)SCRAPE_INIT;
+}

@@ -1,0 +1,207 @@
+#include "look.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "queue_sql.h"
+
+#define PATIENCE_NS NS_PER_S      // of whoever wants the figures
+#define ANSWER_NS (2 * NS_PER_S)  // of ours
+#define RETRY_NS (10 * NS_PER_S)  // after a failure
+#define UNUSED_NS (60 * NS_PER_S) // then the session is closed
+#define OLD_NS (60 * NS_PER_S)    // older figures are not shown
+#define COUNT_MOST "200000"
+
+enum tag { TAG_QUIET, TAG_WAITING, TAG_BUDGET };
+
+static const struct session_params none = {0};
+
+void look_init(struct look *l)
+{
+    *l = (struct look){.seen_ns = CLOCK_NEVER};
+}
+
+static void shut(struct look *l)
+{
+    session_close(&l->session);
+    l->step = LOOK_CLOSED;
+}
+
+void look_fini(struct look *l)
+{
+    shut(l);
+}
+
+static void complain(struct look *l, const struct err *e)
+{
+    if (!l->complained)
+        log_line("METRICS", "the database does not give all figures: %s", e->text);
+    l->complained = true;
+}
+
+static void fail(struct look *l, int64_t now_ns, const struct err *e)
+{
+    complain(l, e);
+    l->retry_ns = now_ns + RETRY_NS;
+    shut(l);
+}
+
+// --- questions ------------------------------------------------------------------------
+
+static bool set_up(struct look *l, int64_t now_ns, struct err *e)
+{
+    static const char careful[] = "SELECT set_config('statement_timeout', '1s', false), "
+                                  "set_config('default_transaction_read_only', 'on', false), "
+                                  "set_config('application_name', 'mailroom metrics', false)";
+
+    return session_query(&l->session, TAG_QUIET, queue_sql_settings, none, now_ns + ANSWER_NS, e) &&
+           session_query(&l->session, TAG_QUIET, careful, none, now_ns + ANSWER_NS, e);
+}
+
+static bool ask(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
+{
+    static const char budget[] =
+        "SELECT left_, extract(epoch FROM clock_timestamp() - at), "
+        "CASE WHEN (clock_timestamp() AT TIME ZONE 'UTC')::date > day THEN 0 ELSE today END "
+        "FROM budgets WHERE queue::text = $1";
+
+    l->step = LOOK_ASKED;
+    return session_query(&l->session, TAG_WAITING, queue_sql_waiting,
+               SESSION_PARAMS(c->queue_name, COUNT_MOST), now_ns + ANSWER_NS, e) &&
+           (!c->budget || session_query(&l->session, TAG_BUDGET, budget,
+                              SESSION_PARAMS(c->queue_name), now_ns + ANSWER_NS, e));
+}
+
+// --- answers --------------------------------------------------------------------------
+
+static double number_at(const PGresult *r, int column)
+{
+    return PQntuples(r) == 1 && !PQgetisnull(r, 0, column) ? strtod(PQgetvalue(r, 0, column), NULL)
+                                                           : NAN;
+}
+
+static void on_waiting(struct meters *m, const PGresult *r)
+{
+    static const enum meter_id columns[] = {METER_BACKLOG_SCHEDULED, METER_BACKLOG_LEASED,
+        METER_BACKLOG_RETRY, METER_OLDEST_TOKEN, METER_OLDEST_LEASE};
+
+    for (int i = 0; i < (int)(sizeof columns / sizeof *columns); i++)
+        m->of[columns[i]] = number_at(r, i);
+}
+
+// No row: nobody has spent anything yet.
+static void on_budget(struct meters *m, const struct config *c, const PGresult *r)
+{
+    bool fresh = PQntuples(r) == 0;
+    double left = fresh ? (double)c->burst : number_at(r, 0) + number_at(r, 1) * c->budget_per_s;
+    double today = fresh ? 0 : number_at(r, 2);
+
+    m->of[METER_BUDGET_LEFT] = fmax(0, floor(fmin(left, (double)c->burst)));
+    if (c->daily > 0)
+        m->of[METER_BUDGET_TODAY] = fmax(0, (double)c->daily - today);
+}
+
+// One question was refused, or cancelled; the other one may be answered. True.
+static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
+{
+    complain(l, e);
+    if (tag == TAG_WAITING)
+        meters_forget(m, METER_BACKLOG_SCHEDULED, METER_OLDEST_LEASE);
+    else if (tag == TAG_BUDGET)
+        meters_forget(m, METER_BUDGET_LEFT, METER_BUDGET_TODAY);
+    err_clear(e);
+    return true;
+}
+
+static bool take(struct look *l, const struct config *c, struct meters *m, struct err *e)
+{
+    struct session_reply reply;
+    bool ok = true;
+
+    while (ok && session_take(&l->session, &reply)) {
+        ok = session_check(reply.result, e);
+        if (ok && reply.tag == TAG_WAITING)
+            on_waiting(m, reply.result);
+        else if (ok && reply.tag == TAG_BUDGET)
+            on_budget(m, c, reply.result);
+        else if (!ok && e->kind == ERR_SQL)
+            ok = refused(l, m, reply.tag, e);
+        PQclear(reply.result);
+    }
+    return ok;
+}
+
+static bool serve(
+    struct look *l, const struct config *c, int64_t now_ns, struct meters *m, struct err *e)
+{
+    if (!session_pump(&l->session, now_ns, e))
+        return false;
+    if (l->step == LOOK_CONNECTING && l->session.up) {
+        if (!set_up(l, now_ns, e) || !ask(l, c, now_ns, e))
+            return false;
+    }
+    if (!take(l, c, m, e))
+        return false;
+    if (l->step == LOOK_ASKED && l->session.count == 0) {
+        l->step = LOOK_IDLE;
+        l->seen_ns = now_ns;
+    }
+    return true;
+}
+
+// --- steps ----------------------------------------------------------------------------
+
+static bool is_due(const struct look *l, int64_t now_ns)
+{
+    return (l->step == LOOK_CLOSED || l->step == LOOK_IDLE) && now_ns >= l->retry_ns &&
+           (l->seen_ns == CLOCK_NEVER || now_ns - l->seen_ns >= LOOK_EVERY_NS);
+}
+
+static bool begin(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
+{
+    l->begun_ns = now_ns;
+    if (l->step == LOOK_IDLE)
+        return ask(l, c, now_ns, e);
+    l->step = LOOK_CONNECTING;
+    return session_open(&l->session, c->database_url, 0, now_ns, e);
+}
+
+static void show_age(const struct look *l, int64_t now_ns, struct meters *m)
+{
+    bool known = l->seen_ns != CLOCK_NEVER;
+
+    if (!known || now_ns - l->seen_ns > OLD_NS)
+        meters_forget(m, METER_BACKLOG_SCHEDULED, METER_BUDGET_TODAY);
+    m->of[METER_LOOK_AGE] = known ? (double)(now_ns - l->seen_ns) / 1e9 : NAN;
+}
+
+bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
+    struct meters *m)
+{
+    struct err e;
+
+    err_clear(&e);
+    if (wanted)
+        l->wanted_ns = now_ns;
+    if (l->step != LOOK_CLOSED && (!up || now_ns - l->wanted_ns >= UNUSED_NS))
+        shut(l);
+    if (l->step != LOOK_CLOSED && !serve(l, config, now_ns, m, &e))
+        fail(l, now_ns, &e);
+    if (up && wanted && is_due(l, now_ns) && !begin(l, config, now_ns, &e))
+        fail(l, now_ns, &e);
+    show_age(l, now_ns, m);
+    return (l->step == LOOK_CONNECTING || l->step == LOOK_ASKED) &&
+           now_ns - l->begun_ns < PATIENCE_NS;
+}
+
+int64_t look_wake_ns(const struct look *l, int64_t now_ns)
+{
+    if (l->step == LOOK_CLOSED)
+        return CLOCK_NEVER;
+    int64_t at_ns = clock_min(session_deadline_ns(&l->session), l->wanted_ns + UNUSED_NS);
+    bool hoped = l->step != LOOK_IDLE && now_ns < l->begun_ns + PATIENCE_NS;
+    return hoped ? clock_min(at_ns, l->begun_ns + PATIENCE_NS) : at_ns;
+}

@@ -1,0 +1,36 @@
+// Asks the database how much waits, for MAILROOM_METRICS.
+//
+// It has a session of its own. On the collector's session a count would stand before the next
+// batch, and while a backlog is drained that session is never idle. The session of the look is
+// opened when somebody wants the figures and the collector itself is connected, so that it
+// takes no connection from it; it is closed when the collector's is lost, or nobody has wanted
+// the figures for a minute. The database is asked at most every LOOK_EVERY_NS, and cancels what
+// takes longer than a second.
+#pragma once
+
+#include "config.h"
+#include "meters.h"
+#include "session.h"
+
+#define LOOK_EVERY_NS (5 * NS_PER_S)
+
+struct look {
+    struct session session;
+    enum look_step { LOOK_CLOSED, LOOK_CONNECTING, LOOK_IDLE, LOOK_ASKED } step;
+    int64_t begun_ns;  // when the figures that are on their way were wanted
+    int64_t seen_ns;   // when the last figures came; CLOCK_NEVER: never
+    int64_t wanted_ns; // when figures were wanted last
+    int64_t retry_ns;  // not to be asked before
+    bool complained;   // the log has it that a look failed
+};
+
+void look_init(struct look *l);
+void look_fini(struct look *l);
+
+// Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody
+// waits for the figures. True: they are on their way and worth waiting for.
+bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
+    struct meters *m);
+
+// When to call look_step though all is quiet.
+int64_t look_wake_ns(const struct look *l, int64_t now_ns);

@@ -1,0 +1,153 @@
+#include "meters.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/openmetrics.h"
+
+enum modes { EVERY, LEASED, OTHERS };
+
+// Rows of one family stand together. The first of them has its help.
+static const struct row {
+    const char *family;
+    enum openmetrics_type type;
+    const char *label, *value;
+    enum modes modes;
+    const char *help;
+} rows[METERS] = {
+#define G OPENMETRICS_GAUGE
+#define C OPENMETRICS_COUNTER
+    [METER_BATCHES_FULL] = {"mailroom_batches", C, "reason", "full", EVERY,
+        "lines that were written, by why they were not held back any longer"},
+    [METER_BATCHES_TIMEOUT] = {"mailroom_batches", C, "reason", "timeout", EVERY, NULL},
+    [METER_BATCHES_START] = {"mailroom_batches", C, "reason", "start", OTHERS, NULL},
+    [METER_BATCHES_LEFT_OVER] = {"mailroom_batches", C, "reason", "left_over", OTHERS, NULL},
+    [METER_BATCHES_SCAN] = {"mailroom_batches", C, "reason", "scan_limit", OTHERS, NULL},
+    [METER_TOKENS_WRITTEN] = {"mailroom_tokens_written", C, NULL, NULL, EVERY,
+        "tokens in the lines that were written"},
+    [METER_TOKENS_EXPIRED] = {"mailroom_tokens", C, "outcome", "expired", OTHERS,
+        "tokens that are done with, by what became of them"},
+    [METER_TOKENS_CONSUMED] = {"mailroom_tokens", C, "outcome", "consumed", OTHERS, NULL},
+    [METER_TOKENS_STATUS] = {"mailroom_tokens", C, "outcome", "other_status", OTHERS, NULL},
+    [METER_TOKENS_PASSED] = {"mailroom_tokens", C, "outcome", "written", OTHERS, NULL},
+    [METER_TOKENS_DEAD_LETTER] = {"mailroom_tokens", C, "outcome", "dead_letter", EVERY, NULL},
+    [METER_TOKENS_SENT] = {"mailroom_tokens", C, "outcome", "sent", LEASED, NULL},
+    [METER_TOKENS_RETRY] = {"mailroom_tokens", C, "outcome", "retry", LEASED, NULL},
+    [METER_TOKENS_DEAD] = {"mailroom_tokens", C, "outcome", "dead", LEASED, NULL},
+    [METER_TOKENS_RETURNED] = {"mailroom_tokens", C, "outcome", "returned", LEASED, NULL},
+    [METER_TOKENS_LATE] = {"mailroom_tokens", C, "outcome", "late", LEASED, NULL},
+    [METER_RETRIES] = {"mailroom_retries", C, NULL, NULL, LEASED,
+        "tokens that were leased after an earlier attempt"},
+    [METER_SENDER_STARTS] = {"mailroom_sender_starts", C, NULL, NULL, LEASED,
+        "how often the sender behind -- was started"},
+    [METER_RECONNECTS_ENDED] = {"mailroom_reconnects", C, "reason", "ended", EVERY,
+        "sessions that were lost or not had, each followed by another try"},
+    [METER_RECONNECTS_REFUSED] = {"mailroom_reconnects", C, "reason", "refused", EVERY, NULL},
+    [METER_RECONNECTS_SILENT] = {"mailroom_reconnects", C, "reason", "silent", EVERY, NULL},
+    [METER_RECONNECTS_COMPLAINT] = {"mailroom_reconnects", C, "reason", "needs_attention", EVERY,
+        NULL},
+    [METER_CONNECTED] = {"mailroom_connected", G, NULL, NULL, EVERY,
+        "1 while there is a session with the database, else 0"},
+    [METER_COLLECTING] = {"mailroom_collecting", G, NULL, NULL, EVERY,
+        "1 while this collector may write lines, 0 while it stands by or is not connected"},
+    [METER_LAST_LINE] = {"mailroom_last_line_timestamp_seconds", G, NULL, NULL, EVERY,
+        "when the last line was written, in seconds since 1970"},
+    [METER_LINES_UNANSWERED] = {"mailroom_lines_unanswered", G, NULL, NULL, LEASED,
+        "lines of this collector to which answers are awaited"},
+    [METER_ANSWER_AWAITED] = {"mailroom_answer_awaited_seconds", G, NULL, NULL, LEASED,
+        "for how long an answer to the oldest of these lines is awaited; 0: to none"},
+    [METER_BACKLOG_SCHEDULED] = {"mailroom_backlog", G, "state", "scheduled", EVERY,
+        "tokens of the queue that are not done with: not taken, taken and not confirmed, or to be "
+        "tried again; counted up to 200000 each"},
+    [METER_BACKLOG_LEASED] = {"mailroom_backlog", G, "state", "leased", EVERY, NULL},
+    [METER_BACKLOG_RETRY] = {"mailroom_backlog", G, "state", "retry", EVERY, NULL},
+    [METER_OLDEST_TOKEN] = {"mailroom_oldest_token_age_seconds", G, NULL, NULL, EVERY,
+        "age of the oldest token that nobody has taken, still valid or not; 0: there is none"},
+    [METER_OLDEST_LEASE] = {"mailroom_oldest_lease_age_seconds", G, NULL, NULL, EVERY,
+        "for how long the oldest line that is not confirmed has been leased, by any collector; "
+        "0: there is none"},
+    [METER_BUDGET_LEFT] = {"mailroom_budget_left", G, NULL, NULL, LEASED,
+        "tokens that the budget allows at once"},
+    [METER_BUDGET_TODAY] = {"mailroom_budget_left_today", G, NULL, NULL, LEASED,
+        "tokens that MAILROOM_DAILY still allows until midnight UTC"},
+    [METER_LOOK_AGE] = {"mailroom_look_age_seconds", G, NULL, NULL, EVERY,
+        "how old the figures from the database are"},
+    [METER_STARTED] = {"mailroom_start_time_seconds", G, NULL, NULL, EVERY,
+        "when this collector was started, in seconds since 1970"},
+#undef G
+#undef C
+};
+
+static const struct row about_row = {"mailroom_collector", OPENMETRICS_GAUGE, NULL, NULL, EVERY,
+    "always 1; the labels tell version, mode and queue"};
+
+void meters_init(struct meters *m)
+{
+    for (int i = 0; i < METERS; i++)
+        m->of[i] = rows[i].type == OPENMETRICS_COUNTER ? 0 : NAN;
+}
+
+void meters_forget(struct meters *m, enum meter_id from, enum meter_id to)
+{
+    for (int i = from; i <= (int)to; i++)
+        m->of[i] = NAN;
+}
+
+static bool shown(const struct meters *m, int id, bool leased)
+{
+    return !isnan(m->of[id]) && rows[id].modes != (leased ? OTHERS : LEASED);
+}
+
+static bool same_family(int a, int b)
+{
+    return b < METERS && strcmp(rows[a].family, rows[b].family) == 0;
+}
+
+static void render_family(const struct meters *m, int first, bool leased, struct buf *out)
+{
+    bool begun = false;
+
+    for (int id = first; same_family(first, id); id++) {
+        const struct row *r = &rows[id];
+        const struct openmetrics_label label = {r->label, r->value};
+        if (!shown(m, id, leased))
+            continue;
+        if (!begun)
+            openmetrics_family(out, r->family, r->type, rows[first].help);
+        begun = true;
+        openmetrics_sample(out, r->family, r->type, &label, 1, m->of[id]);
+    }
+}
+
+bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out)
+{
+    const struct openmetrics_label labels[] = {
+        {"version", about->version}, {"mode", about->mode}, {"queue", about->queue}};
+
+    openmetrics_family(out, about_row.family, about_row.type, about_row.help);
+    openmetrics_sample(out, about_row.family, about_row.type, labels, 3, 1);
+    for (int id = 0; id < METERS; id++)
+        if (id == 0 || !same_family(id - 1, id))
+            render_family(m, id, about->leased, out);
+    return openmetrics_end(out);
+}
+
+static void markdown_row(const struct row *r, FILE *out)
+{
+    static const char *const modes[] = {[EVERY] = "", [LEASED] = "leased", [OTHERS] = "not leased"};
+    bool counter = r->type == OPENMETRICS_COUNTER;
+
+    fprintf(out, "| `%s%s`", r->family, counter ? "_total" : "");
+    if (r->label)
+        fprintf(out, " `%s=\"%s\"`", r->label, r->value);
+    fprintf(out, " | %s | %s | %s |\n", counter ? "counter" : "gauge", modes[r->modes],
+        r->help ? r->help : "");
+}
+
+void meters_markdown(FILE *out)
+{
+    fprintf(out, "| metric | type | mode | what it is |\n|---|---|---|---|\n");
+    markdown_row(&about_row, out);
+    for (int id = 0; id < METERS; id++)
+        markdown_row(&rows[id], out);
+}

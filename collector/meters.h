@@ -1,0 +1,73 @@
+// The figures that MAILROOM_METRICS shows: one table of them, and their text. Pure.
+//
+// Counters begin at 0 with the process. A gauge that nobody has measured is NAN and is left
+// out, as is what the mode does not have.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+
+enum meter_id {
+    METER_BATCHES_FULL,
+    METER_BATCHES_TIMEOUT,
+    METER_BATCHES_START,
+    METER_BATCHES_LEFT_OVER,
+    METER_BATCHES_SCAN,
+    METER_TOKENS_WRITTEN,
+    METER_TOKENS_EXPIRED,
+    METER_TOKENS_CONSUMED,
+    METER_TOKENS_STATUS,
+    METER_TOKENS_DEAD_LETTER,
+    METER_TOKENS_PASSED,
+    METER_TOKENS_SENT,
+    METER_TOKENS_RETRY,
+    METER_TOKENS_DEAD,
+    METER_TOKENS_RETURNED,
+    METER_TOKENS_LATE,
+    METER_RETRIES,
+    METER_SENDER_STARTS,
+    METER_RECONNECTS_ENDED,
+    METER_RECONNECTS_REFUSED,
+    METER_RECONNECTS_SILENT,
+    METER_RECONNECTS_COMPLAINT,
+    METER_CONNECTED,
+    METER_COLLECTING,
+    METER_LAST_LINE,
+    METER_LINES_UNANSWERED,
+    METER_ANSWER_AWAITED,
+    METER_BACKLOG_SCHEDULED,
+    METER_BACKLOG_LEASED,
+    METER_BACKLOG_RETRY,
+    METER_OLDEST_TOKEN,
+    METER_OLDEST_LEASE,
+    METER_BUDGET_LEFT,
+    METER_BUDGET_TODAY,
+    METER_LOOK_AGE,
+    METER_STARTED,
+    METERS,
+};
+
+struct meters {
+    double of[METERS];
+};
+
+void meters_init(struct meters *m);
+void meters_forget(struct meters *m, enum meter_id from, enum meter_id to); // both are then NAN
+
+static inline void meters_add(struct meters *m, enum meter_id id, double n)
+{
+    m->of[id] += n;
+}
+
+// What stands beside the table.
+struct meters_about {
+    const char *version, *mode, *queue;
+    bool leased;
+};
+
+// Appends all of it as OpenMetrics. False: the buffer is too small.
+bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out);
+
+void meters_markdown(FILE *out); // for METRICS.md

@@ -1,0 +1,185 @@
+#include "metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define FILE_EVERY_NS (15 * NS_PER_S)
+#define TEXT_MAX ((size_t)256 << 10)
+
+static double wall_s(void)
+{
+    return (double)(clock_wall_ns() / NS_PER_MS) / 1e3;
+}
+
+static bool render(struct metrics *m)
+{
+    const struct meters_about about = {.version = MAILROOM_VERSION,
+        .mode = m->config->mode->name,
+        .queue = m->config->queue_name,
+        .leased = config_leased(m->config)};
+
+    buf_clear(&m->text);
+    return meters_render(&m->meters, &about, &m->text);
+}
+
+// --- the file ---------------------------------------------------------------------------
+
+// A path that the node exporter would read is a file, any other one a socket.
+static bool is_file(const char *address)
+{
+    static const char ending[] = ".prom";
+    size_t len = strlen(address);
+
+    return *address == '/' && len >= sizeof ending &&
+           strcmp(address + len - sizeof ending + 1, ending) == 0;
+}
+
+static bool write_all(int fd, const struct buf *text)
+{
+    for (size_t done = 0; done < text->len;) {
+        ssize_t n = write(fd, text->data + done, text->len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+// Readers see the file as it was or as it is, never a half of it.
+static bool write_file(struct metrics *m, struct err *e)
+{
+    const char *path = m->config->metrics;
+    char fresh[PATH_MAX];
+
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    if (!render(m))
+        return err_set(e, ERR_SYSTEM, "no memory for the metrics");
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return err_sys(e, ERR_USAGE, "'%s' cannot be written", fresh);
+    bool ok = write_all(fd, &m->text);
+    ok = close(fd) == 0 && ok && rename(fresh, path) == 0;
+    if (!ok) {
+        err_sys(e, ERR_USAGE, "'%s' cannot be written", path);
+        unlink(fresh);
+    }
+    return ok;
+}
+
+static void refresh_file(struct metrics *m, int64_t now_ns)
+{
+    struct err e;
+    bool ok = write_file(m, &e);
+
+    if (!ok && !m->complained)
+        log_line("METRICS", "%s", e.text);
+    m->complained = !ok;
+    m->file_at_ns = now_ns + FILE_EVERY_NS;
+}
+
+static void answer(struct metrics *m)
+{
+    bool ok = render(m);
+
+    scrape_answer(&m->scrape, ok ? m->text.data : NULL, m->text.len);
+}
+
+// --- the loop's side --------------------------------------------------------------------
+
+static bool begin(struct metrics *m, struct err *e)
+{
+    const char *address = m->config->metrics;
+    char place[SCRAPE_PLACE_MAX];
+
+    if (!address)
+        return true;
+    if (is_file(address)) {
+        if (!write_file(m, e))
+            return false;
+        m->kind = METRICS_FILE;
+        log_line("METRICS", "written to %s", address);
+        return true;
+    }
+    if (!scrape_open(&m->scrape, address, e))
+        return false;
+    m->kind = METRICS_SERVED;
+    log_line("METRICS", "served at %s", scrape_place(&m->scrape, place));
+    return true;
+}
+
+bool metrics_open(struct metrics *m, const struct config *config, struct err *e)
+{
+    *m = (struct metrics){.config = config, .scrape = SCRAPE_INIT};
+    meters_init(&m->meters);
+    m->meters.of[METER_STARTED] = wall_s();
+    m->meters.of[METER_CONNECTED] = m->meters.of[METER_COLLECTING] = 0;
+    look_init(&m->look);
+    buf_init(&m->text, TEXT_MAX);
+    if (begin(m, e))
+        return true;
+    buf_fini(&m->text);
+    return err_prefix(e, "MAILROOM_METRICS");
+}
+
+void metrics_close(struct metrics *m)
+{
+    if (m->kind == METRICS_OFF)
+        return;
+    if (m->kind == METRICS_FILE)
+        unlink(m->config->metrics); // nobody may take it for the state of now
+    scrape_close(&m->scrape);
+    look_fini(&m->look);
+    buf_fini(&m->text);
+    m->kind = METRICS_OFF;
+}
+
+int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
+{
+    bool file = m->kind == METRICS_FILE;
+
+    if (m->kind == METRICS_OFF)
+        return CLOCK_NEVER;
+    m->meters.of[METER_CONNECTED] = up;
+    if (file && m->file_at_ns == 0)
+        m->file_at_ns = now_ns + NS_PER_S; // when it is likely to be connected
+    bool wanted = file ? now_ns >= m->file_at_ns : scrape_serve(&m->scrape, now_ns);
+    bool coming = look_step(&m->look, m->config, up, wanted, now_ns, &m->meters);
+    if (wanted && !coming) {
+        if (file)
+            refresh_file(m, now_ns);
+        else
+            answer(m);
+    }
+    int64_t at_ns = look_wake_ns(&m->look, now_ns);
+    if (!file)
+        return clock_min(at_ns, scrape_deadline_ns(&m->scrape));
+    return coming ? at_ns : clock_min(at_ns, m->file_at_ns);
+}
+
+void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS])
+{
+    const struct session *s = &m->look.session;
+
+    for (int i = 0; i < METRICS_FDS; i++)
+        fds[i].fd = -1;
+    if (m->kind == METRICS_OFF)
+        return;
+    scrape_poll(&m->scrape, fds);
+    fds[SCRAPE_FDS] = (struct pollfd){.fd = session_fd(s), .events = session_events(s)};
+}
+
+void metrics_line(struct metrics *m, enum meter_id reason, int tokens)
+{
+    meters_add(&m->meters, reason, 1);
+    meters_add(&m->meters, METER_TOKENS_WRITTEN, tokens);
+    m->meters.of[METER_LAST_LINE] = wall_s();
+}

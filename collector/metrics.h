@@ -1,0 +1,34 @@
+// MAILROOM_METRICS: the collector's figures for others, over HTTP or in a file.
+//
+// A loop owns it and calls metrics_serve at the end of each round, when mail has had its turn.
+// Nothing in here waits, and nothing that goes wrong after the start ends the collector.
+#pragma once
+
+#include "base/scrape.h"
+#include "config.h"
+#include "look.h"
+#include "meters.h"
+
+#define METRICS_FDS (SCRAPE_FDS + 1)
+
+struct metrics {
+    enum metrics_kind { METRICS_OFF, METRICS_SERVED, METRICS_FILE } kind;
+    const struct config *config; // borrowed
+    struct meters meters;        // whoever does something counts it here
+    struct scrape scrape;
+    struct look look;
+    struct buf text;
+    int64_t file_at_ns; // when the file is due
+    bool complained;    // the log has it that the file cannot be written
+};
+
+// Opens what MAILROOM_METRICS names; nothing when it is not set. ERR_USAGE names the setting.
+bool metrics_open(struct metrics *m, const struct config *config, struct err *e) MUST_USE;
+void metrics_close(struct metrics *m);
+
+// `up`: the collector has a session that works. Returns when to come again.
+int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
+void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
+
+// A line of so many tokens is out.
+void metrics_line(struct metrics *m, enum meter_id reason, int tokens);
