@@ -322,6 +322,7 @@ only_these_functions_are_for_the_collector()
 nothing_else_is_granted()
 {
     same "grants" "accounts: SELECT(email,id,login,status)
+budgets: SELECT
 cursors: SELECT UPDATE(id,n,seen,tick,xid)
 dead_letters: INSERT
 dead_letters_id_seq: USAGE
