@@ -138,9 +138,23 @@ static bool keeps_silent(const struct run *r)
     return r->options->silent || (r->options->brief && r->result.verdict == VERDICT_PASS);
 }
 
+static bool keep_files(struct run *r, const struct report *report, struct err *e)
+{
+    return folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) && keep_history(r, e) &&
+           report_write(report, e) && folder_link_latest(&r->folder, e);
+}
+
+static bool tell(const struct run *r, const struct report *report, struct err *e)
+{
+    return (!r->options->suites || report_junit_suite(report, r->options->suites, e)) &&
+           (keeps_silent(r) || report_print(report, stdout, e));
+}
+
+// A disk that is full does not keep the verdict from being told.
 static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
+    struct err untold;
     struct observed observed = {0};
     struct report report = {
         .scenario = r->scenario,
@@ -154,11 +168,11 @@ static bool write_reports(struct run *r, struct err *e)
 
     environment_take(&environment, &r->proof, r->server.version);
     bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->scenario,
-                  r->options->collector, program_of(r), e) &&
-              folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) &&
-              keep_history(r, e) && report_write(&report, e) && folder_link_latest(&r->folder, e) &&
-              (!r->options->suites || report_junit_suite(&report, r->options->suites, e)) &&
-              (keeps_silent(r) || report_print(&report, stdout, e));
+        r->options->collector, program_of(r), e);
+    if (ok) {
+        ok = keep_files(r, &report, e);
+        ok = tell(r, &report, ok ? e : &untold) && ok;
+    }
     observed_fini(&observed);
     return ok;
 }

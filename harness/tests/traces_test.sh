@@ -83,6 +83,14 @@ expect_no_traces "kill-server"
 ended_by INT collector_runs steady
 expect_no_traces "Ctrl-C"
 
+# A disk that is full takes no report, and the verdict is told all the same.
+mkdir "$place/full"
+mount -t tmpfs -o size=16k full "$place/full"
+expect_exit 70 run "${small[@]}" --out "$place/full/results"
+grep -q '^steady: pass' "$place/out" && grep -q 'No space left' "$place/err" || fail "no verdict"
+umount "$place/full"
+expect_no_traces "a full disk"
+
 # The harness is killed while its server stands still; together with the
 # postmaster; and with the postmaster of a server that stands still.
 and_postmaster() {
