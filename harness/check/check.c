@@ -128,12 +128,26 @@ static bool compare(double got, const char *how, double want)
     }
 }
 
+// True when the faults that were left out may be those that were to bring this count about.
+static bool lacks_faults(
+    const struct ledger *l, const struct expectation *x, enum metric_id id, double got)
+{
+    size_t left_out = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++)
+        left_out += l->faults[i].left_out != LEFT_OUT_NOT;
+    return (id == METRIC_COLLECTOR_DEATHS || id == METRIC_COLLECTOR_RECONNECTS) &&
+           compare(got + (double)left_out, x->comparison, x->value);
+}
+
 // A broken expectation about a count violates, like an invariant. One about time or rate is an
 // objective, and the run misses it. While the collector is still draining, nobody knows how many
 // tokens are lost.
 static void judge_expectations(
-    struct result *r, const struct scenario *s, bool draining, bool *violated, bool *missed)
+    struct result *r, const struct ledger *l, bool draining, bool *violated, bool *missed)
 {
+    const struct scenario *s = l->scenario;
+
     for (size_t i = 0; i < s->expect_count; i++) {
         const struct metric *m = metric_find(s->expect[i].metric);
         r->holds[i] = compare(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
@@ -142,6 +156,9 @@ static void judge_expectations(
         if (isnan(r->values[m->id]))
             result_reason(r, "%s was not measured, so that '%s' cannot be judged", m->name,
                 s->expect[i].want);
+        else if (lacks_faults(l, &s->expect[i], m->id, r->values[m->id]))
+            result_reason(r, "%s is %.0f, and faults were left out, so that '%s' cannot be judged",
+                m->name, r->values[m->id], s->expect[i].want);
         else if (m->unit == UNIT_COUNT)
             *violated = *violated || !(m->id == METRIC_LOST && draining);
         else
@@ -220,7 +237,7 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
     bool violated = judge_invariants(r, l, draining, ended_by_plan(l, in));
 
     find_reasons(r, l, in, draining);
-    judge_expectations(r, l->scenario, draining, &violated, &missed);
+    judge_expectations(r, l, draining, &violated, &missed);
     // The harness is not to blame for a collector that cannot be kept running.
     violated = violated || (in->gave_up && !ended_by_plan(l, in));
     r->verdict = violated          ? VERDICT_VIOLATED

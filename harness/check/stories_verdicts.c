@@ -224,6 +224,20 @@ static void tell_left_out(struct story *s)
     story_line(s, 500, story_txn(s, 400, 1), 1);
 }
 
+// The one that was left out may have been the death that is missing.
+static void tell_too_few_deaths_left_out(struct story *s)
+{
+    tell_left_out(s);
+    expect_metric(s, "collector.deaths", ">=", 1);
+}
+
+// One was left out, and two deaths are missing.
+static void tell_too_few_deaths(struct story *s)
+{
+    tell_left_out(s);
+    expect_metric(s, "collector.deaths", ">=", 2);
+}
+
 static void tell_always_left_out(struct story *s)
 {
     tell_left_out(s);
@@ -241,6 +255,9 @@ static void tell_left_out_by_another(struct story *s)
 static const struct story_case cases[] = {
     {"a fault that another left nobody", tell_left_out_by_another, "", VERDICT_PASS},
     {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
+    {"too few deaths, and a fault was left out", tell_too_few_deaths_left_out, "",
+        VERDICT_INCONCLUSIVE},
+    {"too few deaths, more than were left out", tell_too_few_deaths, "", VERDICT_VIOLATED},
     {"a fault that never found anybody", tell_always_left_out, "", VERDICT_INCONCLUSIVE},
     {"empty", tell_nothing, "", VERDICT_INCONCLUSIVE},
     {"nothing committed", tell_only_rolled_back, "", VERDICT_INCONCLUSIVE},
