@@ -186,6 +186,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
         metrics_object(r, METRIC_COMMIT_LATENCY_P50, METRIC_COMMIT_LATENCY_MEAN));
     json_object_set_new(root, "rules", json_integer(CHECK_RULES));
     json_object_set_new(root, "judged", judged(r));
+    json_object_set_new(root, "slack_ms", json_real((double)v->slack_ns / 1e6));
     json_object_set_new(
         root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());
     json_object_set_new(
