@@ -251,12 +251,11 @@ static bool judge_all(const struct check *c, struct err *e)
     check_tokens(c);
     check_lines(c->r, c->l);
     check_processes(c->r, c->l);
-    check_recovery(c);
     check_vitals(c);
     check_end_state(c->r, c->l);
-    return check_repeats(c, e) && check_early(c, e) && check_late(c, e) && check_behind(c, e) &&
-           check_idle_instances(c, e) && check_sequence(c->r, c->l, e) && check_outcomes(c, e) &&
-           check_lanes(c, e);
+    return check_recovery(c, e) && check_repeats(c, e) && check_early(c, e) && check_late(c, e) &&
+           check_behind(c, e) && check_idle_instances(c, e) && check_sequence(c->r, c->l, e) &&
+           check_outcomes(c, e) && check_lanes(c, e);
 }
 
 bool check_findings(

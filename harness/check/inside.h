@@ -46,7 +46,7 @@ void check_lines(struct result *r, const struct ledger *l);                     
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);     // lines.c
-void check_recovery(const struct check *c);                                            // recovery.c
+MUST_USE bool check_recovery(const struct check *c, struct err *e);                    // recovery.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
 void check_vitals(const struct check *c);                                              // vitals.c
 void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c

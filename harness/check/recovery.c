@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -21,11 +22,36 @@ static int64_t over_ns(const struct ledger *l, const struct fault_record *f)
     return for_good ? carry_on_ns : clock_min(f->ended_ns, carry_on_ns);
 }
 
+// What the recovery from one fault is judged by.
+struct recovery {
+    const struct check *c;
+    const int64_t *back_ns; // per fault: when its outage ended, at least its own end
+};
+
+// Fills in back_ns.
+static int64_t *backs_make(const struct check *c)
+{
+    const struct ledger *l = c->l;
+    int64_t *back_ns = calloc(l->fault_count + 1, sizeof *back_ns);
+
+    for (size_t i = 0; back_ns && i < l->fault_count; i++)
+        back_ns[i] = over_ns(l, &l->faults[i]);
+    for (size_t i = 0; back_ns && i < c->outages.count; i++) {
+        const struct outage *o = &c->outages.items[i];
+        if (o->cause.kind == CAUSE_FAULT && o->until_ns > back_ns[o->cause.index])
+            back_ns[o->cause.index] = o->until_ns;
+    }
+    return back_ns;
+}
+
 // Fault records are sorted by their start, but windows overlap, so this walks them in order and
 // counts each instant once. A fault that hits one of several instances counts only until the others
-// have taken over.
-static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until)
+// have taken over. A fault after the judged one counts until the subject's next session: in a storm
+// of kills, a start that takes its time is no failure to recover.
+static int64_t covered_ns(
+    const struct recovery *t, const struct fault_record *judged, int64_t from, int64_t until)
 {
+    const struct ledger *l = t->c->l;
     int64_t covered = 0, done = from;
 
     for (size_t i = 0; i < l->fault_count; i++) {
@@ -33,7 +59,7 @@ static int64_t covered_ns(const struct ledger *l, int64_t from, int64_t until)
         if (f->began_ns == 0)
             continue;
         int64_t begin = f->began_ns > done ? f->began_ns : done;
-        int64_t end = clock_min(over_ns(l, f), until);
+        int64_t end = clock_min(f > judged ? t->back_ns[i] : over_ns(l, f), until);
         if (end <= begin)
             continue;
         covered += end - begin;
@@ -149,14 +175,9 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
-// Returns the time without any fault between a fault's end and `until`.
-static int64_t quiet_ns(const struct ledger *l, int64_t since_ns, int64_t until_ns)
+static void check_fault(const struct recovery *t, const struct fault_record *f, double *recovery_ms)
 {
-    return until_ns - since_ns - covered_ns(l, since_ns, until_ns);
-}
-
-static void check_fault(const struct check *c, const struct fault_record *f, double *recovery_ms)
-{
+    const struct check *c = t->c;
     const struct ledger *l = c->l;
     int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = over_ns(l, f);
     int64_t working_ns, fresh_ns = first_fresh_ns(c, since_ns, &working_ns);
@@ -171,26 +192,32 @@ static void check_fault(const struct check *c, const struct fault_record *f, dou
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
-    if (from_ns >= until_ns || quiet_ns(l, from_ns, until_ns) <= limit_ns)
+    if (from_ns >= until_ns || until_ns - from_ns - covered_ns(t, f, from_ns, until_ns) <= limit_ns)
         return;
     finding_add(c->r, METRIC_UNRECOVERED, "%s at %.3f s: no fresh token within %.1f s of %s",
         f->spec->verb->name, ledger_seconds(l, f->began_ns), (double)limit_ns / 1e9,
         since_ns == f->ended_ns ? "its end" : "the time in which others take over");
 }
 
-void check_recovery(const struct check *c)
+bool check_recovery(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
+    int64_t *back_ns = backs_make(c);
+    struct recovery t = {.c = c, .back_ns = back_ns};
     double longest = NAN;
 
+    if (!back_ns)
+        return err_set(e, ERR_INTERNAL, "out of memory for the recoveries");
     for (size_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
         if (f->began_ns == 0 || !f->ok)
             continue;
-        check_fault(c, f, &r->recovery_ms[i]);
+        check_fault(&t, f, &r->recovery_ms[i]);
         if (!(r->recovery_ms[i] <= longest))
             longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
+    free(back_ns);
+    return true;
 }

@@ -52,6 +52,28 @@ static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
+// Returns the end of the last outage that lasts at `from_ns` or begins before `until_ns`.
+static int64_t after_outages_ns(const struct outages *o, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < o->count && o->items[i].from_ns < until_ns; i++) {
+        if (o->items[i].until_ns > from_ns)
+            from_ns = o->items[i].until_ns;
+    }
+    return from_ns;
+}
+
+// Adds the time that a sample was late. A connection that was opened meanwhile may have waited for
+// the end of an outage, which takes its time from the clock already.
+static void add_late(
+    struct stall_list *s, const struct probe_sample *p, const struct outages *o, int64_t least_ns)
+{
+    int64_t until_ns = p->due_ns + p->stall_ns, from_ns = p->due_ns;
+
+    if (p->took_ns == CLOCK_NEVER && p->stall_ns > least_ns)
+        from_ns = after_outages_ns(o, from_ns, until_ns);
+    add(s, from_ns, until_ns - from_ns, least_ns);
+}
+
 // A slow answer began to be slow at an unknown time since the one before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct outages *o, int64_t least_ns)
@@ -59,7 +81,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
     for (size_t i = 0; i < count; i++) {
         const struct probe_sample *p = &probes[i];
         int64_t asked_ns = p->due_ns + p->stall_ns;
-        add(s, p->due_ns, p->stall_ns, least_ns);
+        add_late(s, p, o, least_ns);
         if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
             outages_free(o, -1, asked_ns, asked_ns + p->took_ns).faults > 0)
             continue;

@@ -87,6 +87,31 @@ static void tell_recovered(struct story *s)
     story_line(s, 900, story_txn(s, 300, 1), 1);
 }
 
+// Killed six times, every 300 ms. A fresh token comes out after the last one.
+static void tell_kill_storm(struct story *s, int64_t session_after_ms)
+{
+    story_session(s, -990);
+    story_good_token(s);
+    uint32_t token = story_txn(s, 210, 1);
+    for (int64_t at_ms = 200; at_ms <= 1700; at_ms += 300) {
+        story_fault(s, "kill-collector", at_ms, at_ms);
+        story_death(s, at_ms, true);
+        story_session(s, at_ms + session_after_ms);
+    }
+    story_line(s, 1960, token, 1);
+}
+
+// Each start takes most of the time until the next kill.
+static void tell_storm_of_slow_starts(struct story *s)
+{
+    tell_kill_storm(s, 250);
+}
+
+static void tell_storm_not_used(struct story *s)
+{
+    tell_kill_storm(s, 110);
+}
+
 static const struct story_case cases[] = {
     {"unplanned exit", tell_unplanned_exit, "unplanned_exit=1 ", VERDICT_VIOLATED},
     {"does not end at TERM", tell_killed_at_the_end, "unplanned_exit=1 ", VERDICT_VIOLATED},
@@ -100,6 +125,9 @@ static const struct story_case cases[] = {
     {"lingers behind its shell", tell_lingers_behind_its_shell, "unplanned_exit=1 ",
         VERDICT_VIOLATED},
     {"unrecovered", tell_unrecovered, "unrecovered=1 ", VERDICT_VIOLATED},
+    {"killed before it could recover, again and again", tell_storm_of_slow_starts, "",
+        VERDICT_PASS},
+    {"the same, with time enough", tell_storm_not_used, "late=1 unrecovered=1 ", VERDICT_VIOLATED},
     {"recovered", tell_recovered, "", VERDICT_PASS},
 };
 

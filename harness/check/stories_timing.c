@@ -128,6 +128,34 @@ static void tell_stalled(struct story *s)
     s->ledger.probe_count = 1;
 }
 
+// The server is back, the collector has its session, and the token is due at 381 ms.
+static void tell_late_at_new_server(struct story *s, int64_t probe_connected_ms)
+{
+    int64_t start_ns;
+
+    story_session(s, -990);
+    story_good_token(s);
+    start_ns = story_last(s)->ended_ns - 51 * NS_PER_MS;
+    story_fault(s, "kill-server", 190, 200);
+    story_session(s, 210);
+    story_line(s, 640, story_txn(s, 230, 1), 1);
+    s->probes[0] = (struct probe_sample){.due_ns = start_ns + 150 * NS_PER_MS,
+        .stall_ns = (probe_connected_ms - 150) * NS_PER_MS,
+        .took_ns = CLOCK_NEVER};
+    s->ledger.probe_count = 1;
+}
+
+static void tell_new_server_slow(struct story *s)
+{
+    tell_late_at_new_server(s, 550);
+}
+
+// The probe has waited for the server, and no longer than the collector.
+static void tell_new_server_there(struct story *s)
+{
+    tell_late_at_new_server(s, 209);
+}
+
 // One of two tokens was judged: enough by default, too little for some.
 static void tell_too_little(struct story *s)
 {
@@ -221,6 +249,8 @@ static const struct story_case cases[] = {
     {"full lines, as slowly as it said", tell_slow_as_said, "", VERDICT_PASS},
     {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
     {"late while the harness stood still", tell_stalled, "", VERDICT_PASS},
+    {"late while nobody could connect to the new server", tell_new_server_slow, "", VERDICT_PASS},
+    {"late, though others could connect", tell_new_server_there, "late=1 ", VERDICT_VIOLATED},
     {"too little judged", tell_too_little, "", VERDICT_INCONCLUSIVE},
     {"just enough judged", tell_just_enough, "", VERDICT_PASS},
     {"late, and not promised", tell_not_promised, "", VERDICT_PASS},
