@@ -15,17 +15,29 @@ static int64_t chain_ns(const struct check *c)
     return line_ns > c->r->slack_ns ? line_ns : c->r->slack_ns;
 }
 
-// A fault or a stall behind a full line does not end its chain.
+// A short line says that no more waits. While several share the work, a fault keeps what one had
+// taken from the others for a while, and a short line of theirs says nothing.
+static bool is_link(const struct check *c, const struct line_record *line)
+{
+    const struct scenario *s = c->l->scenario;
+    bool share = s->collector.instances > 1 && check_shares(s);
+
+    return check_is_full(c->l, line) || (share && outages_last(&c->outages, line->read_ns));
+}
+
+// A fault or a stall behind a full line does not end its chain. A fault also wastes what was done
+// of the next line, which is begun again.
 static bool lasts(const struct check *c, const struct line_record *line, int64_t until_ns)
 {
     int64_t apart_ns = chain_ns(c);
 
-    if (!check_is_full(c->l, line))
+    if (!is_link(c, line))
         return false;
-    return until_ns - line->read_ns <= apart_ns ||
-           outages_free(&c->outages, -1, line->read_ns, until_ns).ns -
-                   stall_list_ns(&c->stalls, line->read_ns, until_ns) <=
-               apart_ns;
+    if (until_ns - line->read_ns <= apart_ns)
+        return true;
+    struct fault_free free = outages_free(&c->outages, -1, line->read_ns, until_ns);
+    return free.ns - stall_list_ns(&c->stalls, line->read_ns, until_ns) <=
+           apart_ns * (1 + (int64_t)free.faults);
 }
 
 bool check_chains(struct check *c, struct err *e)

@@ -338,6 +338,15 @@ struct fault_free outages_free(
     return f;
 }
 
+bool outages_last(const struct outages *o, int64_t at_ns)
+{
+    for (size_t i = first_after(o, at_ns); i < o->count && o->items[i].from_ns <= at_ns; i++) {
+        if (o->items[i].own_until_ns >= at_ns)
+            return true;
+    }
+    return false;
+}
+
 int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns)
 {
     int64_t at_ns = from_ns;

@@ -34,6 +34,9 @@ struct fault_free {
 struct fault_free outages_free(
     const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
 
+// True in the middle of an outage, for at least one instance.
+bool outages_last(const struct outages *o, int64_t at_ns);
+
 // Returns when `need_ns` of fault-free time have passed since from_ns.
 int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns);
 

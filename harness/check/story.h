@@ -7,7 +7,7 @@
 
 #include "check/check.h"
 
-#define STORY_MAX 256
+#define STORY_MAX 512
 
 struct story {
     struct scenario scenario;

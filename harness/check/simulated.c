@@ -1,0 +1,351 @@
+#include "check/simulated.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    STEP_MS = 5,
+    LOAD_MS = 4000,
+    END_MS = 9900,
+    LIMIT = 3,
+    TIMEOUT_MS = 100,
+    GRACE_MS = 500,
+    PROCESSES_MAX = 8,
+    NEVER_MS = 1000000,
+};
+
+const struct sim_setting sim_settings[] = {
+    [SIM_NONE] = {1, 3, .faults = true},
+    [SIM_SLEEPS] = {2, 2, .burst = true, .breaks = METRIC_IDLE_INSTANCE},
+    [SIM_SLOW] = {1, 3, 30, .breaks = METRIC_FALLS_BEHIND, .may = {METRIC_LATE, METRIC_LOST}},
+    [SIM_LEAVES] = {1, 1, 30, .verb = "pause-collector", .breaks = METRIC_FALLS_BEHIND,
+        .may = {METRIC_LATE, METRIC_LOST, METRIC_UNRECOVERED}},
+    [SIM_TWICE] = {1, 3, .faults = true, .breaks = METRIC_DUPLICATED, .exactly = true},
+    [SIM_STEALS] = {2, 3, .breaks = METRIC_DUPLICATED, .exactly = true},
+    [SIM_LOSES] = {1, 3, .faults = true, .verb = "kill-collector", .breaks = METRIC_LOST,
+        .exactly = true},
+    [SIM_LATE] = {1, 3, .breaks = METRIC_LATE},
+    [SIM_EARLY] = {1, 1, 5, .breaks = METRIC_EARLY},
+    [SIM_RESTS] = {1, 1, .verb = "terminate-backend", .breaks = METRIC_LATE,
+        .may = {METRIC_UNRECOVERED}},
+    [SIM_NO_LIMIT] = {1, 3, .burst = true, .breaks = METRIC_OVER_LIMIT, .exactly = true},
+};
+
+static int64_t at(const struct sim *m, int64_t ms)
+{
+    return m->origin_ns + ms * NS_PER_MS;
+}
+
+static int64_t between(struct sim *m, int64_t from, int64_t to)
+{
+    return from + (int64_t)rng_below(&m->rng, (uint64_t)(to - from));
+}
+
+// --- what happens to them ---------------------------------------------------------
+
+static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
+{
+    for (int i = 0; i < k->count; i++)
+        m->free_ms[k->batch[i]] = m->since_ms[k->batch[i]] = free_ms;
+    for (int i = 0; i < k->count; i++)
+        m->first = k->batch[i] < m->first ? k->batch[i] : m->first;
+    k->count = 0;
+    k->written = false;
+}
+
+static void connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
+{
+    k->session_ms = ms;
+    if (m->defect == SIM_RESTS && m->now_ms > 0) {
+        k->rests_ms = ms + 2000;
+        m->occasions += ms < LOAD_MS - 1000;
+    }
+    story_session(&m->s, ms);
+}
+
+static void start_process(struct sim *m, int instance, int64_t at_ms)
+{
+    struct process_record *p = &m->s.processes[m->s.log.process_count];
+
+    if (m->s.log.process_count > 0) {
+        *p = m->s.processes[0];
+        p->ended_ns = at(m, END_MS + 110);
+        p->status = 0;
+        p->pid = 100 + (int)m->s.log.process_count;
+        p->lines = 0;
+        p->instance = instance;
+        p->started_ns = at(m, at_ms);
+    }
+    m->all[instance] = (struct sim_instance){
+        .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = NEVER_MS};
+}
+
+static void kill_one(struct sim *m, struct sim_instance *k)
+{
+    struct process_record *p = &m->s.processes[k->process];
+
+    p->ended_ns = at(m, m->now_ms + 1);
+    p->status = 9;
+    k->alive = false;
+    k->starts_ms = m->now_ms + TIMEOUT_MS;
+    bool loses = m->defect == SIM_LOSES && !k->written;
+    for (int i = 0; loses && i < k->count; i++)
+        m->occasions += !m->delivered[k->batch[i]];
+    if (!loses)
+        give_back(m, k, m->instances > 1 ? m->now_ms + GRACE_MS : m->now_ms);
+}
+
+// Its session is gone. When it is back, it confirms what it had written, and what it had only taken
+// is free again. If it stands still for longer than the grace, others have both before.
+static void disconnect(struct sim *m, struct sim_instance *k)
+{
+    int64_t back_ms = k->paused_ms > m->now_ms ? k->paused_ms : m->now_ms;
+    bool gone = m->instances > 1 && back_ms > m->now_ms + GRACE_MS + 60;
+
+    if (!k->alive || k->session_ms > m->now_ms)
+        return;
+    connect_at(m, k, back_ms + between(m, 10, 60));
+    k->unsure_count = gone && k->written ? k->count : 0;
+    memcpy(k->unsure, k->batch, sizeof k->unsure);
+    if (gone || !k->written)
+        give_back(m, k, gone ? m->now_ms + GRACE_MS : k->session_ms);
+}
+
+// A fault of that name, or of one that is drawn.
+static void hit(struct sim *m, const char *verb)
+{
+    static const char *const drawn[] = {"kill-collector", "pause-collector", "terminate-backend"};
+    int instance = (int)rng_below(&m->rng, (uint64_t)m->instances);
+    struct sim_instance *k = &m->all[instance];
+    const struct verb *what = verb_find(verb ? verb : drawn[rng_below(&m->rng, 3)]);
+    bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
+    int64_t for_ms = !pauses ? 1 : verb ? 1200 : between(m, 200, 1500);
+
+    if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
+        return;
+    if (kills && m->s.log.process_count == PROCESSES_MAX)
+        return;
+    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
+    m->s.specs[m->s.ledger.fault_count - 1].instance = kills || pauses ? instance : -1;
+    if (kills)
+        kill_one(m, k);
+    if (pauses)
+        k->paused_ms = m->now_ms + for_ms;
+    for (int i = 0; what->id == VERB_TERMINATE_BACKEND && i < m->instances; i++)
+        disconnect(m, &m->all[i]);
+}
+
+// --- what they do -----------------------------------------------------------------
+
+static void write_line(struct sim *m, struct sim_instance *k)
+{
+    struct line_record *line = story_line(&m->s, m->now_ms, 0, k->count);
+
+    for (int i = 0; i < k->count; i++) {
+        m->delivered[k->batch[i]] = true;
+        m->s.deliveries[line->first_delivery + (uint32_t)i].token = k->batch[i];
+        m->s.deliveries[line->first_delivery + (uint32_t)i].fingerprint = 1000 + k->batch[i];
+    }
+    story_by(&m->s, k->process);
+}
+
+static bool has_room(const struct sim *m)
+{
+    return m->s.log.line_count + 20 < STORY_MAX && m->s.log.delivery_count + 30 < STORY_MAX;
+}
+
+static int waiting(const struct sim *m, uint32_t *oldest)
+{
+    int count = 0;
+
+    for (uint32_t t = m->first; t < m->tokens; t++) {
+        if (m->free_ms[t] <= m->now_ms && count++ == 0)
+            *oldest = t;
+    }
+    return count;
+}
+
+static int64_t window_ms(const struct sim *m)
+{
+    return m->defect == SIM_LATE    ? 3 * TIMEOUT_MS
+           : m->defect == SIM_EARLY ? TIMEOUT_MS / 3
+                                    : TIMEOUT_MS;
+}
+
+static void take_batch(struct sim *m, struct sim_instance *k, int most)
+{
+    for (uint32_t t = m->first; t < m->tokens && k->count < most; t++) {
+        if (m->free_ms[t] <= m->now_ms) {
+            k->batch[k->count++] = t;
+            m->free_ms[t] = NEVER_MS;
+        }
+    }
+    k->ready_ms = m->now_ms + m->service_ms;
+}
+
+// A full batch goes out at once, a short one when its oldest token has waited, or waited already
+// when the session was opened.
+static void look(struct sim *m, struct sim_instance *k)
+{
+    uint32_t oldest = 0;
+    int count = waiting(m, &oldest);
+    bool due = count > 0 && (m->since_ms[oldest] + window_ms(m) <= m->now_ms ||
+                                m->since_ms[oldest] <= k->session_ms);
+
+    if (count < LIMIT && !due)
+        return;
+    if (m->defect == SIM_LEAVES && count > 2 * LIMIT && m->now_ms % 500 != 0)
+        return;
+    m->occasions += m->defect == SIM_LEAVES && count > 8 * LIMIT;
+    bool all = m->defect == SIM_NO_LIMIT && count > LIMIT;
+    m->occasions += all || ((m->defect == SIM_LATE || m->defect == SIM_EARLY) && count < LIMIT);
+    take_batch(m, k, all ? count : LIMIT);
+}
+
+// Writes what another has taken and not written yet, and its own batch later.
+static void steal(struct sim *m, struct sim_instance *k)
+{
+    for (int i = 0; i < m->instances; i++) {
+        struct sim_instance *other = &m->all[i];
+        if (other == k || other->count == 0 || other->written || !has_room(m))
+            continue;
+        m->occasions += (uint64_t)other->count;
+        struct sim_instance stolen = *k;
+        memcpy(stolen.batch, other->batch, sizeof stolen.batch);
+        stolen.count = other->count;
+        write_line(m, &stolen);
+        return;
+    }
+}
+
+static void write_batch(struct sim *m, struct sim_instance *k)
+{
+    write_line(m, k);
+    if (m->defect == SIM_TWICE && has_room(m) && rng_below(&m->rng, 5) == 0) {
+        m->occasions += (uint64_t)k->count;
+        write_line(m, k);
+    }
+    k->written = true;
+    k->ready_ms = m->now_ms + between(m, 2, 10);
+}
+
+// Back again, it confirms what nobody else has written meanwhile.
+static void confirm_unsure(struct sim *m, struct sim_instance *k)
+{
+    for (int i = 0; i < k->unsure_count; i++)
+        m->free_ms[k->unsure[i]] = NEVER_MS;
+    k->unsure_count = 0;
+}
+
+static void step(struct sim *m, int instance)
+{
+    struct sim_instance *k = &m->all[instance];
+
+    if (!k->alive && m->now_ms >= k->starts_ms) {
+        start_process(m, instance, m->now_ms);
+        connect_at(m, &m->all[instance], m->now_ms + between(m, 10, 40));
+    }
+    if (!k->alive || m->now_ms < k->paused_ms || m->now_ms < k->session_ms ||
+        m->now_ms < k->rests_ms || (m->defect == SIM_SLEEPS && instance == 0))
+        return;
+    confirm_unsure(m, k);
+    if (k->count > 0 && m->now_ms < k->ready_ms)
+        return;
+    if (k->count > 0 && !k->written) {
+        write_batch(m, k);
+        return;
+    }
+    k->count = 0; // confirmed
+    k->written = false;
+    if (m->defect == SIM_STEALS && rng_below(&m->rng, 16) == 0)
+        steal(m, k);
+    look(m, k);
+}
+
+// --- a history --------------------------------------------------------------------
+
+static void insert(struct sim *m, int rows)
+{
+    for (int i = 0; i < rows; i++)
+        m->free_ms[m->tokens + (uint32_t)i] = m->since_ms[m->tokens + (uint32_t)i] = m->now_ms + 1;
+    story_txn(&m->s, m->now_ms, rows);
+    m->tokens += (uint32_t)rows;
+}
+
+static void arrive(struct sim *m, double rate)
+{
+    if (m->burst && m->now_ms == 500) {
+        while (m->tokens + 10 <= SIM_TOKENS_MAX)
+            insert(m, 10);
+    }
+    if (!m->burst && m->now_ms < LOAD_MS && m->tokens + 2 <= SIM_TOKENS_MAX &&
+        rng_uniform(&m->rng) < rate * STEP_MS / 1000)
+        insert(m, 1 + (int)rng_below(&m->rng, 2));
+}
+
+// What the scenario says, and how fast a line is.
+static double set_up(struct sim *m, uint64_t seed)
+{
+    const struct sim_setting *how = &sim_settings[m->defect];
+    struct scenario_collector *c = &m->s.scenario.collector;
+
+    rng_init(&m->rng, seed, 0);
+    story_init(&m->s);
+    m->burst = how->burst || (m->defect == SIM_NONE && rng_below(&m->rng, 4) == 0);
+    m->instances = (int)between(m, how->least, how->most + 1);
+    m->origin_ns = m->s.processes[0].started_ns + NS_PER_S;
+    m->now_ms = -990;
+    m->tokens = m->first = 0;
+    memset(m->delivered, 0, sizeof m->delivered);
+    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // always
+    m->service_ms = m->burst ? 30 : between(m, 1, 15);
+    double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
+    c->instances = m->instances;
+    c->dequeue = m->instances > 1 ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
+    c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
+    m->s.phases[0].rate_from = m->s.phases[0].rate_to = 1.5 * rate;
+    if (m->defect == SIM_SLOW)
+        m->service_ms = (int64_t)(2 * m->instances * LIMIT * 1000 / (1.5 * rate));
+    m->s.log.process_count = 0;
+    for (int i = 0; i < m->instances; i++) {
+        start_process(m, i, -1000);
+        connect_at(m, &m->all[i], -990);
+    }
+    return rate;
+}
+
+static bool is_done(struct sim *m)
+{
+    while (m->first < m->tokens && m->free_ms[m->first] == NEVER_MS)
+        m->first++;
+    bool done = m->first == m->tokens;
+
+    for (int i = 0; i < m->instances; i++)
+        done = done && m->all[i].count == 0;
+    return done;
+}
+
+void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
+{
+    const struct sim_setting *how = &sim_settings[defect];
+    int64_t faults[4] = {0};
+
+    m->defect = defect;
+    double rate = set_up(m, seed);
+    size_t count = how->faults ? rng_below(&m->rng, 5) : 0;
+    count = how->verb && count == 0 ? 1 : count;
+    for (size_t i = 0; i < count; i++)
+        faults[i] = between(m, 40, (LOAD_MS - (how->verb ? 2000 : 400)) / STEP_MS) * STEP_MS;
+    for (m->now_ms = 0; m->now_ms < END_MS; m->now_ms += STEP_MS) {
+        arrive(m, rate);
+        for (size_t i = 0; i < count; i++) {
+            if (faults[i] == m->now_ms)
+                hit(m, how->verb);
+        }
+        for (int i = 0; i < m->instances && has_room(m); i++)
+            step(m, i);
+        if (is_done(m) && m->now_ms > LOAD_MS)
+            break;
+    }
+}

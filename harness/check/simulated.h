@@ -1,0 +1,73 @@
+// Simulated histories: collectors that look at a queue every few milliseconds and write lines,
+// alone or sharing the work, while faults hit them. They are good, or have one defect. The same
+// seed gives the same history.
+#pragma once
+
+#include "check/story.h"
+#include "plan/rng.h"
+
+enum {
+    SIM_INSTANCES_MAX = 3,
+    SIM_TOKENS_MAX = 200,
+};
+
+enum sim_defect {
+    SIM_NONE,
+    SIM_SLEEPS,   // one of several writes nothing
+    SIM_SLOW,     // sustains half of what comes in
+    SIM_LEAVES,   // hardly touches the backlog that a fault left
+    SIM_TWICE,    // writes some lines twice
+    SIM_STEALS,   // writes what another has taken, too
+    SIM_LOSES,    // forgets what a killed one had taken
+    SIM_LATE,     // waits for three times the timeout
+    SIM_EARLY,    // waits for a third of it
+    SIM_RESTS,    // rests for two seconds after it has lost its session
+    SIM_NO_LIMIT, // writes all that waits
+};
+
+// What a defect needs to show, and what it is convicted of.
+struct sim_setting {
+    int least, most; // instances
+    double rate;     // transactions a second; 0: drawn
+    bool burst;      // all at once
+    bool faults;
+    const char *verb; // of its first fault; NULL: drawn
+    enum metric_id breaks;
+    bool exactly;          // as often as it had an occasion
+    enum metric_id may[3]; // break as a consequence
+};
+
+extern const struct sim_setting sim_settings[];
+
+struct sim_instance {
+    uint32_t process;
+    bool alive;
+    int64_t starts_ms;  // again, when it is dead
+    int64_t session_ms; // it can work from then on
+    int64_t paused_ms;  // until then
+    int64_t rests_ms;   // until then, by a defect
+    uint32_t batch[SIM_TOKENS_MAX];
+    int count;
+    uint32_t unsure[SIM_TOKENS_MAX]; // written, and perhaps written by others since
+    int unsure_count;
+    bool written;     // and not confirmed
+    int64_t ready_ms; // to write, or to confirm
+};
+
+struct sim {
+    struct story s;
+    struct rng rng;
+    enum sim_defect defect;
+    bool burst;
+    int instances;
+    struct sim_instance all[SIM_INSTANCES_MAX];
+    int64_t origin_ns, now_ms, service_ms;
+    int64_t free_ms[SIM_TOKENS_MAX]; // nobody has taken it from then on; NEVER_MS: written or taken
+    int64_t since_ms[SIM_TOKENS_MAX]; // it waits
+    bool delivered[SIM_TOKENS_MAX];
+    uint32_t tokens, first; // those below `first` are done
+    uint64_t occasions;     // of the defect
+};
+
+// Tells the history up to where story_settle takes over; the owner calls story_fini.
+void simulate(struct sim *m, enum sim_defect defect, uint64_t seed);

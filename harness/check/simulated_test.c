@@ -1,0 +1,103 @@
+// Simulated collectors: good ones are never convicted; one with a defect is convicted of just that,
+// whenever the defect had an occasion.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "check/inside.h"
+#include "check/simulated.h"
+
+enum { HISTORIES = 100000, DEFECT_HISTORIES = 2000 };
+
+static void judge(struct sim *m)
+{
+    struct result *r = &m->s.result;
+    struct err e = {0};
+
+    story_settle(&m->s);
+    r->recovery_ms = calloc(m->s.ledger.fault_count + 1, sizeof *r->recovery_ms);
+    assert_non_null(r->recovery_ms);
+    if (!check_findings(r, &m->s.ledger, &m->s.input, &e))
+        fail_msg("%s", e.text);
+}
+
+static void expect_only(const struct sim *m, uint64_t seed, const struct sim_setting *how)
+{
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        uint64_t count = m->s.result.findings[id].count;
+        bool may = id == how->breaks;
+        for (size_t i = 0; i < sizeof how->may / sizeof *how->may; i++)
+            may = may || id == how->may[i];
+        if (metrics[id].invariant && !may && count > 0)
+            fail_msg("history %llu of defect %d: %s found %llu times: %s", (unsigned long long)seed,
+                (int)m->defect, metrics[id].name, (unsigned long long)count,
+                m->s.result.findings[id].examples[0]);
+    }
+}
+
+// --- the tests --------------------------------------------------------------------
+
+static struct sim sim;
+
+static void good_collectors(void **state)
+{
+    double judged_behind = 0, judged_idle = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < HISTORIES; seed++) {
+        simulate(&sim, SIM_NONE, seed);
+        judge(&sim);
+        expect_only(&sim, seed, &sim_settings[SIM_NONE]);
+        judged_behind += sim.s.result.judged[METRIC_FALLS_BEHIND].of;
+        judged_idle += sim.s.result.judged[METRIC_IDLE_INSTANCE].of;
+        story_fini(&sim.s);
+    }
+    // What nobody looked at cannot be found: seconds, on the average of many histories.
+    assert_true(judged_behind > HISTORIES / 2.0);
+    assert_true(judged_idle > HISTORIES / 10.0);
+}
+
+static void convict(const struct sim *m, uint64_t seed)
+{
+    const struct sim_setting *how = &sim_settings[m->defect];
+    uint64_t found = m->s.result.findings[how->breaks].count;
+
+    if (how->exactly ? found != m->occasions : m->occasions > 0 && found == 0)
+        fail_msg("history %llu of defect %d: %s found %llu times, %llu occasions: %s",
+            (unsigned long long)seed, (int)m->defect, metrics[how->breaks].name,
+            (unsigned long long)found, (unsigned long long)m->occasions,
+            m->s.result.findings[how->breaks].examples[0]);
+    expect_only(m, seed, how);
+}
+
+static void each_defect(void **state)
+{
+    (void)state;
+    for (enum sim_defect d = SIM_NONE + 1; d <= SIM_NO_LIMIT; d++) {
+        uint64_t with = 0;
+        for (uint64_t seed = 0; seed < DEFECT_HISTORIES; seed++) {
+            simulate(&sim, d, seed);
+            judge(&sim);
+            convict(&sim, seed);
+            with += sim.occasions > 0;
+            story_fini(&sim.s);
+        }
+        // A defect without an occasion proves nothing.
+        if (with < DEFECT_HISTORIES / 20)
+            fail_msg("defect %d had an occasion in %llu histories only", (int)d,
+                (unsigned long long)with);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_collectors),
+        cmocka_unit_test(each_defect),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
