@@ -153,7 +153,7 @@ static void a_short_batch_saw_everything_or_enough(void **state)
     batch_fini(&b);
 }
 
-static void what_was_written_before_is_not_sendable(void **state)
+static void a_written_token_is_not_sendable(void **state)
 {
     (void)state;
     struct doubt doubt = {0};
@@ -227,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_batch_ends_with_its_last_token),
         cmocka_unit_test(a_short_batch_saw_everything_or_enough),
-        cmocka_unit_test(what_was_written_before_is_not_sendable),
+        cmocka_unit_test(a_written_token_is_not_sendable),
         cmocka_unit_test(a_delivery_longer_than_a_line_has_a_rest),
         cmocka_unit_test(nonsense_is_refused),
     };

@@ -60,7 +60,7 @@ static void a_token_is_known_by_id_and_secret(void **state)
 }
 
 // A claim asks which of them still wait.
-static void what_does_not_wait_is_passed(void **state)
+static void a_token_that_does_not_wait_is_passed(void **state)
 {
     (void)state;
     struct doubt d = {0};
@@ -145,7 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_known_by_id_and_secret),
-        cmocka_unit_test(what_does_not_wait_is_passed),
+        cmocka_unit_test(a_token_that_does_not_wait_is_passed),
         cmocka_unit_test(a_doubt_ends_with_its_last_token),
         cmocka_unit_test(ids_are_an_array),
         cmocka_unit_test(a_large_batch_is_no_matter),

@@ -92,7 +92,7 @@ static void a_mode_shows_what_it_has(void **state)
     buf_fini(&out);
 }
 
-static void what_is_forgotten_is_left_out(void **state)
+static void a_forgotten_meter_is_left_out(void **state)
 {
     (void)state;
     struct meters m;
@@ -135,7 +135,7 @@ int main(void)
         cmocka_unit_test(counters_begin_at_0_and_gauges_unknown),
         cmocka_unit_test(each_family_has_one_head),
         cmocka_unit_test(a_mode_shows_what_it_has),
-        cmocka_unit_test(what_is_forgotten_is_left_out),
+        cmocka_unit_test(a_forgotten_meter_is_left_out),
         cmocka_unit_test(the_page_has_the_table),
     };
 

@@ -86,7 +86,7 @@ static void the_living_keep_their_lease_by_renewing(void **state)
     assert_int_equal(watch(&o, 8, 2 * LEASE, 4 * LEASE), 3 * LEASE);
 }
 
-static void who_was_not_watched_is_not_due(void **state)
+static void an_unwatched_collector_is_not_due(void **state)
 {
     (void)state;
     struct owners o = {0};
@@ -105,7 +105,7 @@ static void who_was_not_watched_is_not_due(void **state)
     assert_int_equal(watch(&o, 7, 6 * LEASE, 8 * LEASE), 7 * LEASE);
 }
 
-static void who_is_not_told_of_is_forgotten(void **state)
+static void an_unlisted_collector_is_forgotten(void **state)
 {
     (void)state;
     struct owners o = {0};
@@ -137,8 +137,8 @@ int main(void)
         cmocka_unit_test(nobody_is_due_at_once),
         cmocka_unit_test(the_dead_have_their_grace_each),
         cmocka_unit_test(the_living_keep_their_lease_by_renewing),
-        cmocka_unit_test(who_was_not_watched_is_not_due),
-        cmocka_unit_test(who_is_not_told_of_is_forgotten),
+        cmocka_unit_test(an_unwatched_collector_is_not_due),
+        cmocka_unit_test(an_unlisted_collector_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

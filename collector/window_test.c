@@ -143,7 +143,7 @@ static void taken_before_announced_starts_no_timeout(void **state)
     window_fini(&w);
 }
 
-static void what_a_full_batch_leaves_keeps_its_own_time(void **state)
+static void the_rest_of_a_full_batch_keeps_its_own_time(void **state)
 {
     (void)state;
     struct window w;
@@ -238,7 +238,7 @@ int main(void)
         cmocka_unit_test(announced_during_the_read_stays),
         cmocka_unit_test(shown_and_announced_counts_once),
         cmocka_unit_test(taken_before_announced_starts_no_timeout),
-        cmocka_unit_test(what_a_full_batch_leaves_keeps_its_own_time),
+        cmocka_unit_test(the_rest_of_a_full_batch_keeps_its_own_time),
         cmocka_unit_test(missed_announcements_are_bounded_by_the_last_view),
         cmocka_unit_test(held_back_tokens_keep_their_time),
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),

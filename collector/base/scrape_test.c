@@ -118,7 +118,7 @@ static const char *hear(struct scrape *s, int fd, char *text, size_t size)
     return text;
 }
 
-static void whoever_asks_gets_the_text(void **state)
+static void a_scraper_gets_the_text(void **state)
 {
     (void)state;
     struct scrape s;
@@ -211,7 +211,7 @@ static void a_slow_reader_holds_nobody_up(void **state)
     free(text);
 }
 
-static void who_hangs_up_is_forgotten(void **state)
+static void a_client_that_hangs_up_is_forgotten(void **state)
 {
     (void)state;
     struct scrape s;
@@ -262,11 +262,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_judged),
         cmocka_unit_test(bad_addresses_are_refused),
-        cmocka_unit_test(whoever_asks_gets_the_text),
+        cmocka_unit_test(a_scraper_gets_the_text),
         cmocka_unit_test(all_else_is_refused),
         cmocka_unit_test(silence_ends),
         cmocka_unit_test(a_slow_reader_holds_nobody_up),
-        cmocka_unit_test(who_hangs_up_is_forgotten),
+        cmocka_unit_test(a_client_that_hangs_up_is_forgotten),
         cmocka_unit_test(a_socket_is_taken_over_from_the_dead_only),
     };
 

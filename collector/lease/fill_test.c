@@ -68,7 +68,7 @@ static void a_full_line_goes_at_once(void **state)
 }
 
 // The rest of a backlog has waited already.
-static void what_is_left_keeps_its_age(void **state)
+static void the_rest_keeps_its_age(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
@@ -113,7 +113,7 @@ static void a_full_line_makes_nothing_due(void **state)
     assert_true(fill_look_ns(&f) == 600 * MS);
 }
 
-static void what_is_announced_during_a_look_is_looked_for(void **state)
+static void a_token_announced_during_a_look_is_looked_for(void **state)
 {
     (void)state;
     announce(10 * MS);
@@ -125,7 +125,7 @@ static void what_is_announced_during_a_look_is_looked_for(void **state)
 }
 
 // The look saw it already. Those that come later have a window of their own.
-static void what_was_announced_during_the_look_that_took_it_opens_no_window(void **state)
+static void an_announcement_during_the_look_that_took_it_opens_no_window(void **state)
 {
     (void)state;
     announce(10 * MS);
@@ -140,7 +140,7 @@ static void what_was_announced_during_the_look_that_took_it_opens_no_window(void
     assert_true(fill_look_ns(&f) == 286 * MS);
 }
 
-static void what_is_announced_after_its_line_opens_no_window(void **state)
+static void an_announcement_after_its_line_opens_no_window(void **state)
 {
     (void)state;
     announce(10 * MS);
@@ -168,7 +168,7 @@ static void a_number_that_comes_again_is_another_token(void **state)
     assert_true(fill_look_ns(&f) == 1110 * MS);
 }
 
-static void what_waits_is_older_than_what_comes_during_the_look(void **state)
+static void a_waiting_token_is_older_than_one_that_comes_during_the_look(void **state)
 {
     (void)state;
     announce(10 * MS);
@@ -180,7 +180,7 @@ static void what_waits_is_older_than_what_comes_during_the_look(void **state)
 
 // An announcement that was folded into another: the token is younger than the
 // last look that left nothing.
-static void what_was_not_announced_is_not_late(void **state)
+static void a_token_without_announcement_is_not_late(void **state)
 {
     (void)state;
     announce(50 * MS);
@@ -189,7 +189,7 @@ static void what_was_not_announced_is_not_late(void **state)
     assert_true(fill_look_ns(&f) == 100 * MS);
 }
 
-static void what_is_due_is_looked_for(void **state)
+static void a_due_retry_is_looked_for(void **state)
 {
     (void)state;
     fill_due(&f, 700 * MS);
@@ -206,19 +206,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(at_first_all_goes_out, begin, end),
         cmocka_unit_test_setup_teardown(a_line_that_is_not_full_waits_for_its_first, begin, end),
         cmocka_unit_test_setup_teardown(a_full_line_goes_at_once, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_left_keeps_its_age, begin, end),
+        cmocka_unit_test_setup_teardown(the_rest_keeps_its_age, begin, end),
         cmocka_unit_test_setup_teardown(a_full_line_does_not_age_what_it_leaves, begin, end),
         cmocka_unit_test_setup_teardown(a_full_line_makes_nothing_due, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_announced_during_a_look_is_looked_for, begin, end),
+        cmocka_unit_test_setup_teardown(a_token_announced_during_a_look_is_looked_for, begin, end),
         cmocka_unit_test_setup_teardown(
-            what_was_announced_during_the_look_that_took_it_opens_no_window, begin, end),
-        cmocka_unit_test_setup_teardown(
-            what_is_announced_after_its_line_opens_no_window, begin, end),
+            an_announcement_during_the_look_that_took_it_opens_no_window, begin, end),
+        cmocka_unit_test_setup_teardown(an_announcement_after_its_line_opens_no_window, begin, end),
         cmocka_unit_test_setup_teardown(a_number_that_comes_again_is_another_token, begin, end),
         cmocka_unit_test_setup_teardown(
-            what_waits_is_older_than_what_comes_during_the_look, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_not_announced_is_not_late, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_due_is_looked_for, begin, end),
+            a_waiting_token_is_older_than_one_that_comes_during_the_look, begin, end),
+        cmocka_unit_test_setup_teardown(a_token_without_announcement_is_not_late, begin, end),
+        cmocka_unit_test_setup_teardown(a_due_retry_is_looked_for, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static int64_t expired(int64_t now_ns)
     return watch_expired(&w, 1 * S, 30 * S, now_ns, &why);
 }
 
-static void who_lost_its_session_gets_the_grace(void **state)
+static void a_lost_session_gets_the_grace(void **state)
 {
     (void)state;
     watch_restart(&w);
@@ -40,7 +40,7 @@ static void who_lost_its_session_gets_the_grace(void **state)
     assert_int_equal(expired(9 * S), 0);
 }
 
-static void who_hangs_gets_the_lease(void **state)
+static void a_hanging_collector_gets_the_lease(void **state)
 {
     (void)state;
     watch_restart(&w);
@@ -65,7 +65,7 @@ static void nothing_seen_before_counts(void **state)
     assert_int_equal(expired(1001 * S), 7);
 }
 
-static void who_has_left_is_forgotten(void **state)
+static void a_collector_that_left_is_forgotten(void **state)
 {
     (void)state;
     watch_restart(&w);
@@ -78,10 +78,10 @@ static void who_has_left_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_lost_its_session_gets_the_grace),
-        cmocka_unit_test(who_hangs_gets_the_lease),
+        cmocka_unit_test(a_lost_session_gets_the_grace),
+        cmocka_unit_test(a_hanging_collector_gets_the_lease),
         cmocka_unit_test(nothing_seen_before_counts),
-        cmocka_unit_test(who_has_left_is_forgotten),
+        cmocka_unit_test(a_collector_that_left_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

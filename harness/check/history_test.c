@@ -216,7 +216,7 @@ static void the_versions_before_are_read(void **state)
 }
 
 // The fields that the checks use since version 4 read back.
-static void what_was_noted_comes_back(void **state)
+static void notes_come_back(void **state)
 {
     static struct story s;
     static struct history h;
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(round_trip, make_path, remove_path),
         cmocka_unit_test_setup_teardown(the_versions_before_are_read, make_path, remove_path),
         cmocka_unit_test_setup_teardown(changes_come_back, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(what_was_noted_comes_back, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(notes_come_back, make_path, remove_path),
         cmocka_unit_test_setup_teardown(nothing_delivered_is_a_history, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_time_that_cannot_be_is_refused, make_path, remove_path),
         cmocka_unit_test_setup_teardown(cut_off_is_refused, make_path, remove_path),

@@ -179,7 +179,7 @@ static size_t verb(const char *name)
     return (size_t)(verb_find(name) - verbs);
 }
 
-static void what_was_seen_gains_nothing(void **state)
+static void a_cell_seen_before_gains_nothing(void **state)
 {
     (void)state;
     static const char text[] =
@@ -333,7 +333,7 @@ int main(void)
         cmocka_unit_test(a_mode_is_drawn_where_it_may_be),
         cmocka_unit_test(every_key_has_a_row),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
-        cmocka_unit_test(what_was_seen_gains_nothing),
+        cmocka_unit_test(a_cell_seen_before_gains_nothing),
         cmocka_unit_test(a_result_becomes_what_was_tried),
         cmocka_unit_test(equal_failures_fold),
         cmocka_unit_test(the_journal_goes_on),

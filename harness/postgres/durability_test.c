@@ -53,7 +53,7 @@ static void a_mount_is_found_by_its_place_or_its_device(void **state)
     assert_string_equal(find(inside, "8:16").filesystem, "unknown");
 }
 
-static void what_is_mounted_over_another_counts(void **state)
+static void a_mount_over_another_counts(void **state)
 {
     (void)state;
     const char text[] = "1 0 8:1 / /data rw - ext4 /dev/sda1 rw\n"
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mount_is_found_by_its_place_or_its_device),
-        cmocka_unit_test(what_is_mounted_over_another_counts),
+        cmocka_unit_test(a_mount_over_another_counts),
         cmocka_unit_test(a_volatile_overlay_is_found_behind_many_layers),
         cmocka_unit_test(dd_tells_what_a_flush_costs),
     };

@@ -31,7 +31,7 @@ static void the_command_that_repeats_it(void **state)
         "url", "a b's", "mailproof run 'results/x 1' --collector 'a b'\\''s' --postgres CONNINFO");
 }
 
-static void what_came_to_no_verdict_is_told(void **state)
+static void a_run_without_a_verdict_is_told(void **state)
 {
     struct buf suites, document;
 
@@ -79,7 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
-        cmocka_unit_test(what_came_to_no_verdict_is_told),
+        cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(percentiles_of_a_closed_loop),
     };
 

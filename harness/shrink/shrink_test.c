@@ -159,7 +159,7 @@ static bool second_collector(struct fixture *f, const struct sketch *k)
            k->halvings < 2;
 }
 
-static void what_plays_a_part_stays(void **state)
+static void a_part_that_matters_stays(void **state)
 {
     struct fixture *f = *state;
     const struct sketch *k = search(f, second_collector);
@@ -271,7 +271,7 @@ static void keep_lengths(struct fixture *f, int64_t from_s, int64_t to_s)
     }
 }
 
-static void what_does_not_fail_again_is_given_up(void **state)
+static void a_failure_that_does_not_repeat_is_given_up(void **state)
 {
     struct fixture *f = *state;
     struct oracle oracle = {larger_only, f};
@@ -285,7 +285,7 @@ static void what_does_not_fail_again_is_given_up(void **state)
     assert_int_equal(sketch_load_ns(search_best(&f->search), &f->whole), 3 * NS_PER_S);
 }
 
-static void what_fails_each_time_is_better_than_the_smallest(void **state)
+static void a_sure_failure_is_better_than_the_smallest(void **state)
 {
     struct fixture *f = *state;
     struct oracle oracle = {smallest_seldom, f};
@@ -304,7 +304,7 @@ static enum answer passes(void *context, const struct sketch *k)
     return ANSWER_PASSES;
 }
 
-static void what_never_fails_again_leaves_the_whole(void **state)
+static void a_failure_that_never_repeats_leaves_the_whole(void **state)
 {
     struct fixture *f = *state;
     struct oracle oracle = {passes, f};
@@ -418,14 +418,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_fault_and_the_load_it_needs_are_left),
         TEST(faults_that_must_meet_both_stay),
-        TEST(what_plays_a_part_stays),
+        TEST(a_part_that_matters_stays),
         TEST(the_end_of_the_load_can_be_what_stays),
         TEST(nothing_smaller_leaves_the_whole),
         TEST(an_end_of_time_leaves_the_best_so_far),
         TEST(chance_is_asked_again),
-        TEST(what_does_not_fail_again_is_given_up),
-        TEST(what_fails_each_time_is_better_than_the_smallest),
-        TEST(what_never_fails_again_leaves_the_whole),
+        TEST(a_failure_that_does_not_repeat_is_given_up),
+        TEST(a_sure_failure_is_better_than_the_smallest),
+        TEST(a_failure_that_never_repeats_leaves_the_whole),
         TEST(some_of_what_was_broken_counts_when_no_more_is),
         TEST(a_sketch_becomes_a_scenario_that_reads_back),
         TEST(a_phase_can_go_between_others),

@@ -30,7 +30,7 @@ static struct subject *start(char *const *command, int instances)
 }
 
 // A process that is told to end at any moment of its start ends.
-static void who_is_being_born_ends_too(void **state)
+static void a_starting_process_ends_too(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};
 
@@ -74,7 +74,7 @@ static void expect_nobody_left(void)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void what_a_script_runs_is_killed_with_it(void **state)
+static void a_script_s_command_is_killed_with_it(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready; wait", NULL};
     pid_t pid, children[2];
@@ -91,7 +91,7 @@ static void what_a_script_runs_is_killed_with_it(void **state)
     alarm(0);
 }
 
-static void what_a_script_runs_stands_still_with_it(void **state)
+static void a_script_s_command_is_paused_with_it(void **state)
 {
     static char *const command[] = {
         "/bin/sh", "-c", "while :; do :; done & echo ready; wait", NULL};
@@ -112,7 +112,7 @@ static void what_a_script_runs_stands_still_with_it(void **state)
 }
 
 // The shell dies of TERM at once; what it runs still has something to say.
-static void what_a_script_runs_may_finish(void **state)
+static void a_script_s_command_may_finish(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c",
         "sh -c 'trap \"sleep 0.2; echo last; exit\" TERM; echo first; while :; do sleep 0.01; "
@@ -131,7 +131,7 @@ static void what_a_script_runs_may_finish(void **state)
 }
 
 // A script that ends by itself leaves nobody who would write beside its successor.
-static void what_a_script_leaves_is_killed(void **state)
+static void a_script_s_children_are_killed(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready", NULL};
 
@@ -189,7 +189,7 @@ static struct subject *start_restarted(char *const *command, int instances)
 
 // Two keep the first instance down; it comes back when the second lets go, and the
 // other one is started again all the while.
-static void who_is_kept_down_waits(void **state)
+static void an_instance_kept_down_waits(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
     uint64_t one, other;
@@ -303,13 +303,13 @@ static void too_few_descriptors_are_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_being_born_ends_too),
-        cmocka_unit_test(what_a_script_runs_is_killed_with_it),
-        cmocka_unit_test(what_a_script_runs_stands_still_with_it),
-        cmocka_unit_test(what_a_script_runs_may_finish),
-        cmocka_unit_test(what_a_script_leaves_is_killed),
+        cmocka_unit_test(a_starting_process_ends_too),
+        cmocka_unit_test(a_script_s_command_is_killed_with_it),
+        cmocka_unit_test(a_script_s_command_is_paused_with_it),
+        cmocka_unit_test(a_script_s_command_may_finish),
+        cmocka_unit_test(a_script_s_children_are_killed),
         cmocka_unit_test(the_last_one_ends_the_run),
-        cmocka_unit_test(who_is_kept_down_waits),
+        cmocka_unit_test(an_instance_kept_down_waits),
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
         cmocka_unit_test(a_command_that_is_no_program_is_the_users),
         cmocka_unit_test(too_few_descriptors_are_ours),
