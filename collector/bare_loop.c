@@ -93,7 +93,7 @@ static void send_read(PGconn *conn, const char *limit)
         die("read", conn);
 }
 
-// The columns of a read: kind, part, …, 3 xid, 4 id (of the head: n), …, 7 email (of
+// The columns of a read: what, part, …, 3 xid, 4 id (of the head: n), 5 email (of
 // the head: the snapshot).
 static void send_move(PGconn *conn, PGresult *r)
 {
@@ -105,9 +105,9 @@ static void send_move(PGconn *conn, PGresult *r)
     snprintf(n, sizeof n, "%llu", (unsigned long long)at(r, 0, 4));
     snprintf(xid, sizeof xid, "%llu", (unsigned long long)at(r, last, 3));
     snprintf(id, sizeof id, "%llu", (unsigned long long)at(r, last, 4));
-    const char *values[] = {"mailroom", n, be32toh(part) == 2 ? PQgetvalue(r, 0, 7) : NULL, "f",
-        xid, id, "{}", "{}", "{}", "{}"};
-    if (!PQsendQueryPrepared(conn, "move", 10, values, NULL, NULL, 0) || !PQpipelineSync(conn))
+    const char *values[] = {
+        "mailroom", n, be32toh(part) == 2 ? PQgetvalue(r, 0, 5) : NULL, "f", xid, id, "{}", "{}"};
+    if (!PQsendQueryPrepared(conn, "move", 8, values, NULL, NULL, 0) || !PQpipelineSync(conn))
         die("move", conn);
 }
 

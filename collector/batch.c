@@ -27,13 +27,11 @@ void batch_fini(struct batch *b)
 
 // The columns of a read, in binary.
 enum {
-    KIND,
+    WHAT,
     PART,
     TO_XID,
     XID,
     ID,
-    ACCOUNT,
-    ACTION,
     EMAIL,
     LOGIN,
     SECRET,
@@ -44,7 +42,8 @@ enum {
     COLUMNS
 };
 
-enum { KIND_END, KIND_TOKEN, KIND_HEAD };
+// What a row is; else it is a token of this action.
+enum { ROW_END = 0, ROW_HEAD = 3 };
 
 int64_t batch_int64_at(const PGresult *r, int row, int column)
 {
@@ -72,11 +71,15 @@ struct field batch_field_at(const PGresult *r, int row, int column)
         .data = PQgetvalue(r, row, column), .len = (size_t)PQgetlength(r, row, column)};
 }
 
+static int64_t count_at(const PGresult *r, int row, int column)
+{
+    return PQgetisnull(r, row, column) ? 0 : batch_int64_at(r, row, column);
+}
+
 static void decode_token(const PGresult *r, int i, const struct doubt *doubt, struct row *row)
 {
     *row = (struct row){.token = {.id = batch_int64_at(r, i, ID),
-                            .account = batch_int64_at(r, i, ACCOUNT),
-                            .action = (enum token_action)int32_at(r, i, ACTION),
+                            .action = (enum token_action)int32_at(r, i, WHAT),
                             .email = batch_field_at(r, i, EMAIL),
                             .login = batch_field_at(r, i, LOGIN),
                             .secret = batch_field_at(r, i, SECRET),
@@ -93,8 +96,8 @@ static void decode_end(const PGresult *r, int i, struct batch *b)
     b->end = (struct position){
         .xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
     b->stretch = (uint64_t)batch_int64_at(r, i, TO_XID);
-    b->passed = (struct passed){
-        .expired = batch_int64_at(r, i, EXPIRED), .consumed = batch_int64_at(r, i, CONSUMED)};
+    b->passed =
+        (struct passed){.expired = count_at(r, i, EXPIRED), .consumed = count_at(r, i, CONSUMED)};
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
 }
 
@@ -121,7 +124,7 @@ static bool decode_head(struct batch *b, const PGresult *r, int *first, struct e
     *first = 0;
     if (PQnfields(r) != COLUMNS || PQntuples(r) == 0)
         return makes_no_sense(e);
-    if (int32_at(r, 0, KIND) != KIND_HEAD)
+    if (int32_at(r, 0, WHAT) != ROW_HEAD)
         return true;
     b->number = batch_int64_at(r, 0, ID);
     b->now = PQgetvalue(r, 0, EMAIL);
@@ -141,7 +144,7 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         !make_room(b, PQntuples(r) - first, e))
         return false;
     for (int i = first; i < PQntuples(r); i++) {
-        if (int32_at(r, i, KIND) == KIND_END) {
+        if (int32_at(r, i, WHAT) == ROW_END) {
             decode_end(r, i, b);
             b->more = b->n < wanted && b->examined >= examine;
             b->all = source == BATCH_TAKEN ? b->part == 1
@@ -155,7 +158,7 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         b->sendable += !row->unsendable && !row->written;
         decode_end(r, i, b);
         if (b->sendable == b->limit) {
-            b->rest = i + 1 == PQntuples(r) || int32_at(r, i + 1, KIND) != KIND_END;
+            b->rest = i + 1 == PQntuples(r) || int32_at(r, i + 1, WHAT) != ROW_END;
             return true;
         }
     }

@@ -10,23 +10,7 @@
 #include <string.h>
 
 // An answer to a read, made by hand: the columns of read.sql in binary.
-enum {
-    KIND,
-    PART,
-    TO_XID,
-    XID,
-    ID,
-    ACCOUNT,
-    ACTION,
-    EMAIL,
-    LOGIN,
-    SECRET,
-    CODE,
-    SEEN,
-    EXPIRED,
-    CONSUMED,
-    COLUMNS
-};
+enum { WHAT, PART, TO_XID, XID, ID, EMAIL, LOGIN, SECRET, CODE, SEEN, EXPIRED, CONSUMED, COLUMNS };
 
 static char secret[SIGN_SECRET_LEN];
 
@@ -62,32 +46,30 @@ static PGresult *answer(void)
     return r;
 }
 
-static int row(PGresult *r, int kind, int part, int64_t xid, int64_t id, int64_t seen)
+static int row(PGresult *r, int what, int part, int64_t xid, int64_t id, int64_t seen)
 {
     int n = PQntuples(r);
 
-    put32(r, n, KIND, kind);
+    put32(r, n, WHAT, what);
     put32(r, n, PART, part);
     put64(r, n, TO_XID, 99);
     put64(r, n, XID, xid);
     put64(r, n, ID, id);
     put64(r, n, SEEN, seen);
-    put64(r, n, EXPIRED, 0);
-    put64(r, n, CONSUMED, 0);
+    put(r, n, EXPIRED, NULL, -1);
+    put(r, n, CONSUMED, NULL, -1);
     return n;
 }
 
 static void head(PGresult *r, int64_t n, const char *now)
 {
-    put(r, row(r, 2, 0, 0, n, 0), EMAIL, now, (int)strlen(now));
+    put(r, row(r, 3, 0, 0, n, 0), EMAIL, now, (int)strlen(now));
 }
 
 static void token(PGresult *r, int part, int64_t xid, int64_t id, int64_t seen, const char *email)
 {
-    int n = row(r, 1, part, xid, id, seen);
+    int n = row(r, TOKEN_ACTIVATION, part, xid, id, seen);
 
-    put64(r, n, ACCOUNT, id);
-    put32(r, n, ACTION, TOKEN_ACTIVATION);
     put(r, n, EMAIL, email, (int)strlen(email));
     put(r, n, LOGIN, "login", 5);
     memset(secret, (int)id, sizeof secret);

@@ -6,7 +6,7 @@
 #include "batch.h"
 
 struct dead {
-    struct buf tokens, accounts, actions, reasons;
+    struct buf tokens, reasons;
 };
 
 // False: no memory; dead_fini in any case.

@@ -15,7 +15,6 @@ struct field {
 
 struct token {
     int64_t id;
-    int64_t account;
     enum token_action action;
     struct field email;
     struct field login;

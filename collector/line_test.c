@@ -20,7 +20,6 @@ static struct token good(void)
 {
     return (struct token){
         .id = 7,
-        .account = 3,
         .action = TOKEN_PASSWORD_RECOVERY,
         .email = TEXT("a@example.com"),
         .login = TEXT("anna"),

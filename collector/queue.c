@@ -310,8 +310,7 @@ static bool send_move(const struct queue *q, struct session *s, const struct bat
     return session_execute(s, QUEUE_PASS, "move",
         SESSION_PARAMS(q->name, session_number(n, b->number),
             b->all || b->part == 2 ? b->now : NULL, b->all ? "t" : "f", xid_number(xid, b->end.xid),
-            session_number(id, b->end.id), d->tokens.data, d->accounts.data, d->actions.data,
-            d->reasons.data),
+            session_number(id, b->end.id), d->tokens.data, d->reasons.data),
         false, deadline_ns, e);
 }
 
@@ -324,8 +323,8 @@ bool queue_send_pass(
 
     if (ok && batch_is_delivery(b))
         ok = session_execute(s, QUEUE_PASS, "confirm",
-            SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.accounts.data,
-                d.actions.data, d.reasons.data, session_number(taken, b->rest ? b->part : 0)),
+            SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.reasons.data,
+                session_number(taken, b->rest ? b->part : 0)),
             false, deadline_ns, e);
     else if (ok)
         ok = send_move(q, s, b, &d, deadline_ns, e);

@@ -66,7 +66,6 @@ static bool add_token(
 {
     struct token t = {
         .id = int64_at(r, row, TOKEN),
-        .account = int64_at(r, row, ACCOUNT),
         .action = (enum token_action)int_at(r, row, ACTION),
         .email = field_at(r, row, EMAIL),
         .login = field_at(r, row, LOGIN),

@@ -7,18 +7,16 @@ WITH head AS (
     SELECT 0::bigint AS n, '' AS now
 ), base AS (
     SELECT 1 AS part, $6::xid8 AS to_xid, t.*
-    FROM (SELECT *
-          FROM ((SELECT *
-                 FROM tokens
-                 WHERE action = 'activation' AND (xid, id) > ($4::xid8, $5::bigint) AND xid < $6::xid8
-                 ORDER BY xid, id)
-                UNION ALL
-                (SELECT *
-                 FROM tokens
-                 WHERE action = 'password_recovery'
-                   AND (xid, id) > ($4::xid8, $5::bigint) AND xid < $6::xid8
-                 ORDER BY xid, id)) AS merged
-          ORDER BY merged.xid, merged.id
+    FROM ((SELECT xid, id, action, account, secret, code, consumed_at, expires_at
+           FROM tokens
+           WHERE action = 'activation' AND (xid, id) > ($4::xid8, $5::bigint) AND xid < $6::xid8
+           ORDER BY xid, id)
+          UNION ALL
+          (SELECT xid, id, action, account, secret, code, consumed_at, expires_at
+           FROM tokens
+           WHERE action = 'password_recovery' AND (xid, id) > ($4::xid8, $5::bigint) AND xid < $6::xid8
+           ORDER BY xid, id)
+          ORDER BY xid, id
           LIMIT $3::int) AS t
     WHERE $1::job_type IS NOT NULL
 )

@@ -3,7 +3,7 @@
 --
 -- $1 queue | $2 n | $3 the new tick, or null when the old one goes on
 -- $4 whether all of it was taken | $5, $6 position
--- $7 to $10 dead letters: token, account, action, reason
+-- $7, $8 dead letters: token, reason
 WITH moved AS (
     UPDATE cursors
     SET n = n + 1,
@@ -14,7 +14,8 @@ WITH moved AS (
     RETURNING 1
 ), dead AS (
     INSERT INTO dead_letters (token, account, action, reason)
-    SELECT d.*
-    FROM moved, unnest($7::bigint[], $8::bigint[], $9::token_action[], $10::text[]) AS d
+    SELECT t.id, t.account, t.action, d.reason
+    FROM moved, unnest($7::bigint[], $8::text[]) AS d (token, reason)
+    JOIN tokens AS t ON t.id = d.token
 )
 SELECT count(*) FROM moved

@@ -7,11 +7,14 @@
 --
 -- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only what is in front of the
 -- first token that can be sent
-, able AS NOT MATERIALIZED (
-    SELECT place, examined
+, mine AS NOT MATERIALIZED (
+    SELECT *, row_number() OVER () AS place
     FROM walk
     WHERE passed IS NULL
-      AND (email || login) !~ '[,"\u0001-\u001f\u007f-\u009f]' AND length(secret) = 32
+), able AS NOT MATERIALIZED (
+    SELECT place, examined
+    FROM mine
+    WHERE (email || login) !~ '[,"\u0001-\u001f\u007f-\u009f]' AND length(secret) = 32
       AND CASE WHEN code IS NULL THEN action = 'activation' ELSE code ~ '^[0-9]{5}$' END
 ), stop AS MATERIALIZED (
     SELECT *
@@ -49,24 +52,22 @@
     INSERT INTO deliveries (queue, owner, tokens)
     SELECT $1::job_type, $4::bigint, array_agg(id ORDER BY place)
     FROM (SELECT id, place
-          FROM walk
-          WHERE passed IS NULL
+          FROM mine
           LIMIT (SELECT coalesce(max(place), 0) FROM turn)) AS taken
     HAVING count(*) > 0
     RETURNING n, pg_try_advisory_lock_shared($4) -- we have something in hand
 )
-(SELECT 2 AS kind, 0 AS part, '0'::xid8 AS to_xid, '0'::xid8 AS xid,
-        coalesce((SELECT n FROM delivery), 0) AS id, 0::bigint AS account, 0 AS action, '' AS email,
+(SELECT 3 AS what, 0 AS part, '0'::xid8 AS to_xid, '0'::xid8 AS xid,
+        coalesce((SELECT n FROM delivery), 0) AS id, ''::varchar AS email,
         NULL AS login, NULL::bytea AS secret, NULL AS code,
-        0::bigint AS examined, 0::bigint AS expired, 0::bigint AS consumed)
+        0::bigint AS examined, NULL::bigint AS expired, NULL::bigint AS consumed)
 UNION ALL
-(SELECT 1, place::int, '0', xid, id, account, CASE action WHEN 'activation' THEN 1 ELSE 2 END,
-        email, login, secret, code, examined, expired, consumed
- FROM walk
- WHERE passed IS NULL
+(SELECT CASE action WHEN 'activation' THEN 1 ELSE 2 END, place::int, '0', xid, id,
+        email, login, secret, code, examined, nullif(expired, 0), nullif(consumed, 0)
+ FROM mine
  LIMIT (SELECT coalesce(max(place), 0) FROM turn))
 UNION ALL
-(SELECT 0, coalesce(l.every, false)::int, '0', '0', 0, NULL, NULL, NULL, NULL, NULL, NULL,
-        coalesce(l.examined, 0), coalesce(l.expired, 0), coalesce(l.consumed, 0)
+(SELECT 0, coalesce(l.every, false)::int, '0', '0', 0, NULL, NULL, NULL, NULL,
+        coalesce(l.examined, 0), l.expired, l.consumed
  FROM (SELECT) AS always
  LEFT JOIN last AS l ON true)

@@ -1,23 +1,22 @@
 -- Rows in their order, each with the reason why it is passed over, if it is: its
 -- turn is now. A window frame that ends at the current row needs no row behind
--- it, so this is as lazy as what is in front of it.
+-- it, so this is as lazy as what is in front of it. A batch may be cut behind each
+-- of its tokens, so each bears what was passed over until then.
 , walk AS MATERIALIZED (
-    SELECT t.part, t.to_xid, t.xid, t.id, t.account, t.action, t.secret, t.code, a.email, a.login,
-           why.passed,
-           count(*) OVER so_far AS examined,
-           count(*) FILTER (WHERE why.passed IS NULL) OVER so_far AS place,
-           count(*) FILTER (WHERE why.passed = 'expired') OVER so_far AS expired,
-           count(*) FILTER (WHERE why.passed = 'consumed') OVER so_far AS consumed
-    FROM base AS t
-    LEFT JOIN accounts AS a ON a.id = t.account
-    CROSS JOIN LATERAL (
-        SELECT CASE
-            WHEN t.consumed_at IS NOT NULL THEN 'consumed'
-            WHEN t.expires_at <= (SELECT floor(extract(epoch FROM now()))::bigint) THEN 'expired'
-            WHEN t.action = 'activation' AND a.status = 'provisioned' THEN NULL
-            WHEN t.action = 'password_recovery' AND a.status = 'active' THEN NULL
-            ELSE 'status'
-        END AS passed
-        OFFSET 0) AS why
+    SELECT t.*,
+           row_number() OVER so_far AS examined,
+           count(*) FILTER (WHERE passed = 'expired') OVER so_far AS expired,
+           count(*) FILTER (WHERE passed = 'consumed') OVER so_far AS consumed
+    FROM (SELECT b.part, b.to_xid, b.xid, b.id, b.action, b.secret, b.code, a.email, a.login,
+                 CASE
+                     WHEN b.consumed_at IS NOT NULL THEN 'consumed'
+                     WHEN b.expires_at <= (SELECT floor(extract(epoch FROM now()))::bigint) THEN 'expired'
+                     WHEN b.action = 'activation' AND a.status = 'provisioned' THEN NULL
+                     WHEN b.action = 'password_recovery' AND a.status = 'active' THEN NULL
+                     ELSE 'status'
+                 END AS passed
+          FROM base AS b
+          LEFT JOIN accounts AS a ON a.id = b.account
+          OFFSET 0) AS t
     WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
 )
