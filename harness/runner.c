@@ -9,6 +9,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "postgres/migrate.h"
+#include "report/live.h"
 #include "report/report.h"
 #include "run/queue.h"
 #include "subject/identity.h"
@@ -174,6 +175,8 @@ static bool write_reports(struct run *r, struct err *e)
         ok = tell(r, &report, ok ? e : &untold) && ok;
     }
     observed_fini(&observed);
+    if (ok)
+        live_judged(r->options->live, r->scenario, &r->result);
     return ok;
 }
 

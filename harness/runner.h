@@ -9,6 +9,7 @@
 #include "check/check.h"
 #include "scenario/scenario.h"
 
+struct live;
 struct server;
 struct suite;
 
@@ -22,6 +23,7 @@ struct run_options {
     bool silent;           // no verdict table: the caller tells what came of it
     bool brief;            // a verdict table only of what does not pass
     struct suite *suite;   // shows the progress of several scenarios; NULL: of this one
+    struct live *live;     // told of the progress and the verdict; NULL: nobody
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own

@@ -97,6 +97,8 @@ static const struct {
         "run a scenario up to N times more while its run is inconclusive"},
     {"workers", "LIST", SCOPE_RUN, TEXT(workers),
         "the load comes from these: HOST:PORT of a 'mailproof load --listen', or ssh://HOST, …"},
+    {"metrics", "ADDR", SCOPE_RUN, TEXT(metrics),
+        "serve OpenMetrics while runs go on: HOST:PORT or the path of a Unix socket"},
     {"listen", "ADDR", SCOPE_LOAD, TEXT(listen),
         "where the run connects: HOST:PORT, or PORT of 127.0.0.1; 0: any; -: standard streams"},
     {"part", "K/N", SCOPE_LOAD, TEXT(part), "take no other part of a plan than this"},

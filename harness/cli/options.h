@@ -35,6 +35,7 @@ struct options {
     bool model;
     const char *subject;                  // run, field; NULL unless given
     const char *listen, *to, *nth, *side; // proxy, load; NULL unless given
+    const char *metrics;                  // run; NULL unless given
     const char *part, *of, *workers;      // load, load, run; NULL unless given
     const char *only;                     // explore: verbs or numbers; NULL: everything
     int jobs;                             // explore; 0 unless given

@@ -16,6 +16,7 @@
 #include "plan/plan.h"
 #include "postgres/migrate.h"
 #include "report/index.h"
+#include "report/live.h"
 #include "report/report.h"
 #include "report/suite.h"
 #include "runner.h"
@@ -28,6 +29,7 @@ struct tally {
     size_t runs, passed, skipped;
     struct buf suites;  // JUnit, of all runs
     struct suite table; // one row per scenario
+    struct live *live;  // NULL: without --metrics
 };
 
 // Checks the limits that only show in the plan (the number of tokens, overlapping faults) or
@@ -134,6 +136,7 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .partial = true,
         .brief = t->table.live && isatty(STDOUT_FILENO),
         .suite = t->table.live ? &t->table : NULL,
+        .live = t->live,
         .suites = o->junit ? &t->suites : NULL,
     };
     struct run_outcome outcome;
@@ -244,6 +247,14 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
     return true;
 }
 
+static bool start_live(struct tally *t, const struct options *o, struct err *e)
+{
+    if (!o->metrics)
+        return true;
+    t->live = live_start(o->metrics, e);
+    return t->live || err_prefix(e, "--metrics");
+}
+
 static int run_all(const struct scenario *scenarios, size_t count, const struct options *o)
 {
     struct tally t = {0};
@@ -251,7 +262,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     int code;
 
     buf_init(&t.suites, SUITES_MAX);
-    if (make_table(&t.table, scenarios, count, o, &e))
+    if (start_live(&t, o, &e) && make_table(&t.table, scenarios, count, o, &e))
         code = run_each(scenarios, count, o, &t);
     else
         code = cli_fail(&e);
@@ -262,6 +273,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
     if (o->junit && !write_junit(o->junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);
+    live_stop(t.live);
     suite_fini(&t.table);
     buf_fini(&t.suites);
     return code;
@@ -283,6 +295,9 @@ static bool cut_is_possible(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
     if (o->every_flush && o->keep)
         return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
+    if (o->metrics && (tries_cuts(o) || o->every_flush))
+        return err_set(e, ERR_USAGE, "--metrics does not go with %s",
+            o->every_flush ? "--every-flush" : cuts_option(o));
     if (tries_cuts(o) && o->keep)
         return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
     if (!tries_cuts(o) && (o->cut_at || o->pairs))

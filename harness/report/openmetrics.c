@@ -1,10 +1,13 @@
 // Writes metrics.txt in the OpenMetrics text format 1.0, for a collector of text files or a
 // push gateway. Each metric of the table is a family. A metric that was not measured is left
-// out, as the format asks.
+// out, as the format asks. The verdict is a gauge and no stateset, which the node exporter would
+// refuse in a file.
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/openmetrics.h"
+#include "report/metrics_text.h"
 #include "report/report.h"
 
 // latency.p50 in ms becomes mailproof_latency_p50_seconds: OpenMetrics has base
@@ -43,57 +46,62 @@ static struct family family_of(const struct metric *m)
     return f;
 }
 
-// Appends a text for use inside quotes: escapes backslash, quote and newline.
-static void append_label(struct buf *out, const char *name, const char *value)
+void judged_run_take(struct judged_run *j, const struct scenario *s, const struct result *result)
 {
-    buf_printf(out, "%s=\"", name);
-    for (; *value; value++) {
-        if (*value == '\n')
-            buf_append_str(out, "\\n");
-        else if (*value == '\\' || *value == '"')
-            buf_printf(out, "\\%c", *value);
-        else
-            buf_append_char(out, *value);
-    }
-    buf_append_char(out, '"');
+    snprintf(j->scenario, sizeof j->scenario, "%s", s->name);
+    snprintf(j->seed, sizeof j->seed, "%llu", (unsigned long long)s->seed);
+    j->verdict = result->verdict;
+    memcpy(j->values, result->values, sizeof j->values);
 }
 
-static void append_labels(const struct report *r, struct buf *out)
-{
-    buf_append_char(out, '{');
-    append_label(out, "scenario", r->scenario->name);
-    buf_printf(out, ",seed=\"%llu\"", (unsigned long long)r->scenario->seed);
-}
-
-static void append_metric(const struct report *r, const struct metric *m, struct buf *out)
+static void append_metric(
+    struct buf *out, const struct metric *m, const struct judged_run *runs, size_t count)
 {
     const struct family f = family_of(m);
-    const double value = r->result->values[m->id];
+    bool begun = false;
 
-    if (isnan(value))
-        return;
-    buf_printf(out, "# TYPE %s gauge\n# HELP %s %s\n%s", f.name, f.name, m->help, f.name);
-    append_labels(r, out);
-    buf_printf(out, "} %.9g\n", value * f.factor);
+    for (size_t i = 0; i < count; i++) {
+        const struct openmetrics_label labels[] = {
+            {"scenario", runs[i].scenario}, {"seed", runs[i].seed}};
+        const double value = runs[i].values[m->id];
+        if (isnan(value))
+            continue;
+        if (!begun)
+            openmetrics_family(out, f.name, OPENMETRICS_GAUGE, m->help);
+        begun = true;
+        openmetrics_sample(out, f.name, OPENMETRICS_GAUGE, labels, 2, value * f.factor);
+    }
 }
 
-// Appends the four verdicts; the one of the run is 1, the others are 0.
-static void append_verdict(const struct report *r, struct buf *out)
+// Appends the four verdicts of each run; the one that it got is 1, the others are 0.
+static void append_verdicts(struct buf *out, const struct judged_run *runs, size_t count)
 {
-    buf_append_str(
-        out, "# TYPE mailproof_verdict stateset\n# HELP mailproof_verdict how the run ended\n");
-    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
-        buf_append_str(out, "mailproof_verdict");
-        append_labels(r, out);
-        buf_printf(
-            out, ",mailproof_verdict=\"%s\"} %d\n", verdict_name(v), v == r->result->verdict);
+    static const char name[] = "mailproof_verdict";
+
+    if (count > 0)
+        openmetrics_family(out, name, OPENMETRICS_GAUGE, "how the run ended");
+    for (size_t i = 0; i < count; i++) {
+        for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
+            const struct openmetrics_label labels[] = {
+                {"scenario", runs[i].scenario}, {"seed", runs[i].seed}, {name, verdict_name(v)}};
+            openmetrics_sample(
+                out, name, OPENMETRICS_GAUGE, labels, 3, v == runs[i].verdict ? 1 : 0);
+        }
     }
+}
+
+void metrics_text_append(struct buf *out, const struct judged_run *runs, size_t count)
+{
+    append_verdicts(out, runs, count);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        append_metric(out, &metrics[id], runs, count);
 }
 
 bool report_openmetrics(const struct report *r, struct buf *out, struct err *e)
 {
-    append_verdict(r, out);
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        append_metric(r, &metrics[id], out);
-    return buf_append_str(out, "# EOF\n") || err_set(e, ERR_INTERNAL, "the metrics are too long");
+    struct judged_run run;
+
+    judged_run_take(&run, r->scenario, r->result);
+    metrics_text_append(out, &run, 1);
+    return openmetrics_end(out) || err_set(e, ERR_INTERNAL, "the metrics are too long");
 }

@@ -5,6 +5,7 @@
 
 #include "fault/agenda.h"
 #include "os/interrupt.h"
+#include "report/live.h"
 
 // True when the plan is over. A phase without inserts has to pass as well.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
@@ -27,6 +28,7 @@ void run_show(struct run *r, size_t begun, const char *what)
     p->delivered = subject_tokens(r->subject);
     p->faults = begun;
     p->faults_planned = r->plan.fault_count;
+    live_show(r->options->live, p);
     if (!r->options->quiet)
         progress_show(p);
 }

@@ -1,0 +1,214 @@
+#include "report/live.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/openmetrics.h"
+#include "base/scrape.h"
+#include "report/metrics_text.h"
+
+#define TEXT_MAX ((size_t)4 << 20)
+#define RUNS_MAX 100 // about 20 KB each
+
+// What the main thread has told, under the lock.
+struct told {
+    bool running;
+    char scenario[64], phase[16];
+    double at_s, whole_s;
+    double committed, planned, delivered, faults, faults_planned;
+    double verdicts[VERDICT_MISSED + 1]; // runs that ended so
+    struct judged_run *runs;             // owned; the last one of each scenario and seed
+    size_t count;
+};
+
+struct live {
+    struct scrape scrape;
+    pthread_t thread;
+    int stop[2]; // a pipe; a byte in it stops the thread
+    pthread_mutex_t lock;
+    struct told told;
+    struct buf text;
+};
+
+// --- the text -----------------------------------------------------------------------------
+
+static void append_progress(struct buf *out, const struct told *t)
+{
+    const struct openmetrics_label labels[] = {{"scenario", t->scenario}, {"phase", t->phase}};
+    const struct {
+        const char *name;
+        enum openmetrics_type type;
+        double value;
+        const char *help;
+    } rows[] = {
+        {"mailproof_run_seconds", OPENMETRICS_GAUGE, t->at_s, "how long the load has lasted"},
+        {"mailproof_run_planned_seconds", OPENMETRICS_GAUGE, t->whole_s,
+            "how long load and faults are planned to last"},
+        {"mailproof_run_planned_tokens", OPENMETRICS_GAUGE, t->planned,
+            "tokens that the plan inserts"},
+        {"mailproof_run_committed_tokens", OPENMETRICS_COUNTER, t->committed,
+            "tokens that were committed so far"},
+        {"mailproof_run_delivered_tokens", OPENMETRICS_COUNTER, t->delivered,
+            "tokens that were read so far"},
+        {"mailproof_run_planned_faults", OPENMETRICS_GAUGE, t->faults_planned,
+            "faults of the plan"},
+        {"mailproof_run_faults", OPENMETRICS_COUNTER, t->faults, "faults that began so far"},
+    };
+
+    openmetrics_family(out, "mailproof_run_phase", OPENMETRICS_GAUGE,
+        "always 1; the labels tell which scenario runs, and in which phase");
+    openmetrics_sample(out, "mailproof_run_phase", OPENMETRICS_GAUGE, labels, 2, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        openmetrics_family(out, rows[i].name, rows[i].type, rows[i].help);
+        openmetrics_sample(out, rows[i].name, rows[i].type, labels, 1, rows[i].value);
+    }
+}
+
+static void append_verdicts(struct buf *out, const struct told *t)
+{
+    openmetrics_family(out, "mailproof_runs", OPENMETRICS_COUNTER, "runs that ended, by verdict");
+    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
+        const struct openmetrics_label label = {"verdict", verdict_name(v)};
+        openmetrics_sample(out, "mailproof_runs", OPENMETRICS_COUNTER, &label, 1, t->verdicts[v]);
+    }
+}
+
+static void answer(struct live *l)
+{
+    buf_clear(&l->text);
+    pthread_mutex_lock(&l->lock);
+    append_verdicts(&l->text, &l->told);
+    if (l->told.running)
+        append_progress(&l->text, &l->told);
+    metrics_text_append(&l->text, l->told.runs, l->told.count);
+    pthread_mutex_unlock(&l->lock);
+    bool ok = openmetrics_end(&l->text);
+    scrape_answer(&l->scrape, ok ? l->text.data : NULL, l->text.len);
+}
+
+// --- the thread ---------------------------------------------------------------------------
+
+static void *serve(void *context)
+{
+    struct live *l = context;
+    struct pollfd fds[SCRAPE_FDS + 1];
+
+    do {
+        if (scrape_serve(&l->scrape, clock_now_ns()))
+            answer(l);
+        scrape_poll(&l->scrape, fds);
+        fds[SCRAPE_FDS] = (struct pollfd){.fd = l->stop[0], .events = POLLIN};
+        poll(fds, SCRAPE_FDS + 1, clock_poll_ms(clock_now_ns(), scrape_deadline_ns(&l->scrape)));
+    } while (fds[SCRAPE_FDS].revents == 0);
+    return NULL;
+}
+
+// Signals are for the main thread, whose waits they end.
+static bool start_thread(struct live *l)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&l->thread, NULL, serve, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+}
+
+struct live *live_start(const char *address, struct err *e)
+{
+    struct live *l = calloc(1, sizeof *l);
+
+    if (!l) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    buf_init(&l->text, TEXT_MAX);
+    pthread_mutex_init(&l->lock, NULL);
+    if (!scrape_open(&l->scrape, address, e)) {
+        free(l);
+        return NULL;
+    }
+    if (pipe2(l->stop, O_CLOEXEC) == 0 && start_thread(l))
+        return l;
+    err_set(e, ERR_SYSTEM, "no thread for metrics");
+    scrape_close(&l->scrape);
+    free(l);
+    return NULL;
+}
+
+void live_stop(struct live *l)
+{
+    if (!l)
+        return;
+    while (write(l->stop[1], "", 1) != 1) {
+    }
+    pthread_join(l->thread, NULL);
+    close(l->stop[1]);
+    close(l->stop[0]);
+    scrape_close(&l->scrape);
+    pthread_mutex_destroy(&l->lock);
+    buf_fini(&l->text);
+    free(l->told.runs);
+    free(l);
+}
+
+// --- what is told -------------------------------------------------------------------------
+
+void live_show(struct live *l, const struct progress *p)
+{
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    struct told *t = &l->told;
+    t->running = true;
+    snprintf(t->scenario, sizeof t->scenario, "%s", p->scenario);
+    snprintf(t->phase, sizeof t->phase, "%s", p->what);
+    t->at_s = p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0;
+    t->whole_s = (double)p->whole_ns / 1e9;
+    t->committed = (double)p->committed;
+    t->planned = (double)p->planned;
+    t->delivered = (double)p->delivered;
+    t->faults = (double)p->faults;
+    t->faults_planned = (double)p->faults_planned;
+    pthread_mutex_unlock(&l->lock);
+}
+
+// The place of that scenario and seed; a new one, or the oldest one when there are too many.
+static struct judged_run *place_for(struct told *t, const struct judged_run *run)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->runs[i].scenario, run->scenario) == 0 &&
+            strcmp(t->runs[i].seed, run->seed) == 0)
+            return &t->runs[i];
+    if (t->count == RUNS_MAX) {
+        memmove(t->runs, t->runs + 1, (RUNS_MAX - 1) * sizeof *t->runs);
+        return &t->runs[RUNS_MAX - 1];
+    }
+    if (!array_grow(&t->runs, t->count, 1, sizeof *t->runs))
+        return NULL;
+    return &t->runs[t->count++];
+}
+
+void live_judged(struct live *l, const struct scenario *s, const struct result *result)
+{
+    struct judged_run run;
+
+    if (!l)
+        return;
+    judged_run_take(&run, s, result);
+    pthread_mutex_lock(&l->lock);
+    l->told.running = false;
+    l->told.verdicts[run.verdict]++;
+    struct judged_run *place = place_for(&l->told, &run);
+    if (place)
+        *place = run;
+    pthread_mutex_unlock(&l->lock);
+}

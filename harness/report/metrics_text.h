@@ -1,0 +1,17 @@
+// The figures of judged runs as families of OpenMetrics.
+#pragma once
+
+#include "base/buf.h"
+#include "check/check.h"
+
+struct judged_run {
+    char scenario[64], seed[24];
+    enum verdict verdict;
+    double values[METRIC_COUNT]; // NAN: not measured
+};
+
+void judged_run_take(struct judged_run *j, const struct scenario *s, const struct result *result);
+
+// Appends all families, each with a sample for every run that has measured it. No two runs may have
+// the same scenario and seed.
+void metrics_text_append(struct buf *out, const struct judged_run *runs, size_t count);
