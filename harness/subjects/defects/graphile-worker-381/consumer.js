@@ -7,14 +7,14 @@ const { Pool } = require("pg");
 const { run, runMigrations } = require(`worker-${process.argv[2]}`);
 
 async function main() {
-    const pgPool = new Pool({ max: 10 });
+    const pgPool = new Pool({ max: 30 });
     if (process.argv[3] === "schema") {
         await runMigrations({ pgPool });
         return pgPool.end();
     }
     const runner = await run({
         pgPool,
-        concurrency: 4,
+        concurrency: 20,
         taskList: { t: async (payload, helpers) => void writeSync(1, `got ${payload.id} ${helpers.job.attempts}\n`) },
     });
     runner.events.on("job:success", ({ job }) => writeSync(1, `done ${job.payload.id}\n`));
