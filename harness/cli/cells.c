@@ -32,6 +32,9 @@ static const struct question faults[] = {
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
     {"server killed for 0.5 s", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
+    // The client finds the primary at one address, a proxy's.
+    {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
+        true},
     {"silence for 2 s", "partition",
         {LOAD, "faults=[{at: 1s, do: partition, for: 2s, reset: true}]"}, true},
     {"commits out of order", "late-commits",

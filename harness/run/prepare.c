@@ -130,19 +130,12 @@ static bool too_long(struct err *e)
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Few clients of queues know a conninfo with two hosts: theirs find the primary at one address.
-static bool needs_one_address(const struct scenario *s)
-{
-    return scenario_is_queue(s) && strcmp(s->postgres.provider, "local") == 0 &&
-           s->postgres.standby != STANDBY_NONE;
-}
-
 // Puts a proxy in the way, only when the scenario breaks the network or counts round trips, or when
 // the primary moves and the client cannot follow.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips &&
-        !needs_one_address(r->scenario))
+        !queue_needs_one_address(r->scenario))
         return true;
     r->context.proxy = proxy_start(&r->server, e);
     return r->context.proxy &&

@@ -63,6 +63,22 @@ static bool run_superuser_file(struct run *r, struct err *e)
     return ok;
 }
 
+bool queue_needs_one_address(const struct scenario *s)
+{
+    return scenario_is_queue(s) && strcmp(s->postgres.provider, "local") == 0 &&
+           s->postgres.standby != STANDBY_NONE;
+}
+
+// Appends the address of the primary of this moment.
+static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
+{
+    if (!queue_needs_one_address(r->scenario))
+        return true;
+    buf_printf(conninfo, " host=%s port=%s target_session_attrs=any", PQhost(r->context.admin),
+        PQport(r->context.admin));
+    return buf_str(conninfo) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
+}
+
 // Runs the command as the role that consumes, with a direct connection to the server.
 static bool run_schema_command(struct run *r, struct err *e)
 {
@@ -76,6 +92,7 @@ static bool run_schema_command(struct run *r, struct err *e)
     buf_init(&conninfo, 4096);
     bool ok =
         migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+        at_primary(r, &conninfo, e) &&
         command_make_of_subject(&command, r->scenario, r->manifest.schema, buf_str(&conninfo), e);
     spec.argv = (const char *const *)command.argv;
     spec.env = (const char *const *)command.env;
@@ -108,15 +125,27 @@ static bool fill_facade(struct run *r, struct err *e)
     return ok;
 }
 
+static bool make_producer_command(struct run *r, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 8192);
+    buf_append_str(&conninfo, r->load_conninfo.data);
+    bool ok = !queue_needs_one_address(r->scenario) || proxy_conninfo(r->context.proxy, &conninfo);
+    ok = (ok && buf_str(&conninfo)) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    ok = ok && command_make_of_subject(
+                   &r->producer_command, r->scenario, r->manifest.producer, conninfo.data, e);
+    buf_fini(&conninfo);
+    return ok;
+}
+
 bool queue_producer(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
 
     if (!manifest_is_client(&r->manifest))
         return true;
-    if (!command_make_of_subject(
-            &r->producer_command, r->scenario, r->manifest.producer, r->load_conninfo.data, e) ||
-        !path_join(path, r->folder.logs, "producer.log", e))
+    if (!make_producer_command(r, e) || !path_join(path, r->folder.logs, "producer.log", e))
         return false;
     r->producer = (struct load_producer){.argv = (const char *const *)r->producer_command.argv,
         .env = (const char *const *)r->producer_command.env,

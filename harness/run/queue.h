@@ -3,6 +3,10 @@
 
 #include "run/run.h"
 
+// Few clients of queues know a conninfo with two hosts. Where a standby takes over, theirs find the
+// primary at one address, the proxy's.
+bool queue_needs_one_address(const struct scenario *s);
+
 // Returns how many jobs are left by the manifest's end state; NAN: it has none.
 double queue_left(struct run *r);
 

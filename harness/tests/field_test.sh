@@ -13,6 +13,7 @@ main() {
     local first=$!
     survives claim-by-notification
     wait "$first" || fail "textbook"
+    survives_a_takeover textbook
     convicts_one_that_loses
     expect_nothing_left
 }
@@ -36,6 +37,15 @@ survives() { # subject
     run backend-kill-storm --subject "$1" "${short[@]}" >"$place/$1.out" 2>&1 || got=$?
     [ "$got" = 0 ] || { cat "$place/$1.out" && fail "$1: exit code $got"; }
     grep -q 'lost 0 ' "$place/$1.out" || { cat "$place/$1.out" && fail "$1 loses"; }
+}
+
+# Its client knows one address, behind which the primary changes.
+survives_a_takeover() { # subject
+    expect_exit 0 run failover-async --subject "$1" \
+        --set 'load=[{name: short, for: 3s, rate: 50/s}]' --set 'faults=[{at: 1s, do: promote-standby}]'
+    grep -q 'lost 0 ' "$place/out" || { cat "$place/out" && fail "$1 loses"; }
+    grep -rq 'server at "127.0.0.1"' "$place"/results/failover-async/2*/logs/collector-0.log ||
+        fail "$1 did not go through the proxy"
 }
 
 # The textbook with one word changed: the mark is committed before the work.
