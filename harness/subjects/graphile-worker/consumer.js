@@ -8,6 +8,18 @@ const logger = new Logger(() => (level, message) => {
     if (level !== "debug") process.stderr.write(`${level}: ${message}\n`);
 });
 
+// A start while the server is away is tried again: whoever supervises a worker does the same.
+async function start(options) {
+    for (;;) {
+        try {
+            return await run(options);
+        } catch (error) {
+            process.stderr.write(`start: ${error.message}\n`);
+            await new Promise((wake) => setTimeout(wake, 200));
+        }
+    }
+}
+
 async function main() {
     const pgPool = new Pool({ max: 10 });
     // The documentation asks for both handlers.
@@ -17,7 +29,7 @@ async function main() {
         await runMigrations({ pgPool, logger });
         return pgPool.end();
     }
-    const runner = await run({
+    const runner = await start({
         pgPool,
         logger,
         concurrency: 4,
