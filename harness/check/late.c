@@ -63,12 +63,14 @@ static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
     return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
-// Returns the cause that excuses a late token, up to the time that it explains. A stall may delay
-// more than one step of a token's way, so it excuses twice its time.
+// Returns the cause that excuses a late token, up to the time that it explains: fault-free time, as
+// that in which it was due. A stall may delay more than one step of a token's way, so it excuses
+// twice its time.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
     const struct line_record *read = &c->l->log->lines[line];
-    int64_t beyond_ns = read->read_ns - due_ns;
+    int instance = c->l->log->processes[read->process].instance;
+    int64_t beyond_ns = outages_free(&c->outages, instance, due_ns, read->read_ns).ns;
 
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, read->read_ns))
         return stall_list_touches(&c->stalls, start_ns, read->read_ns);

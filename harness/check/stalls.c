@@ -48,30 +48,35 @@ int64_t check_slack_ns(const struct ledger *l, const struct outages *o)
 
 static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
 {
-    if (length_ns > least_ns)
+    if (length_ns > least_ns && s->count < s->room)
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Returns the end of the last outage that lasts at `from_ns` or begins before `until_ns`.
-static int64_t after_outages_ns(const struct outages *o, int64_t from_ns, int64_t until_ns)
+// Adds the parts of it that lie outside of all outages, which take their time from the clock
+// already.
+static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
+    const struct outages *o, int64_t least_ns)
 {
     for (size_t i = 0; i < o->count && o->items[i].from_ns < until_ns; i++) {
-        if (o->items[i].until_ns > from_ns)
-            from_ns = o->items[i].until_ns;
+        const struct outage *out = &o->items[i];
+        if (out->until_ns <= from_ns)
+            continue;
+        add(s, from_ns, out->from_ns - from_ns, least_ns);
+        from_ns = out->until_ns;
     }
-    return from_ns;
+    add(s, from_ns, until_ns - from_ns, least_ns);
 }
 
-// Adds the time that a sample was late. A connection that was opened meanwhile may have waited for
-// the end of an outage, which takes its time from the clock already.
+// Adds the time that a sample was late. One without an answer has waited for a connection.
 static void add_late(
     struct stall_list *s, const struct probe_sample *p, const struct outages *o, int64_t least_ns)
 {
-    int64_t until_ns = p->due_ns + p->stall_ns, from_ns = p->due_ns;
-
-    if (p->took_ns == CLOCK_NEVER && p->stall_ns > least_ns)
-        from_ns = after_outages_ns(o, from_ns, until_ns);
-    add(s, from_ns, until_ns - from_ns, least_ns);
+    if (p->stall_ns <= least_ns)
+        return;
+    if (p->took_ns == CLOCK_NEVER)
+        add_between(s, p->due_ns, p->due_ns + p->stall_ns, o, least_ns);
+    else
+        add(s, p->due_ns, p->stall_ns, least_ns);
 }
 
 // A slow answer began to be slow at an unknown time since the one before it.
@@ -112,9 +117,11 @@ static void merge(struct stall_list *s)
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct outages *o, int64_t least_ns, struct err *e)
 {
-    size_t most = 2 * (l->probe_count + l->flush_count) + (reader ? reader->kept_count : 0);
+    // The samples of a probe follow each other, so that an outage cuts one of each at most.
+    size_t samples = l->probe_count + l->flush_count;
+    size_t most = 2 * samples + 2 * o->count + (reader ? reader->kept_count : 0);
 
-    *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items)};
+    *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items), .room = most};
     if (!s->items)
         return err_set(e, ERR_INTERNAL, "out of memory for the stalls");
     for (size_t i = 0; reader && i < reader->kept_count; i++) {

@@ -7,7 +7,7 @@
 
 struct stall_list {
     struct stall *items; // owned; in the order of time, apart from each other
-    size_t count;
+    size_t count, room;
 };
 
 // Lists all stalls longer than `least_ns`: of the loop that reads the lines (NULL: unknown), of the

@@ -103,8 +103,8 @@ static void keep(struct probe *p, const struct probe_sample *sample)
         p->samples[p->count++] = *sample;
 }
 
-// A new connection is no measure of the server's pace and gives no answer. But one that takes long
-// shows that the server stands still, for everybody who connects then.
+// A new connection is no measure of the server's pace and gives no answer. But one that takes long,
+// or fails after long, shows that the server stands still for everybody who connects then.
 static void ask(struct probe *p, int64_t due_ns)
 {
     struct probe_sample sample = {.due_ns = due_ns, .took_ns = CLOCK_NEVER};
@@ -116,8 +116,7 @@ static void ask(struct probe *p, int64_t due_ns)
     sample.stall_ns = begin_ns - due_ns;
     if (!p->conn) {
         p->conn = sql_connect(p->conninfo, &e);
-        if (p->conn)
-            sample.stall_ns = clock_now_ns() - due_ns;
+        sample.stall_ns = clock_now_ns() - due_ns;
     } else if (sql_value(p->conn, p->sql, one, sizeof one, &e)) {
         sample.took_ns = clock_now_ns() - begin_ns;
     }
