@@ -94,6 +94,37 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
     }
 }
 
+// True when a fault stops the server, which then starts with nothing in its memory.
+static bool is_cold_after(const struct fault_record *f)
+{
+    return f->began_ns && f->ok && f->spec->verb->stops_server;
+}
+
+static size_t cold_servers_most(const struct ledger *l)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < l->fault_count; i++)
+        any = any || is_cold_after(&l->faults[i]);
+    return any ? l->plan->txn_count : 0;
+}
+
+// A server that comes back is slow for everybody: it lets a probe connect, and reads its catalogs
+// and tables again when they are needed. The load's transactions show for how long.
+static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64_t least_ns)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        int64_t back_ns = l->faults[i].ended_ns,
+                until_ns = back_ns + l->scenario->recovery_limit_ns;
+        for (size_t t = 0; is_cold_after(&l->faults[i]) && t < l->plan->txn_count; t++) {
+            const struct txn_record *txn = &l->txns[t];
+            int64_t from_ns = txn->sent_ns > back_ns ? txn->sent_ns : back_ns;
+            if (txn->outcome == TXN_COMMITTED && txn->sent_ns && from_ns < until_ns)
+                add(s, from_ns, txn->ended_ns - from_ns, 2 * least_ns);
+        }
+    }
+}
+
 static int compare_stalls(const void *a, const void *b)
 {
     return compare_times(&((const struct stall *)a)->from_ns, &((const struct stall *)b)->from_ns);
@@ -119,7 +150,8 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
 {
     // The samples of a probe follow each other, so that an outage cuts one of each at most.
     size_t samples = l->probe_count + l->flush_count;
-    size_t most = 2 * samples + 2 * o->count + (reader ? reader->kept_count : 0);
+    size_t most =
+        2 * samples + 2 * o->count + cold_servers_most(l) + (reader ? reader->kept_count : 0);
 
     *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items), .room = most};
     if (!s->items)
@@ -130,6 +162,7 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
     }
     add_answers(s, l->probes, l->probe_count, o, least_ns);
     add_answers(s, l->flushes, l->flush_count, o, least_ns);
+    add_cold_servers(s, l, least_ns);
     merge(s);
     return true;
 }

@@ -156,6 +156,16 @@ static void tell_new_server_there(struct story *s)
     tell_late_at_new_server(s, 209);
 }
 
+// The probe connects at once, but another client's transaction takes 300 ms.
+static void tell_new_server_cold(struct story *s)
+{
+    tell_late_at_new_server(s, 209);
+    story_txn(s, 240, 1);
+    story_last(s)->commit_ns += 299 * NS_PER_MS;
+    story_last(s)->ended_ns += 299 * NS_PER_MS;
+    story_line(s, 660, (uint32_t)s->plan.token_count - 1, 1);
+}
+
 // One of two tokens was judged: enough by default, too little for some.
 static void tell_too_little(struct story *s)
 {
@@ -250,6 +260,7 @@ static const struct story_case cases[] = {
     {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
     {"late while the harness stood still", tell_stalled, "", VERDICT_PASS},
     {"late while nobody could connect to the new server", tell_new_server_slow, "", VERDICT_PASS},
+    {"late at a server that is slow for others, too", tell_new_server_cold, "", VERDICT_PASS},
     {"late, though others could connect", tell_new_server_there, "late=1 ", VERDICT_VIOLATED},
     {"too little judged", tell_too_little, "", VERDICT_INCONCLUSIVE},
     {"just enough judged", tell_just_enough, "", VERDICT_PASS},
