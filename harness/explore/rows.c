@@ -33,6 +33,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.durability", NULL, 0, "always proved"},
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
     {"postgres.route", NULL, 0, "comes with a cluster"},
+    {"postgres.rest", NULL, 0, "a cluster of somebody's"},
 
     {"collector.command", NULL, 0, "what is tested"},
     {"collector.subject", NULL, 0, "what is tested"},

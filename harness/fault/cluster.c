@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static enum cluster_fault fault_of(enum verb_id id)
+enum cluster_fault fault_cluster_of(enum verb_id id)
 {
     switch (id) {
     case VERB_KILL_LEADER:
@@ -36,7 +36,7 @@ static bool strike(struct fault_context *c, struct fault_record *r, struct err *
     struct failover f;
 
     let_go(c);
-    bool ok = c->server->provider->strike(c->server, fault_of(r->spec->verb->id), &f, e);
+    bool ok = c->server->provider->strike(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
     note(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
@@ -49,7 +49,7 @@ static bool mend(struct fault_context *c, struct fault_record *r, struct err *e)
 
     let_go(c);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
-    bool ok = c->server->provider->mend(c->server, fault_of(r->spec->verb->id), &f, e);
+    bool ok = c->server->provider->mend(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
     note(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;

@@ -31,7 +31,7 @@ static bool is_possible(const struct provider *p, const struct fault_verb *verb)
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
            : verb->need == NEEDS_PROMOTE ? p->promote != NULL
-           : verb->need == NEEDS_CLUSTER ? p->strike != NULL
+           : verb->need == NEEDS_CLUSTER ? (p->strikes & 1u << fault_cluster_of(verb->id)) != 0
            : verb->need == NEEDS_DISK    ? p->disk != NULL
            : verb->need == NEEDS_ADDRESS ? p->address != NULL
                                          : true;
@@ -54,9 +54,13 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
         const struct verb *verb = s->faults[i].verb;
         if (!is_possible(provider, fault_verb_find(verb->id)))
             return err_set(e, ERR_SKIP,
-                verb->needs_cluster
-                    ? "%s needs provider: patroni, which %s is not"
-                    : "%s needs a server that the harness controls; provider %s does not",
+                !verb->needs_cluster ? "%s needs a server that the harness controls; provider %s "
+                                       "does not"
+                : provider->strike   ? "%s ends or cuts off what runs for a cluster, which needs "
+                                       "provider: patroni; a cluster of yours, by %s and "
+                                       "postgres.rest, is only asked to switch over"
+                                     : "%s needs provider: patroni, which %s is not, or "
+                                       "postgres.rest for a cluster of yours",
                 verb->name, provider->name);
         if (verb->on_network && provider->strike && s->postgres.route != ROUTE_PROXY)
             return err_set(e, ERR_SKIP,

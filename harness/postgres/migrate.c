@@ -19,13 +19,19 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
     return provider_connect(s, s->superuser, s->database, e);
 }
 
+// A client that meets a member without the database, or without its role, gives up.
+static bool spread(const struct server *s, struct err *e)
+{
+    return !s->provider->spread || s->provider->spread(s, e);
+}
+
 static bool create_database(const struct server *s, struct err *e)
 {
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);
-    bool ok = conn && sql_exec(conn, sql, e);
+    bool ok = conn && sql_exec(conn, sql, e) && spread(s, e);
 
     PQfinish(conn);
     return ok;
@@ -170,5 +176,5 @@ bool migrate_database(
     if (ok && announce == ANNOUNCE_BELL)
         ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
     PQfinish(conn);
-    return ok;
+    return ok && spread(s, e);
 }

@@ -359,6 +359,7 @@ const struct provider provider_patroni = {
     .conninfo = patroni_conninfo,
     .address = patroni_address,
     .strike = patroni_strike,
+    .strikes = ~0u,
     .mend = patroni_mend,
     .settle = patroni_settle,
     .keep = patroni_keep,

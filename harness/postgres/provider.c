@@ -61,14 +61,14 @@ long provider_log_length(const struct server *s)
     return s->log_path && stat(s->log_path, &st) == 0 ? (long)st.st_size : 0;
 }
 
-const struct provider *provider_find(const char *name)
+const struct provider *provider_find(const struct scenario_postgres *want)
 {
     static const struct provider *const all[] = {
         &provider_local, &provider_container, &provider_url, &provider_patroni};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+        if (strcmp(all[i]->name, want->provider) == 0)
+            return all[i] == &provider_url && want->rest ? &provider_cluster : all[i];
     }
     return NULL;
 }
@@ -77,7 +77,9 @@ bool provider_suits(const struct provider *p, const struct scenario_postgres *wa
 {
     if (want->standby != STANDBY_NONE && !p->promote && !p->strike)
         return err_set(e, ERR_SKIP,
-            "postgres.standby needs provider: local or patroni, which %s is not", p->name);
+            "postgres.standby needs provider: local or patroni, which %s is not, or postgres.rest for "
+            "a cluster of yours",
+            p->name);
     if (want->route == ROUTE_PROXY && !p->strike)
         return err_set(
             e, ERR_SKIP, "postgres.route: proxy needs provider: patroni, which %s is not", p->name);

@@ -68,6 +68,7 @@ struct provider {
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
+    unsigned strikes; // the faults that strike knows: bits of enum cluster_fault
     // Runs a program where the server runs, and collects its output. NULL: no
     // way in, or this machine is where it runs.
     MUST_USE bool (*exec)(
@@ -75,6 +76,9 @@ struct provider {
     // Brings the file at log_path up to date; where that fails there is none any
     // more. NULL: the server writes it itself, or has none.
     void (*fetch_log)(struct server *s);
+    // Waits until each member of the cluster that clients may meet has what was written
+    // so far. NULL: there is one server, or the provider's clients find the leader.
+    MUST_USE bool (*spread)(const struct server *s, struct err *e);
     // After the run's database was prepared: makes it last, whatever the server's
     // own settings, so that a power cut takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
@@ -127,7 +131,7 @@ void provider_log_tail(const struct server *s, char *text, size_t size);
 long provider_log_length(const struct server *s);
 
 // NULL when there is no such provider.
-const struct provider *provider_find(const char *name);
+const struct provider *provider_find(const struct scenario_postgres *want);
 
 // Call it before anything starts. ERR_SKIP says which feature this provider lacks.
 MUST_USE bool provider_suits(
@@ -135,5 +139,6 @@ MUST_USE bool provider_suits(
 
 extern const struct provider provider_local;
 extern const struct provider provider_url;
+extern const struct provider provider_cluster; // url, with Patroni's REST interface
 extern const struct provider provider_container;
 extern const struct provider provider_patroni;

@@ -90,6 +90,45 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     return !out->failed;
 }
 
+// The n-th part of a list, or its only one.
+static bool part_of(const char *list, size_t n, char *out, size_t size)
+{
+    const char *at = list ? list : "";
+    bool several = strchr(at, ',') != NULL;
+
+    for (size_t i = 0; several && i < n; i++) {
+        at = strchr(at, ',');
+        if (!at)
+            return false;
+        at++;
+    }
+    snprintf(out, size, "%.*s", (int)strcspn(at, ","), at);
+    return several || n == 0;
+}
+
+bool target_one_of(
+    const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out)
+{
+    static const char *const lists[] = {"host", "hostaddr"};
+    char part[256], port[16];
+
+    if (!target_conninfo(t, user, dbname, out))
+        return false;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (!value_of(t, lists[i]))
+            continue;
+        if (!part_of(value_of(t, lists[i]), n, part, sizeof part))
+            return false;
+        append(out, lists[i], part);
+    }
+    bool listed = value_of(t, "host") || value_of(t, "hostaddr");
+    const char *ports = value_of(t, "port");
+    if (part_of(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
+        append(out, "port", port);
+    append(out, "target_session_attrs", "any");
+    return (listed || n == 0) && !out->failed;
+}
+
 static bool socket_address(
     const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {

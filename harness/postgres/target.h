@@ -26,6 +26,11 @@ void target_fini(struct target *t); // accepts a zeroed one
 // Makes a conninfo for its own role, or for another one with the harness's password.
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
 
+// Conninfos for the n-th of several hosts alone, whatever it is; false when there are not
+// so many, or `out` is full.
+bool target_one_of(
+    const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out);
+
 // Returns the address that it listens at; of several hosts, the first.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "postgres/cluster.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "postgres/target.h"
@@ -15,6 +16,7 @@
 
 struct url {
     struct target target;
+    struct cluster cluster;
     char dbname[64];
     bool had_group; // it was there before any run, and stays
     bool open;      // what is ours on the server is to be removed
@@ -26,7 +28,9 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    return target_conninfo(&u->target, user, dbname, out);
+    // What stands last counts. Of several hosts only the leader serves.
+    return target_conninfo(&u->target, user, dbname, out) &&
+           (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));
 }
 
 static bool url_address(
@@ -53,7 +57,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     if (!u)
         return err_set(e, ERR_INTERNAL, "out of memory");
     s->state = u;
-    if (!target_init(&u->target, s->conninfo, e)) {
+    if (!target_init(&u->target, s->conninfo, e) || !cluster_init(&u->cluster, want->rest, e)) {
         url_close(s);
         return false;
     }
@@ -196,16 +200,32 @@ static void url_close(struct server *s)
     if (u->open && !u->kept)
         remove_ours(s);
     target_fini(&u->target);
+    cluster_fini(&u->cluster);
     free(u);
     *s = (struct server){.provider = s->provider};
 }
 
-const struct provider provider_url = {
-    .name = "url",
-    .open = url_open,
-    .start = url_start,
-    .conninfo = url_conninfo,
-    .address = url_address,
-    .keep = url_keep,
-    .close = url_close,
-};
+static bool url_spread(const struct server *s, struct err *e)
+{
+    const struct url *u = s->state;
+
+    return cluster_spread(s, &u->target, e);
+}
+
+static bool url_strike(
+    struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)
+{
+    const struct url *u = s->state;
+
+    if (fault != CLUSTER_SWITCHOVER)
+        return err_set(e, ERR_INTERNAL, "there is no such fault");
+    return cluster_switch_over(s, &u->cluster, out, e);
+}
+
+#define URL                                                                                        \
+    .name = "url", .open = url_open, .start = url_start, .conninfo = url_conninfo,                 \
+    .address = url_address, .keep = url_keep, .close = url_close
+
+const struct provider provider_url = {URL};
+const struct provider provider_cluster = {
+    URL, .spread = url_spread, .strike = url_strike, .strikes = 1u << CLUSTER_SWITCHOVER};

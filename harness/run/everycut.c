@@ -82,7 +82,7 @@ static bool prove_durable(struct cuts *c, const struct scenario *s, struct err *
 
 static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
 {
-    c->server.provider = provider_find(s->postgres.provider);
+    c->server.provider = provider_find(&s->postgres);
     c->setting = (struct trial_setting){
         .scenario = s,
         .collector = c->options->collector,

@@ -69,7 +69,7 @@ static bool add_amcheck(struct flushes *f, PGconn *admin)
 
 static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 {
-    f->server.provider = provider_find(s->postgres.provider);
+    f->server.provider = provider_find(&s->postgres);
     f->server.conninfo = f->options->postgres;
     f->server.seed = s->seed;
     f->setting = (struct afterlife_setting){.scenario = s,

@@ -78,7 +78,7 @@ bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
 
-    r->server.provider = provider_find(s->postgres.provider);
+    r->server.provider = provider_find(&s->postgres);
     r->server.conninfo = r->options->postgres;
     r->server.seed = s->seed;
     int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;

@@ -98,7 +98,7 @@ bool check_says_no_cluster(const struct scenario *s, const struct node *root)
     const struct node *postgres = node_child(root, "postgres");
     const struct node *provider = postgres ? node_child(postgres, "provider") : NULL;
 
-    return strcmp(s->postgres.provider, "patroni") != 0 &&
+    return strcmp(s->postgres.provider, "patroni") != 0 && !s->postgres.rest &&
            (!provider || (!provider->origin.set && !is_kept(provider->origin.file)));
 }
 
@@ -129,8 +129,9 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
 
     const struct node *route = postgres ? node_child(postgres, "route") : NULL;
     const bool cluster = strcmp(s->postgres.provider, "patroni") == 0;
+    const bool yours = s->postgres.rest;
 
-    if (s->postgres.standby != STANDBY_NONE && !cluster && check_says_elsewhere(s, root))
+    if (s->postgres.standby != STANDBY_NONE && !cluster && !yours && check_says_elsewhere(s, root))
         return node_err(standby ? standby : root, e,
             "only provider: local and provider: patroni can have a standby");
     if (s->postgres.standby == STANDBY_NONE && cluster && check_says_elsewhere(s, root))

@@ -161,6 +161,11 @@ static const struct word instances[] = {{"all", -1, NULL}, {0}};
 static const struct word rests[] = {{"rest", FOR_REST, NULL}, {0}};
 static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
 
+static bool has_rest(const void *scenario)
+{
+    return ((const struct scenario *)scenario)->postgres.rest;
+}
+
 static const struct field postgres_fields[] = {
     {"provider", FIELD_STRING, AT(postgres.provider), .fallback = "local", .words = providers,
         .help = "where the server comes from: local, container, url or patroni"},
@@ -186,6 +191,9 @@ static const struct field postgres_fields[] = {
         .help = "none, async or sync"},
     {"route", FIELD_WORD, AT(postgres.route), .fallback = "hosts", .words = routes,
         .help = "how clients find a cluster's leader: hosts (a list of its members) or proxy"},
+    {"rest", FIELD_STRING, AT(postgres.rest), .optional = true, .written = has_rest,
+        .help = "with provider: url: HOST:PORT,… of Patroni's REST interface, where the conninfo "
+                "leads to a cluster of yours"},
 };
 
 static const struct table postgres_table = TABLE(postgres_fields, struct scenario);

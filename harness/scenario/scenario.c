@@ -124,6 +124,7 @@ void scenario_fini(struct scenario *s)
     free_strings(s->sets);
     free(s->postgres.provider);
     free(s->postgres.image);
+    free(s->postgres.rest);
     free_settings(&s->postgres.settings);
     free_strings(s->collector.command);
     free(s->collector.subject);

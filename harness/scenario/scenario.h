@@ -62,6 +62,7 @@ struct scenario_postgres {
     bool checksums; // of data pages
     enum standby_mode standby;
     enum route route;
+    char *rest; // addresses of a cluster that is there already; NULL: none
 };
 
 #define SCHEMA_LATEST 0

@@ -45,7 +45,8 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(PROMOTE_STANDBY, "promote-standby", .stops_server = true,
         .help = "kills the primary for good and promotes its standby; needs postgres.standby"),
     VERB(SWITCHOVER, "switchover", .stops_server = true, .needs_cluster = true,
-        .help = "Patroni changes its leader in good order; needs postgres.provider: patroni"),
+        .help = "Patroni changes its leader in good order; needs postgres.provider: patroni, or "
+                "postgres.rest"),
     VERB(KILL_LEADER, "kill-leader", .params = PARAM_FOR, .stops_server = true,
         .needs_cluster = true,
         .help = "the leader's whole machine dies, and another takes over; started again at once or "

@@ -97,6 +97,35 @@ kept() {
     expect_nothing_left
 }
 
+# A cluster of somebody's, of which only a conninfo and the REST addresses are known.
+yours() {
+    local folder rests ports password there
+    keep switchover-sync --set 'faults=[]'
+    trap 'sh -c "$remove"; rm -rf "$place"' EXIT
+    folder=$(echo "$place"/tmp/mailproof.*)
+    # The first address in each file is Patroni's own, the second the server's.
+    rests=$(for m in 1 2 3; do sed -n 's/.*"connect_address": "\(.*\)".*/\1/p' "$folder/m$m.yml" | head -n 1; done | paste -sd,)
+    ports=$(for m in 1 2 3; do sed -n 's/.*"connect_address": ".*:\(.*\)".*/\1/p' "$folder/m$m.yml" | tail -n 1; done | paste -sd,)
+    password=$(sed -n 's/.*"password": "\(.*\)".*/\1/p' "$folder/m1.yml" | head -n 1)
+    there=(--postgres "host=127.0.0.1,127.0.0.1,127.0.0.1 port=$ports user=mailproof password=$password dbname=postgres")
+    for scenario in switchover-sync leader-killed-sync; do
+        expect_exit 77 run "$scenario" "${there[@]}"
+        grep -q "or postgres.rest for a cluster of yours" "$place/out" || fail "no reason: $(cat "$place/out")"
+    done
+    there+=(--set "postgres.rest=$rests")
+    export MAILPROOF_REST_AUTH=mailproof:$password
+    expect_exit 0 run switchover-sync "${there[@]}"
+    grep -q "stepped down; m[123] takes writes on timeline" \
+        "$place/results/switchover-sync/latest/result.json" || fail "no evidence of a switchover"
+    ! grep -rq "$password" "$place/results/switchover-sync/latest" || fail "the password is in the results"
+    expect_exit 77 run leader-killed-sync "${there[@]}"
+    grep -q "kill-leader ends or cuts off" "$place/out" || fail "no reason: $(cat "$place/out")"
+    unset MAILPROOF_REST_AUTH
+    trap 'rm -rf "$place"' EXIT
+    sh -c "$remove" || fail "not to be removed: $remove"
+    expect_nothing_left
+}
+
 case ${1-} in
 all) every_scenario ;;
 *)
@@ -104,5 +133,6 @@ all) every_scenario ;;
     interrupted
     killed
     kept
+    yours
     ;;
 esac

@@ -1,0 +1,211 @@
+#include "postgres/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "os/interrupt.h"
+
+static const int64_t successor_limit_ns = 60 * NS_PER_S;
+static const int64_t poll_ns = 50 * NS_PER_MS;
+
+// --- addresses ----------------------------------------------------------------------
+
+static bool take_address(struct cluster *c, char *one, struct err *e)
+{
+    char *colon = strrchr(one, ':'), *end = NULL;
+    long port = colon ? strtol(colon + 1, &end, 10) : 0;
+
+    if (strncmp(one, "https://", 8) == 0)
+        return err_set(e, ERR_USAGE, "postgres.rest: '%.100s': only plain HTTP is spoken", one);
+    if (strncmp(one, "http://", 7) == 0)
+        one += 7;
+    if (!colon || colon <= one || !end || *end || port < 1 || port > 65535)
+        return err_set(e, ERR_USAGE, "postgres.rest: '%.100s' should be HOST:PORT", one);
+    if (c->count == REST_MEMBERS_MAX)
+        return err_set(e, ERR_USAGE, "postgres.rest: at most %d addresses", REST_MEMBERS_MAX);
+    *colon = '\0';
+    c->targets[c->count++] = (struct rest_target){.net = -1, .host = one, .port = (int)port};
+    return true;
+}
+
+static bool take_auth(struct cluster *c, struct err *e)
+{
+    const char *auth = getenv("MAILPROOF_REST_AUTH");
+
+    if (!auth || !*auth)
+        return true;
+    snprintf(c->auth, sizeof c->auth, "%s", auth);
+    char *password = strchr(c->auth, ':');
+    if (!password || strlen(auth) >= sizeof c->auth)
+        return err_set(e, ERR_USAGE, "MAILPROOF_REST_AUTH should be USER:PASSWORD");
+    *password++ = '\0';
+    for (size_t i = 0; i < c->count; i++) {
+        c->targets[i].user = c->auth;
+        c->targets[i].password = password;
+    }
+    return true;
+}
+
+bool cluster_init(struct cluster *c, const char *addresses, struct err *e)
+{
+    *c = (struct cluster){0};
+    if (!addresses)
+        return true;
+    c->list = strdup(addresses);
+    if (!c->list)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    char *rest = c->list;
+    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+        if (!take_address(c, one + strspn(one, " "), e))
+            return false;
+    }
+    return take_auth(c, e);
+}
+
+void cluster_fini(struct cluster *c)
+{
+    free(c->list);
+    *c = (struct cluster){0};
+}
+
+// --- its members --------------------------------------------------------------------
+
+static PGconn *connect_to(
+    const struct server *s, const struct target *t, size_t n, bool *there, struct err *e)
+{
+    struct buf conninfo;
+
+    buf_init(&conninfo, 4096);
+    *there = target_one_of(t, n, s->superuser, "postgres", &conninfo) && buf_str(&conninfo);
+    PGconn *conn = *there ? sql_connect(conninfo.data, e) : NULL;
+    buf_fini(&conninfo);
+    return conn;
+}
+
+static bool await_replay(PGconn *conn, const char *lsn, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + successor_limit_ns;
+    char sql[160], value[8] = "";
+
+    snprintf(sql, sizeof sql,
+        "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= '%.30s'::pg_lsn", lsn);
+    while (sql_value(conn, sql, value, sizeof value, e)) {
+        if (strcmp(value, "t") == 0)
+            return true;
+        if (clock_now_ns() > deadline_ns)
+            return err_set(e, ERR_SYSTEM, "a standby has not followed within 60 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return false;
+}
+
+bool cluster_spread(const struct server *s, const struct target *t, struct err *e)
+{
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    struct err ignored;
+    char lsn[32];
+    bool there = true;
+
+    bool ok = conn && sql_value(conn, "SELECT pg_current_wal_lsn()", lsn, sizeof lsn, e);
+    PQfinish(conn);
+    for (size_t n = 0; ok && there && n < REST_MEMBERS_MAX; n++) {
+        conn = connect_to(s, t, n, &there, &ignored);
+        ok = !conn || await_replay(conn, lsn, e);
+        PQfinish(conn);
+    }
+    return ok;
+}
+
+// --- switchover ---------------------------------------------------------------------
+
+// Of whichever member answers.
+static bool ask(const struct cluster *c, const char *method, const char *path, const char *body,
+    struct rest_answer *out, struct err *e)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (rest_ask(&c->targets[i], method, path, body, out, e))
+            return true;
+    }
+    return false;
+}
+
+static bool find_leader(const struct cluster *c, struct rest_member *out, struct err *e)
+{
+    static struct rest_answer answer;
+    struct rest_member members[REST_MEMBERS_MAX];
+    size_t count;
+
+    if (!ask(c, "GET", "/cluster", NULL, &answer, e) ||
+        !rest_members(answer.text, members, &count, e))
+        return false;
+    const struct rest_member *leader = rest_leader(members, count);
+    if (!leader)
+        return err_set(e, ERR_CONNECTION, "the cluster has no leader at that time");
+    *out = *leader;
+    return true;
+}
+
+// The timeline that is written to behind the conninfo; 0: none at that time.
+static int written_timeline(const struct server *s)
+{
+    char value[16] = "0";
+    struct err ignored;
+    PGconn *conn = provider_connect(s, s->superuser, "postgres", &ignored);
+
+    bool ok = conn && sql_value(conn,
+                          "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
+                          " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
+                          " END",
+                          value, sizeof value, &ignored);
+    PQfinish(conn);
+    return ok ? atoi(value) : 0;
+}
+
+// The interface names the successor, and a session proves that it takes writes.
+static bool await_successor(const struct server *s, const struct cluster *c, const char *old,
+    int timeline, struct failover *out, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + successor_limit_ns;
+    struct rest_member now;
+    struct err ignored;
+    int next = 0;
+
+    while (!find_leader(c, &now, &ignored) || strcmp(now.name, old) == 0 ||
+           (next = written_timeline(s)) <= timeline) {
+        if (clock_now_ns() > deadline_ns)
+            return err_set(e, ERR_SYSTEM, "no other member took writes within 60 s");
+        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    out->served_ns = clock_now_ns();
+    snprintf(out->text, sizeof out->text, "%.40s stepped down; %.40s takes writes on timeline %d",
+        old, now.name, next);
+    return true;
+}
+
+bool cluster_switch_over(
+    const struct server *s, const struct cluster *c, struct failover *out, struct err *e)
+{
+    static struct rest_answer answer;
+    struct rest_member leader;
+    char body[128];
+
+    *out = (struct failover){0};
+    if (!find_leader(c, &leader, e))
+        return false;
+    int timeline = written_timeline(s);
+    if (timeline == 0)
+        return err_set(e, ERR_CONNECTION, "nobody takes writes behind the conninfo");
+    if (strpbrk(leader.name, "\"\\"))
+        return err_set(e, ERR_SYSTEM, "the leader's name cannot be written as JSON");
+    snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);
+    if (!ask(c, "POST", "/switchover", body, &answer, e))
+        return false;
+    if (answer.status != 200 && answer.status != 202)
+        return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover%s: %.80s",
+            answer.status == 401 ? " (MAILPROOF_REST_AUTH=USER:PASSWORD)" : "", answer.text);
+    return await_successor(s, c, leader.name, timeline, out, e);
+}
