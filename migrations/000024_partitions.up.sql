@@ -257,19 +257,24 @@ $$;
 -- confirmed. What a snapshot does not show is not below its xmin, so a few ends of the
 -- index tell.
 CREATE FUNCTION mailroom_partition_waits(part regclass, number bigint) RETURNS bool
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
     waits bool;
 BEGIN
     EXECUTE format('SELECT EXISTS (
-        SELECT FROM jobs AS j, %1$s AS t
-        WHERE j.mode IS NULL AND (t.xid, t.id) > (j.last_xid, j.last_seq)
+        SELECT FROM jobs AS j, unnest(enum_range(NULL::token_action)) AS a (action), LATERAL (
+            SELECT FROM %1$s AS t
+            WHERE t.action = a.action AND (t.xid, t.id) > (j.last_xid, j.last_seq) LIMIT 1) AS found
+        WHERE j.mode IS NULL
     ) OR EXISTS (
         SELECT FROM jobs AS j JOIN cursors AS c ON c.queue = j.job_type
-        CROSS JOIN unnest(c.actions) AS a (action)
-        JOIN %1$s AS t ON t.action = a.action AND t.xid >= pg_snapshot_xmin(c.seen)
-        WHERE j.mode IS NOT NULL AND NOT pg_visible_in_snapshot(t.xid, c.seen)
-          AND NOT (pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
+        CROSS JOIN unnest(c.actions) AS a (action), LATERAL (
+            SELECT FROM %1$s AS t
+            WHERE t.action = a.action AND t.xid >= pg_snapshot_xmin(c.seen)
+              AND NOT pg_visible_in_snapshot(t.xid, c.seen)
+              AND NOT (pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
+            LIMIT 1) AS found
+        WHERE j.mode IS NOT NULL
     ) OR EXISTS (
         SELECT FROM deliveries AS d, unnest(d.tokens) AS taken (id)
         WHERE taken.id / $1 + 1 = $2
