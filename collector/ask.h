@@ -36,9 +36,9 @@ struct fetch {
         HASTE_FOLLOWS, // the read under way travels behind a move
         HASTE_BACKLOG, // more than the batch in hand is likely to wait, and answers are quick
     } haste;
-    bool at_once; // what waits after a connect is not held back
+    bool at_once;         // what waits after a connect is not held back
     enum meter_id reason; // why a batch that is not full was to go out, judged last
-    bool large;   // a batch was, since memory was given back last
+    bool large;           // a batch was, since memory was given back last
 };
 
 // The deliveries that are left over.

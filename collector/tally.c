@@ -10,8 +10,8 @@ void tally_init(struct tally *t)
     *t = (struct tally){.log_at_ns = CLOCK_NEVER};
 }
 
-void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
-    int64_t now_ns)
+void tally_add(
+    struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters, int64_t now_ns)
 {
     meters_add(m, METER_TOKENS_EXPIRED, (double)p->expired);
     meters_add(m, METER_TOKENS_CONSUMED, (double)p->consumed);
