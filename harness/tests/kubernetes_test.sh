@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# What ci/examples/kubernetes renders to fits the schemas of Kubernetes, mailproof takes the
+# arguments of the Job and the CronJob, and the page names what they refer to.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$place"
+
+readers=$SOURCE_DIR/build/readers/node_modules
+examples=$SOURCE_DIR/ci/examples/kubernetes
+for needed in kubectl node; do
+    command -v $needed >/dev/null || {
+        echo "skipped: $needed is not installed"
+        exit 77
+    }
+done
+/usr/bin/python3 -c 'import yaml' 2>/dev/null || {
+    echo "skipped: python3-yaml is not installed"
+    exit 77
+}
+[ -d "$readers/kubernetes-models" ] && [ -d "$readers/@kubernetes/client-node" ] || {
+    echo "skipped: the schemas of Kubernetes are not installed; ci/install-readers does that"
+    exit 77
+}
+
+for folder in results job cronjob cloudnative-pg; do
+    kubectl kustomize "$examples/$folder" >$folder.yaml 2>err || fail "$folder: $(cat err)"
+    /usr/bin/python3 -c 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))' \
+        <$folder.yaml >$folder.json
+done
+
+# Types and what is required, by the schemas; keys that there are not, by what gets lost on the
+# way through the client's own classes.
+cat >fits.js <<'NODE'
+const assert = require('assert');
+const fs = require('fs');
+const [readers, ...files] = process.argv.slice(2);
+const models = require(readers + '/@kubernetes/client-node/dist/gen/model/models.js').ObjectSerializer;
+
+for (const file of files)
+    for (const document of JSON.parse(fs.readFileSync(file))) {
+        const {apiVersion, kind} = document;
+        const schema = require(`${readers}/kubernetes-models/${apiVersion}/${kind}.js`)[kind];
+        new schema(document).validate();
+        const type = `V1${kind}`;
+        const known = models.serialize(models.deserialize(document, type), type);
+        assert.deepStrictEqual(JSON.parse(JSON.stringify(known)), document);
+        console.log(`${file}: ${kind}`);
+    }
+NODE
+fits() {
+    node fits.js "$readers" "$@"
+}
+fits results.json job.json cronjob.json
+[ "$(fits results.json job.json cronjob.json | wc -l)" = 3 ] || fail "not three documents"
+for damage in 's/"backoffLimit"/"backofLimit"/' 's/"backoffLimit": 0/"backoffLimit": "0"/' \
+    's/"restartPolicy": "Never"/"restartPolicy": true/' 's/"containers"/"container"/'; do
+    sed "$damage" job.json >damaged.json
+    ! cmp -s job.json damaged.json || fail "$damage finds nothing"
+    ! fits damaged.json >/dev/null 2>&1 || fail "$damage is not noticed"
+done
+
+# Both are the same pod, and mailproof takes its arguments: no server is there, and that is all.
+cat >parts.py <<'PYTHON'
+import json, sys
+
+page = open(sys.argv[1] + "/README.md").read()
+[job], [cronjob], [claim], [cluster] = (
+    json.load(open(name + ".json")) for name in ("job", "cronjob", "results", "cloudnative-pg"))
+pod = job["spec"]["template"]["spec"]
+assert pod == cronjob["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+[container] = pod["containers"]
+assert container["image"] == "registry.example.com/mailproof:latest"
+[secret] = [e["valueFrom"]["secretKeyRef"] for e in container["env"] if e["name"] == "CONNINFO"]
+assert f"generic {secret['name']} \\\n    --from-literal={secret['key']}=" in page
+claims = {v["name"]: v["persistentVolumeClaim"]["claimName"] for v in pod["volumes"] if "persistentVolumeClaim" in v}
+assert claims == {"results": claim["metadata"]["name"]}
+assert f'"claimName": "{claims["results"]}"' in page
+assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
+assert len({d["metadata"]["namespace"] for d in (job, cronjob, claim, cluster)}) == 1
+[role] = cluster["spec"]["managed"]["roles"]
+assert f"generic {role['passwordSecret']['name']} --type=kubernetes.io/basic-auth" in page
+assert f"host={cluster['metadata']['name']}-rw user={role['name']} " in page
+for argument in container["args"]:
+    argument = argument.replace("$(CONNINFO)", "host=/no/such/folder connect_timeout=1 user=x")
+    print(argument.replace("/runs/", "./").replace("=0.0.0.0:9188", "=127.0.0.1:0").replace("=quick", "=ha"))
+PYTHON
+/usr/bin/python3 parts.py "$examples" >arguments
+mkdir results
+mapfile -t arguments <arguments
+code=0
+"$mailproof" "${arguments[@]}" >out 2>err || code=$?
+[ "$code" != 64 ] && [ -s results/junit.xml ] || fail "mailproof takes not all of: $(cat arguments err)"
+echo "Kubernetes would take them"
