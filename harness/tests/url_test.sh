@@ -64,6 +64,23 @@ IFS=';' read -ra statements <<<"$remove"
 for statement in "${statements[@]}"; do psql -qc "$statement" 2>/dev/null; done
 [ -z "$(ours)" ] || fail "left behind: $(ours)"
 
+# A managed database: these rights are enough, and what needs more is skipped by name.
+psql -qc "CREATE ROLE managed LOGIN CREATEDB CREATEROLE; CREATE ROLE poor LOGIN"
+for scenario in steady jobs-locked backend-kill-storm; do
+    case $scenario in
+    steady) few=(--set load.0.for=1s) ;;
+    jobs-locked) few=() ;;
+    *) few=(--set load.0.for=4s --set faults.0.every=1s --set faults.0.until=3s) ;;
+    esac
+    expect_exit 0 run "$scenario" --postgres "host=$PGHOST user=managed dbname=postgres" "${few[@]}"
+done
+expect_exit 77 run server-crash --postgres "host=$PGHOST user=managed dbname=postgres"
+grep -q 'kill-server needs a server that the harness controls' "$place/out" || fail "no reason"
+expect_exit 77 run steady --postgres "host=$PGHOST user=poor dbname=postgres" --set load.0.for=1s
+grep -q 'may not make databases and roles' "$place/out" || fail "no reason: $(cat "$place/out")"
+psql -qc "DROP ROLE managed; DROP ROLE poor"
+[ -z "$(ours)" ] || fail "left behind: $(ours)"
+
 # A scenario that needs a server of the harness's own is refused before anything starts.
 expect_exit 77 run server-crash --postgres "host=$PGHOST user=$PGUSER"
 grep -q 'needs a server that the harness controls; provider url does not' "$place/out" || fail "no reason"
