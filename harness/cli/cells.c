@@ -240,8 +240,7 @@ static bool fill_fault(struct field *f, size_t row, size_t i, struct err *e)
     if (!ask(f, &asking, &a, e))
         return note_failure(c, e);
     struct fault_outcome outcome = outcome_of(&a, &f->manners[row]);
-    if (fault_outcome_is_bad(&outcome) && !f->options->quick &&
-        !try_again(f, row, &faults[i], c, &outcome, e))
+    if (fault_outcome_is_bad(&outcome) && !try_again(f, row, &faults[i], c, &outcome, e))
         return note_failure(c, e);
     grid_fault_cell(c, &outcome);
     if (c->mark != CELL_BAD)

@@ -122,7 +122,7 @@ static const struct {
         "compare A with itself first, to see whether the machine is steady"},
     {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, TEXT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(quick),
-        "each cell from one run, and no search for the highest rate"},
+        "one run of each question, unless it went badly, and no search for the highest rate"},
     {"answers", "FILE", SCOPE_FIELD, TEXT(answers),
         "keep each run's figures here, and do not repeat a run whose figures it holds"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
