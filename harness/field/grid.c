@@ -192,7 +192,10 @@ static bool convicts(const struct grid *g)
 
 void grid_markdown(const struct grid *g, struct buf *out)
 {
-    buf_printf(out, "%s, %s, %s.\n\n| subject |", g->when, g->server, g->machine);
+    buf_printf(out,
+        "# The field\n\n%s, %s, %s. The columns and the words are explained in "
+        "harness/field/README.md.\n\n| subject |",
+        g->when, g->server, g->machine);
     for (size_t c = 0; c < g->columns; c++)
         buf_printf(out, " %s |", g->titles[c]);
     buf_printf(out, "\n|---|");
