@@ -284,7 +284,7 @@ static bool collector_init(
     fetch_forget(c);
     if (!window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e))
         return false;
-    pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS);
+    pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS, c->window.timeout_ns, limit);
     return deliver_init(c, output_fd, e);
 }
 

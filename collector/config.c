@@ -42,8 +42,8 @@ static const struct setting settings[] = {
         "how long the server may be silent before it is asked for a sign of life; "
         "at least the batch timeout"},
     {PREFIX "BATCH_TIMEOUT", WINDOW, AT(batch_timeout_ms), 0, DAY_MS, "5000",
-        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: at most 500 "
-        "ms, and only while the next token is expected within 20 ms"},
+        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: as long as "
+        "it is worth it at the rate seen, 20 to 500 ms, and at a trickle not at all"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",

@@ -1,42 +1,91 @@
 #include "pace.h"
 
-#include <math.h>
-
 #include "base/clock.h"
 
 // See pace.h for where these come from.
-#define MEMORY 2   // × least: in which the weights fade by e
-#define BUSY 3     // a count from which the window waits
-#define SILENCE 12 // × the mean gap: the line fires
-#define CALM 16    // × least: the window waits no more
+#define TRICKLE 20 // × least: what a line costs that waits for nothing
+#define MORE 1.25  // what is worth it must be by so much, to begin
+#define LESS 0.8   // and to end
+#define UP 40      // × least: evidence beyond that, before it begins
+#define DOWN 160   // and before it ends
 
-void pace_init(struct pace *p, int64_t least_ns)
+static void add_level(struct pace *p, int64_t timeout_ns)
 {
-    *p = (struct pace){.least_ns = least_ns};
+    p->level[p->levels++] = (struct pace_level){.timeout_ns = timeout_ns};
+}
+
+// The balance that it cannot fall below.
+static double floor_of(const struct pace *p, const struct pace_level *l)
+{
+    return -(double)p->level[1].timeout_ns * (l->next_worth ? DOWN : UP);
+}
+
+void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
+{
+    *p = (struct pace){.limit = limit};
+    if (least_ns == 0)
+        return;
+    add_level(p, 0);
+    for (int64_t t = least_ns; t < most_ns / 3 * 2 && p->levels < PACE_LEVELS - 1; t *= 2)
+        add_level(p, t);
+    add_level(p, most_ns);
+    for (int i = 0; i + 1 < p->levels; i++)
+        p->level[i].balance = floor_of(p, &p->level[i]);
+}
+
+// The line in thought of this level, or of the next, is begun or was held.
+static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
+{
+    struct pace_level *l = &p->level[level];
+    double line = (double)p->level[1].timeout_ns * (level == 0 ? TRICKLE : 1);
+    double cost = (begun ? line : 0) + (l->next_worth ? LESS : MORE) * (double)held_ns;
+
+    l->balance += next == l->next_worth ? cost : -cost;
+    if (l->balance > 0) {
+        l->next_worth = !l->next_worth;
+        l->balance = floor_of(p, l);
+    } else if (l->balance < floor_of(p, l)) {
+        l->balance = floor_of(p, l);
+    }
+}
+
+static void book(struct pace *p, int level, bool begun, int64_t held_ns)
+{
+    if (level > 0)
+        weigh(p, level - 1, true, begun, held_ns);
+    if (level + 1 < p->levels)
+        weigh(p, level, false, begun, held_ns);
+}
+
+static void think(struct pace *p, int level, int64_t now_ns)
+{
+    struct pace_level *l = &p->level[level];
+    int64_t due_ns = l->first_ns + l->timeout_ns;
+
+    if (l->count > 0) {
+        book(p, level, false, clock_min(now_ns, due_ns) - p->last_ns);
+        if (now_ns > due_ns)
+            l->count = 0;
+    }
+    if (l->count++ == 0) {
+        book(p, level, true, 0);
+        l->first_ns = now_ns;
+    }
+    if (l->count >= p->limit)
+        l->count = 0;
 }
 
 void pace_arrived(struct pace *p, int64_t now_ns)
 {
-    if (p->least_ns == 0)
-        return;
-    double memory_ns = MEMORY * (double)p->least_ns;
-    int64_t gap_ns = now_ns - p->last_ns;
-
-    if (gap_ns >= CALM * p->least_ns)
-        p->busy = false;
-    p->count = p->count * exp(-(double)gap_ns / memory_ns) + 1;
-    p->busy = p->busy || p->count >= BUSY;
-    p->quiet_ns = (int64_t)(SILENCE * memory_ns / p->count);
-    if (p->quiet_ns < p->least_ns)
-        p->quiet_ns = p->least_ns;
+    for (int i = p->levels - 1; i >= 0; i--)
+        think(p, i, now_ns);
     p->last_ns = now_ns;
+    for (p->now = 0; p->now + 1 < p->levels && p->level[p->now].next_worth;)
+        p->now++;
 }
 
 int64_t pace_due_ns(const struct pace *p, int64_t first_ns, int64_t timeout_ns)
 {
-    if (p->least_ns == 0)
-        return first_ns + timeout_ns;
-    if (!p->busy || p->last_ns + p->quiet_ns < first_ns)
-        return first_ns;
-    return clock_min(first_ns + timeout_ns, p->last_ns + p->quiet_ns);
+    return first_ns +
+           (p->levels == 0 ? timeout_ns : clock_min(p->level[p->now].timeout_ns, timeout_ns));
 }

@@ -1,32 +1,46 @@
-// Is a batch that is not full worth waiting for? Pure, and O(1) for each arrival.
+// How long is a batch that is not full worth waiting for? Pure, and O(1) for each
+// arrival.
 //
-// The adaptive window waits while the next token is likely to come soon. Arrivals
-// are counted with weights that fade with their age, by e in 2 × least: an
-// exponentially weighted rate. At a steady rate r the count is r × 2 × least just
-// before an arrival and one more after it, so a count of three stands for one token
-// in `least`, which is what the lower bound means. From then on the window waits.
+// The adaptive window runs in thought a line for each of some timeouts: none, the
+// lower bound, twice as long and so on, up to the upper bound. It waits for the longest
+// that is still worth it. A timeout is worth it while each line that it saves, beside
+// the one before, costs less than `least` of holding lines open. At a steady rate that
+// is so from one token in `least`. The lower bound itself is worth much more than
+// nothing (20 times as much): it is waited for unless it brings hardly one further
+// token for twenty lines, which is a trickle.
 //
-// Two silences are told apart. Gaps between arrivals at random (Poisson) exceed
-// twelve times their mean once in 160,000, and the count overrates a rate by less
-// than twice as a rule (twelve is then six: once in 400). So after such a gap the
-// line fires, for no more is coming; it never fires for a gap shorter than `least`.
-// And after a gap of 16 × least the load is a trickle again: nothing waits until
-// the count is three once more. The distance between that and one in `least` keeps
-// a steady rate between the two from changing its mind.
+// It changes its mind seldom. The p99 is made by the longest waits and small lines by
+// the shortest, so a window that mixes both at one load is worse than a fixed pair.
+// Between two changes it is the fixed pair (limit, timeout). So what is to be worth its
+// wait must gain 25% more than it costs, and what is to be so no more, lose 20%. Evidence
+// adds up from the last change, or from when there was least of it (a CUSUM test), to 40
+// lines before it waits for longer, and to 160 before it waits for less. By chance the
+// former comes at a rate of one in `least` once in some hundred thousand tokens.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pace {
-    int64_t least_ns; // 0: not adaptive, every batch waits for the timeout
-    int64_t last_ns;  // the last arrival
-    int64_t quiet_ns; // busy: a silence of this length fires the line
-    double count;     // of arrivals, weighted by age, at last_ns
-    bool busy;        // waiting is worth it
+#define PACE_LEVELS 24
+
+struct pace_level {
+    int64_t timeout_ns;
+    int64_t first_ns; // of the line in thought
+    int count;        // tokens in it
+    bool next_worth;  // the next level is
+    double balance;   // of what speaks against that; above 0 it changes
 };
 
-void pace_init(struct pace *p, int64_t least_ns);
+struct pace {
+    int limit;
+    int levels;      // 0: not adaptive, every batch waits for the timeout
+    int now;         // the level that is waited for
+    int64_t last_ns; // the last arrival
+    struct pace_level level[PACE_LEVELS];
+};
+
+// least_ns 0: not adaptive.
+void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit);
 void pace_arrived(struct pace *p, int64_t now_ns);
 
 // When a batch fires that is not full, whose first token waits since first_ns;

@@ -156,7 +156,7 @@ static bool init(struct leased *l, const struct config *c, int signal_fd, char *
     buf_init(&l->input, 2 * 1024 * 1024);
     if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
         return false;
-    pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS);
+    pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS, l->fill.timeout_ns, limit);
     return flight_init(&l->flight, (int)c->in_flight, limit, e) && sign_init(&l->sign, c->key, e) &&
            (command || output_init(&l->output, STDOUT_FILENO, e));
 }

@@ -1,0 +1,55 @@
+// `ci/bench adaptive`: the adaptive window beside the best fixed pair, as tables.
+#include <stdio.h>
+
+#include "pace_sim.h"
+
+#define DRAWN 200
+#define WITHIN 0.95
+
+static void row(const struct pace_load *l, const struct pace_figures *f)
+{
+    char name[80];
+
+    printf("| %s | %d | %.1f | %.2f | %d, %.0f ms | %.2f | %.2f |\n",
+        pace_load_name(l, name, sizeof name), l->limit, f->p99_ms, f->batch, f->best_limit,
+        f->best_ms, f->best, f->share);
+    fflush(stdout);
+}
+
+static void head(void)
+{
+    puts("| load | limit | p99, ms | mean batch | best fixed pair | its mean batch | share |\n"
+         "|---|---|---|---|---|---|---|");
+}
+
+static int draw(enum pace_kind kind)
+{
+    int below = 0;
+
+    for (uint64_t seed = 1; seed <= DRAWN; seed++) {
+        struct pace_load l = pace_draw(kind, seed);
+        struct pace_figures f = pace_compare(&l);
+        if (f.share >= WITHIN)
+            continue;
+        row(&l, &f);
+        below++;
+    }
+    return below;
+}
+
+int main(void)
+{
+    int below[PACE_KINDS];
+
+    head();
+    for (int i = 0; i < pace_load_count; i++) {
+        struct pace_figures f = pace_compare(&pace_loads[i]);
+        row(&pace_loads[i], &f);
+    }
+    printf("\nOf %d loads of each kind, drawn at random, these are below %.2f:\n\n", DRAWN, WITHIN);
+    head();
+    for (int kind = 0; kind < PACE_KINDS; kind++)
+        below[kind] = draw((enum pace_kind)kind);
+    printf("\nSteady: %d below. Bursts: %d. Bursts in a trickle: %d.\n", below[PACE_STEADY],
+        below[PACE_BURSTS], below[PACE_BURSTS_IN_A_TRICKLE]);
+}

@@ -1,0 +1,41 @@
+// The adaptive window, auto:20..500, on the fake clock beside every fixed pair (limit, timeout),
+// for the test and for `ci/bench adaptive`. Pure: the same figures on every machine. Reads take no
+// time.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Cycles of `singles` tokens and a burst of `size`, all gaps exponential. Tokens of a
+// burst come at burst_per_s, or at once when that is 0; all others, and the first of a
+// burst, at per_s. A steady load has no bursts.
+struct pace_load {
+    double per_s;
+    int singles;
+    int size;
+    double burst_per_s;
+    int limit;
+};
+
+struct pace_figures {
+    double p99_ms;
+    double batch; // mean tokens of a line
+    double best;  // of the best fixed pair of which 99% wait no longer than p99_ms
+    int best_limit;
+    double best_ms;
+    double share; // batch ÷ best
+};
+
+enum pace_kind { PACE_STEADY, PACE_BURSTS, PACE_BURSTS_IN_A_TRICKLE, PACE_KINDS };
+
+extern const struct pace_load pace_loads[];
+extern const int pace_load_count;
+
+// One at random, seeded.
+struct pace_load pace_draw(enum pace_kind kind, uint64_t seed);
+
+// Judges 20,000 tokens, after 100,000 in which the window settles.
+struct pace_figures pace_compare(const struct pace_load *load);
+
+// "30/s", "30 at 1000/s after 10 at 2/s".
+const char *pace_load_name(const struct pace_load *load, char *text, size_t size);
