@@ -1,5 +1,7 @@
 // `ci/bench adaptive`: the adaptive window beside the best fixed pair, as tables.
+// `ci/bench adaptive N`: the arrivals of the N-th load, for mailproof tune --model.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "pace_sim.h"
 
@@ -37,10 +39,19 @@ static int draw(enum pace_kind kind)
     return below;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int below[PACE_KINDS];
+    long chosen = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
 
+    if (chosen < 1 || chosen > pace_load_count) {
+        fprintf(stderr, "the loads are 1 to %d\n", pace_load_count);
+        return 64;
+    }
+    if (argc > 1) {
+        pace_print_trace(&pace_loads[chosen - 1]);
+        return 0;
+    }
     head();
     for (int i = 0; i < pace_load_count; i++) {
         struct pace_figures f = pace_compare(&pace_loads[i]);

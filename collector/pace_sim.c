@@ -233,6 +233,15 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void pace_print_trace(const struct pace_load *l)
+{
+    static int64_t at[WARM + TOKENS];
+
+    arrive(at, l);
+    for (int i = WARM; i < WARM + TOKENS; i++)
+        printf("%.9f\n", (double)(at[i] - at[WARM]) / 1e9);
+}
+
 struct pace_figures pace_compare(const struct pace_load *l)
 {
     static int64_t at[WARM + TOKENS], delay[WARM + TOKENS];

@@ -37,5 +37,8 @@ struct pace_load pace_draw(enum pace_kind kind, uint64_t seed);
 // Judges 20,000 tokens, after 100,000 in which the window settles.
 struct pace_figures pace_compare(const struct pace_load *load);
 
+// When the judged tokens come, in seconds from the first: for mailproof tune --model.
+void pace_print_trace(const struct pace_load *load);
+
 // "30/s", "30 at 1000/s after 10 at 2/s".
 const char *pace_load_name(const struct pace_load *load, char *text, size_t size);
