@@ -25,8 +25,17 @@ static bool is_link(const struct check *c, const struct line_record *line)
     return check_is_full(c->l, line) || (share && outages_last(&c->outages, line->read_ns));
 }
 
-// A fault or a stall behind a full line does not end its chain. A fault also wastes what was done
-// of the next line, which is begun again.
+// Returns how much of a gap the machine took: stalls, and what starved the process.
+static int64_t denied_ns(const struct check *c, const struct line_record *line, int64_t until_ns)
+{
+    int64_t starved_ns = check_starved_ns(c->l, line->process, line->read_ns, until_ns);
+
+    return stall_list_ns(&c->stalls, line->read_ns, until_ns) +
+           (starved_ns > c->r->slack_ns / 2 ? starved_ns : 0);
+}
+
+// A fault, a stall or a starved process behind a full line does not end its chain. A fault also
+// wastes what was done of the next line, which is begun again.
 static bool lasts(const struct check *c, const struct line_record *line, int64_t until_ns)
 {
     int64_t apart_ns = chain_ns(c);
@@ -36,8 +45,7 @@ static bool lasts(const struct check *c, const struct line_record *line, int64_t
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     struct fault_free free = outages_free(&c->outages, -1, line->read_ns, until_ns);
-    return free.ns - stall_list_ns(&c->stalls, line->read_ns, until_ns) <=
-           apart_ns * (1 + (int64_t)free.faults);
+    return free.ns - denied_ns(c, line, until_ns) <= apart_ns * (1 + (int64_t)free.faults);
 }
 
 bool check_chains(struct check *c, struct err *e)

@@ -72,6 +72,11 @@ MUST_USE bool check_findings(
 
 // --- what they ask of each other --------------------------------------------------
 
+// Returns the longest time that the process can have waited for a processor between two times, by
+// the samples around them. Before the first sample of its life that is zero. late.c
+int64_t check_starved_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+
 // Adds a finding about a token, with the token's life in one line. tokens.c
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
 

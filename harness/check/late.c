@@ -28,9 +28,7 @@ static size_t sample_after(const struct subject_log *log, int64_t at_ns)
     return low;
 }
 
-// Returns the longest time that the process can have waited for a processor between two times, by
-// the samples around them. Before the first sample of its life that is zero.
-static int64_t starved_ns(
+int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct subject_log *log = l->log;
@@ -74,7 +72,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
 
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, read->read_ns))
         return stall_list_touches(&c->stalls, start_ns, read->read_ns);
-    int64_t waited_ns = starved_ns(c->l, read->process, start_ns, read->read_ns);
+    int64_t waited_ns = check_starved_ns(c->l, read->process, start_ns, read->read_ns);
     if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
         return (struct cause){CAUSE_STARVED, read->process};
     return CAUSE_IS_NONE;

@@ -241,6 +241,17 @@ static void tell_waits_for_nobody(struct story *s)
     s->scenario.collector.promises &= ~PROMISE_WAITS_FOR_WRITERS;
 }
 
+// A line each 60 ms, and 30 ms of waiting for a processor around each.
+static void tell_slow_and_starved(struct story *s)
+{
+    uint32_t first = story_txn(s, 50, 27);
+    for (int i = 0; i < 9; i++)
+        story_line(s, 120 + 60 * i, first + 3 * (uint32_t)i, 3);
+    story_samples(s, 0, 0, 0);
+    for (size_t i = 0; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = 30000 * i;
+}
+
 static const struct story_case cases[] = {
     {"early", tell_early, "early=1 ", VERDICT_VIOLATED},
     {"at once, by an adaptive window", tell_adaptive_early, "", VERDICT_PASS},
@@ -256,6 +267,7 @@ static const struct story_case cases[] = {
     {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
     {"full lines all the time", tell_busy, "", VERDICT_PASS},
     {"full lines, but slowly", tell_slow, "late=3 ", VERDICT_VIOLATED},
+    {"full lines, slow for want of a processor", tell_slow_and_starved, "", VERDICT_PASS},
     {"full lines, as slowly as it said", tell_slow_as_said, "", VERDICT_PASS},
     {"late in a fault window", tell_late_in_fault, "", VERDICT_PASS},
     {"late while the harness stood still", tell_stalled, "", VERDICT_PASS},
