@@ -47,7 +47,8 @@
         tick = CASE WHEN l.every OR l.part = 2 THEN h.now ELSE h.tick END,
         xid = l.xid, id = l.id
     FROM cursor AS h, last AS l
-    WHERE c.queue = h.queue AND c.lane = h.lane AND c.n = h.n
+    -- Not as a join, for which the planner may walk all the versions that were.
+    WHERE c.queue = $1::job_type AND c.lane = 1 AND c.n = (SELECT n FROM cursor)
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
     SELECT $1::job_type, $4::bigint, array_agg(id ORDER BY place)
