@@ -51,7 +51,7 @@ struct batch {
     int64_t number;      // the n of the cursor it was read behind, or of its delivery; 0: none
     const char *now;     // the snapshot that the cursor's next tick will be
     int part;            // 1: it ends within the present tick; 2: behind it; or of a delivery
-    bool rest;           // more of the delivery is left behind its first `part` tokens
+    bool rest;           // of a delivery: more is left behind its first `part` tokens
     struct position end; // the last row examined
     uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };

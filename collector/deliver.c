@@ -194,10 +194,10 @@ static void settle(struct collector *c)
     doubt_drop_marked(&c->doubt);
     if (b->all)
         doubt_clear(&c->doubt);
-    if (b->rest)
-        c->left.ours = true;
     if (!batch_is_delivery(b))
         c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
+    else if (b->rest)
+        c->left.ours = true;
 }
 
 // The batch saw everything, and what came since was announced.
