@@ -20,7 +20,7 @@ struct setting {
     size_t offset;
     int64_t min;
     int64_t max;
-    const char *fallback; // NULL: there is none
+    const char *default_text; // NULL: there is none
     const char *help;
 };
 
@@ -280,7 +280,7 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *s = &settings[i];
         const char *value = lookup(environ, s->name);
-        if (!value && !(value = s->fallback))
+        if (!value && !(value = s->default_text))
             continue;
         if (!(s->type == WINDOW ? set_window
                 : is_number(s)  ? set_number
@@ -342,8 +342,8 @@ void config_help(FILE *out)
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *s = &settings[i];
         fprintf(out, "  %s", s->name);
-        if (s->fallback)
-            fprintf(out, "=%s%s", s->fallback, unit(s));
+        if (s->default_text)
+            fprintf(out, "=%s%s", s->default_text, unit(s));
         fprintf(out, "\n      %s\n", s->help);
     }
 }
@@ -353,7 +353,7 @@ void config_markdown(FILE *out)
     fprintf(out, "| variable | default | allowed | what it is |\n|---|---|---|---|\n");
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *s = &settings[i];
-        fprintf(out, "| `%s` | %s%s | ", s->name, s->fallback ? s->fallback : "", unit(s));
+        fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "", unit(s));
         if (is_number(s))
             fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit(s),
                 s->type == WINDOW ? ", or auto:LEAST..MOST" : "");

@@ -14,7 +14,7 @@ struct setting {
     enum type type;
     size_t offset;
     double min, max;
-    const char *fallback; // NULL: there is none
+    const char *default_text; // NULL: there is none
     const char *help;
 };
 
@@ -146,7 +146,7 @@ bool settings_load(struct settings *s, char *const environ[], struct err *e)
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *row = &table[i];
         const char *value = lookup(environ, row->name);
-        if (!value && !(value = row->fallback))
+        if (!value && !(value = row->default_text))
             continue;
         if (!(row->type == NUMBER ? set_number : set_text)(s, row, value, e))
             return false;
@@ -170,8 +170,8 @@ void settings_fini(struct settings *s)
 void settings_help(FILE *out)
 {
     for (size_t i = 0; i < SETTINGS; i++)
-        fprintf(out, "  %s%s%s\n      %s\n", table[i].name, table[i].fallback ? "=" : "",
-            table[i].fallback ? table[i].fallback : "", table[i].help);
+        fprintf(out, "  %s%s%s\n      %s\n", table[i].name, table[i].default_text ? "=" : "",
+            table[i].default_text ? table[i].default_text : "", table[i].help);
 }
 
 void settings_markdown(FILE *out)
@@ -179,5 +179,5 @@ void settings_markdown(FILE *out)
     fprintf(out, "| variable | default | what it is |\n|---|---|---|\n");
     for (size_t i = 0; i < SETTINGS; i++)
         fprintf(out, "| `%s` | %s | %s |\n", table[i].name,
-            table[i].fallback ? table[i].fallback : "", table[i].help);
+            table[i].default_text ? table[i].default_text : "", table[i].help);
 }

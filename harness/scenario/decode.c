@@ -22,19 +22,20 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
     for (size_t i = 0; i < t->count; i++) {
         const struct field *f = &t->fields[i];
         const struct node *n = node_child(map, f->key);
-        struct node *fallback = NULL;
+        struct node *written = NULL;
 
         if (!n && f->optional)
             continue;
-        if (!n && !f->fallback)
+        if (!n && !f->default_text)
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
-            if (!parse_yaml(&fallback, f->fallback, strlen(f->fallback), &map->origin, e))
+            if (!parse_yaml(
+                    &written, f->default_text, strlen(f->default_text), &map->origin, e))
                 return false;
-            n = fallback;
+            n = written;
         }
         bool ok = decode_field(f, n, base, e);
-        node_free(fallback);
+        node_free(written);
         if (!ok)
             return false;
     }

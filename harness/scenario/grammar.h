@@ -44,7 +44,7 @@ struct field {
     const char *key;
     enum field_type type;
     size_t offset;            // in the struct; NOT_STORED when only checked
-    const char *fallback;     // the default as it would be written; NULL: required
+    const char *default_text; // the default as it would be written; NULL: required
     int64_t min, max;         // of a number or a duration
     const struct word *words; // ends with a NULL name
     const struct table *table;

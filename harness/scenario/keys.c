@@ -42,9 +42,9 @@ static void tell_field(
 
     buf_init(&text, 1000);
     buf_append_str(&text, f->help);
-    if (f->fallback && f->type != FIELD_MAP)
-        buf_printf(&text, "; default: %s", f->fallback);
-    else if (!f->fallback && !f->optional)
+    if (f->default_text && f->type != FIELD_MAP)
+        buf_printf(&text, "; default: %s", f->default_text);
+    else if (!f->default_text && !f->optional)
         buf_append_str(&text, "; must be given");
     print_limits(f, &text);
     tell(path, buf_str(&text));

@@ -13,16 +13,16 @@ static const char *lookup(const struct scenario *s, const char *name)
     return NULL;
 }
 
-static double number(const struct scenario *s, const char *name, double fallback)
+static double number(const struct scenario *s, const char *name, double default_value)
 {
     const char *text = lookup(s, name);
 
-    return text ? strtod(text, NULL) : fallback;
+    return text ? strtod(text, NULL) : default_value;
 }
 
-static int64_t ms(const struct scenario *s, const char *name, double fallback)
+static int64_t ms(const struct scenario *s, const char *name, double default_value)
 {
-    return (int64_t)(number(s, name, fallback) * (double)NS_PER_MS);
+    return (int64_t)(number(s, name, default_value) * (double)NS_PER_MS);
 }
 
 void leased_read(struct leased *m, const struct scenario *s)

@@ -282,7 +282,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
     const void *slot;
 
     if (f->offset == NOT_STORED) {
-        buf_printf(out, " %s\n", f->fallback);
+        buf_printf(out, " %s\n", f->default_text);
         return;
     }
     slot = (const char *)base + f->offset;

@@ -7,15 +7,15 @@
 
 #include "base/clock.h"
 
-static bool number(const char *name, int64_t fallback, int64_t min, int64_t max, int64_t *out,
+static bool number(const char *name, int64_t default_value, int64_t min, int64_t max, int64_t *out,
     struct err *e) MUST_USE;
 static bool secret_key(uint8_t *key, struct err *e) MUST_USE;
 
-static const char *text(const char *name, const char *fallback)
+static const char *text(const char *name, const char *default_value)
 {
     const char *value = getenv(name);
 
-    return value && *value ? value : fallback;
+    return value && *value ? value : default_value;
 }
 
 // A scenario has checked these.
@@ -65,12 +65,12 @@ bool settings_load(struct settings *s, struct err *e)
 }
 
 static bool number(
-    const char *name, int64_t fallback, int64_t min, int64_t max, int64_t *out, struct err *e)
+    const char *name, int64_t default_value, int64_t min, int64_t max, int64_t *out, struct err *e)
 {
     const char *value = text(name, NULL);
     char *end;
 
-    *out = fallback;
+    *out = default_value;
     if (!value)
         return true;
     errno = 0;
