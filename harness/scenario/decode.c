@@ -29,8 +29,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
         if (!n && !f->default_text)
             return node_err(map, e, "'%s' is missing: %s", f->key, f->help);
         if (!n) {
-            if (!parse_yaml(
-                    &written, f->default_text, strlen(f->default_text), &map->origin, e))
+            if (!parse_yaml(&written, f->default_text, strlen(f->default_text), &map->origin, e))
                 return false;
             n = written;
         }
