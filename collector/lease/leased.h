@@ -9,5 +9,5 @@
 #include "config.h"
 
 // `command` is the sender's argv, or NULL. Returns the exit code.
-enum collector_exit leased_run(const struct config *config, int signal_fd, char *const command[],
-    struct metrics *metrics);
+enum collector_exit leased_run(
+    const struct config *config, int signal_fd, char *const command[], struct metrics *metrics);

@@ -21,8 +21,8 @@ struct remote_part {
 
 struct remote;
 
-// Connects to the workers, or has ssh start them (ssh.h), tells each the scenario and its part, and measures its
-// clock. `scenario` and `plan` must outlive it. ERR_USAGE for a plan that cannot be
+// Connects to the workers, or has ssh start them (ssh.h), tells each the scenario and its part, and
+// measures its clock. `scenario` and `plan` must outlive it. ERR_USAGE for a plan that cannot be
 // shared out: closed loops, changes of waiting tokens, a subject's queue.
 MUST_USE struct remote *remote_open(const char *const *addresses, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e);
@@ -35,7 +35,8 @@ MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
 // --- the other side ------------------------------------------------------------------
 
 // Serves one run after another on `address` until a signal comes, and says on standard
-// output where it listens; with "-" one run on the standard streams. With `plan` (and `only`) it refuses every other plan (part).
+// output where it listens; with "-" one run on the standard streams. With `plan` (and `only`) it
+// refuses every other plan (part).
 MUST_USE bool remote_serve(
     const char *address, const struct plan *plan, const struct remote_part *only, struct err *e);
 

@@ -19,8 +19,7 @@ bool shared_fits(const struct scenario *s)
 bool shared_open(
     struct server *server, const struct scenario *s, const char *conninfo, struct err *e)
 {
-    *server =
-        (struct server){.provider = provider_find(&s->postgres), .conninfo = conninfo};
+    *server = (struct server){.provider = provider_find(&s->postgres), .conninfo = conninfo};
     return provider_suits(server->provider, &s->postgres, e) &&
            server->provider->open(server, &s->postgres, e) && server->provider->start(server, e);
 }
