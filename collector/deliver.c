@@ -307,8 +307,8 @@ struct pollfd deliver_poll(const struct collector *c)
     const struct output *o = &c->deliver->output;
     bool watch = c->state == WRITE || !(deliver_owes(c) || c->doubt.n > 0);
 
-    return (struct pollfd){
-        .fd = watch ? o->fd : -1, .events = c->state == STALL ? POLLOUT : output_events(o)};
+    return (struct pollfd){.fd = watch ? o->fd : -1,
+        .events = (short)(c->state == STALL ? POLLOUT : output_events(o))};
 }
 
 void deliver_give_back_memory(struct collector *c)

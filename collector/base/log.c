@@ -54,6 +54,7 @@ static void put(const char *line, size_t len)
         int more = snprintf(about + used, sizeof about - used,
             "%ld lines of the log found no room and are lost\n", state.dropped);
         ignored = write(STDERR_FILENO, about, used + (size_t)more);
+        (void)ignored;
         state.dropped = 0;
         if (!has_room()) {
             state.dropped = 1;

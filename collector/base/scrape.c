@@ -132,7 +132,7 @@ bool scrape_open(struct scrape *s, const char *address, struct err *e)
 
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX])
 {
-    struct sockaddr_storage at;
+    struct sockaddr_storage at = {0};
     socklen_t len = sizeof at;
     char host[NI_MAXHOST > 200 ? 200 : NI_MAXHOST], port[10];
 
@@ -347,9 +347,9 @@ void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
         const struct scrape_client *c = &s->clients[i];
         room = room || c->step == SCRAPE_FREE;
         fds[i + 1] = (struct pollfd){.fd = c->step == SCRAPE_FREE ? -1 : c->fd,
-            .events = c->step == SCRAPE_READING   ? POLLIN
-                      : c->step == SCRAPE_WRITING ? POLLOUT
-                                                  : 0};
+            .events = (short)(c->step == SCRAPE_READING   ? POLLIN
+                              : c->step == SCRAPE_WRITING ? POLLOUT
+                                                          : 0)};
     }
     fds[0] = (struct pollfd){.fd = room ? s->fd : -1, .events = POLLIN};
 }

@@ -36,7 +36,7 @@ static bool take_text(struct answer *a, const char *at, const char *end)
     if (at < end && *at++ != ' ')
         return false;
     for (; at < end && n < ANSWER_TEXT_MAX; at++)
-        a->text[n++] = *at < 0x20 || *at > 0x7e ? '?' : *at;
+        a->text[n++] = (char)(*at < 0x20 || *at > 0x7e ? '?' : *at);
     a->text[n] = '\0';
     return true;
 }

@@ -80,7 +80,7 @@ static bool send_join(struct leased *l, struct err *e)
         "limit %" PRId64 ", timeout %s%" PRId64 " ms, in flight %" PRId64 ", attempts %" PRId64,
         c->batch_limit, c->batch_least_ms > 0 ? "up to " : "", c->batch_timeout_ms, c->in_flight,
         c->attempts);
-    buf_init(&rows, 64 * 1024 * 1024);
+    buf_init(&rows, (size_t)64 << 20);
     bool ok = known_rows(l, &rows) || err_set(e, ERR_SYSTEM, "no memory for the lines we know");
     // A queue that was used otherwise is carried over first, for as long as it takes.
     ok = ok && leased_ask(l, REQUEST_SETTINGS, patient, none, CLOCK_NEVER, e) &&

@@ -153,7 +153,7 @@ static bool init(struct leased *l, const struct config *c, int signal_fd, char *
     snprintf(l->owner, sizeof l->owner, "%" PRId64, (int64_t)(seeds[2] >> 1 | 1));
     child_init(&l->child);
     outbox_init(&l->outbox);
-    buf_init(&l->input, 2 * 1024 * 1024);
+    buf_init(&l->input, (size_t)2 << 20);
     if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS, l->fill.timeout_ns, limit);
