@@ -2,7 +2,7 @@
 # Collectors that drain what waits, with a stopwatch; sourced behind
 # collector/test_lib.sh, with $collector and $bare_loop set.
 
-# Of numbers, one in a line.
+# Prints a percentile of the numbers that it reads, one in a line.
 percentile() { # of a hundred
     sort -n | awk -v p="$1" '{ v[NR] = $1 } END { i = int(NR * p / 100 + 0.5); print v[i ? i : 1] }'
 }

@@ -42,7 +42,7 @@ enum {
     COLUMNS
 };
 
-// What a row is; else it is a token of this action.
+// Kinds of rows. Any other value is the action of a token.
 enum { ROW_END = 0, ROW_HEAD = 3 };
 
 int64_t batch_int64_at(const PGresult *r, int row, int column)

@@ -242,7 +242,7 @@ static bool step(struct collector *c, struct err *e)
     return true;
 }
 
-// Whoever reads our metrics comes last in a round.
+// Scrapers are served last in a round, so that they never delay mail.
 static void serve_metrics(struct collector *c)
 {
     bool up = c->link.session.conn && c->state >= STAND_BY;

@@ -100,7 +100,7 @@ static void say(int fd, const char *text)
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-// What arrives until the end of the connection; the server is served meanwhile.
+// Reads until the end of the connection, and serves the server meanwhile.
 static const char *hear(struct scrape *s, int fd, char *text, size_t size)
 {
     size_t len = 0;

@@ -103,7 +103,7 @@ static void wait_for_something(struct leased *l)
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), l->wake_ns));
 }
 
-// Whoever reads our metrics comes last in a round.
+// Scrapers are served last in a round, so that they never delay mail.
 static void serve_metrics(struct leased *l)
 {
     double *of = l->metrics->meters.of;

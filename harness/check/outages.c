@@ -17,10 +17,10 @@ static const int64_t unanswered_ns = 5 * NS_PER_S; // of a health check
 
 // --- settings ---------------------------------------------------------------------
 
-static int64_t setting_ns(const struct scenario *s, const char *name, int64_t fallback_ms)
+static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
 {
     const long day_ms = 86400000;
-    int64_t ms = fallback_ms;
+    int64_t ms = default_ms;
 
     for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *v = &s->collector.env.items[i];
