@@ -1,6 +1,7 @@
 #include "fault/agenda.h"
 
 #include "base/clock.h"
+#include "plan/plan_faults.h"
 
 static int64_t end_ns(const struct fault_record *r)
 {

@@ -1,64 +1,14 @@
 #include "fault/proxy.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "fault/link.h"
-#include "plan/rng.h"
-#include "postgres/target.h"
-
-#define LINKS_MAX 128
-#define PASSWORD_SETTING "mailproof.proxy"
-
-enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
-
-struct cut {
-    enum cut_state state; // begun: the message has come, and the connection is about to end
-    struct message_kind kind;
-    int left; // messages of the kind until the cut
-    enum cut_side side;
-};
-
-// The holder of the lock owns everything below it. The thread releases the lock only while it waits
-// for an event.
-struct proxy {
-    const struct server *server; // NULL: `target` says where the server is
-    const struct target *target;
-    bool asks_password;
-    char password[TARGET_PASSWORD_LEN + 1];
-    int listener, port;
-    int wake[2];
-    pthread_t thread;
-    bool started;
-
-    pthread_mutex_t lock;
-    bool stopping;
-    struct link *links[LINKS_MAX];
-    size_t link_count;
-    struct link_conditions conditions;
-    int64_t jitter_ns;
-    struct rng rng;
-    struct cut cut, next; // next: armed when the cut is done
-    proxy_hook *hook;
-    void *hook_arg;
-    size_t cut_count;
-    int64_t cut_ns[PROXY_CUTS_MAX];
-    unsigned tally[2][256];
-    uint64_t passed_before; // by links that are gone
-    uint64_t refused;
-};
-
-static void *pass_bytes(void *arg);
+#include "fault/proxy_inside.h"
 
 static void lock(struct proxy *p)
 {
@@ -84,7 +34,7 @@ static bool listen_at(
     p->listener = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (p->listener < 0 || setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||
-        listen(p->listener, LINKS_MAX) != 0 ||
+        listen(p->listener, PROXY_LINKS_MAX) != 0 ||
         getsockname(p->listener, (struct sockaddr *)&bound, &len) != 0)
         return err_sys(e, ERR_SYSTEM, "the proxy cannot listen");
     p->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
@@ -101,7 +51,7 @@ static struct proxy *start(
     if ((p->asks_password && !target_password(p->password, e)) || !listen_at(p, at, at_len, e))
         goto failed;
     if (pipe2(p->wake, O_CLOEXEC | O_NONBLOCK) != 0 ||
-        pthread_create(&p->thread, NULL, pass_bytes, p) != 0) {
+        pthread_create(&p->thread, NULL, proxy_pass_bytes, p) != 0) {
         err_set(e, ERR_SYSTEM, "cannot start the proxy's thread");
         goto failed;
     }
@@ -173,7 +123,7 @@ bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
 {
     return buf_printf(conninfo,
         " host=127.0.0.1 hostaddr=127.0.0.1 port=%d sslmode=disable gssencmode=disable"
-        " options='-c " PASSWORD_SETTING "=%s'",
+        " options='-c " PROXY_PASSWORD_SETTING "=%s'",
         p->port, p->password);
 }
 
@@ -211,21 +161,12 @@ enum exchange_state proxy_state(struct proxy *p)
     return most;
 }
 
-static void remove_link(struct proxy *p, size_t i, bool reset)
-{
-    for (int s = 0; s < 2; s++)
-        p->passed_before +=
-            p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
-    link_free(p->links[i], reset);
-    p->links[i] = p->links[--p->link_count];
-}
-
 static size_t reset_all(struct proxy *p)
 {
     size_t count = p->link_count;
 
     while (p->link_count > 0)
-        remove_link(p, 0, true);
+        proxy_remove_link(p, 0, true);
     return count;
 }
 
@@ -329,159 +270,4 @@ void proxy_tally(struct proxy *p, unsigned counts[2][256])
     memcpy(counts, p->tally, sizeof p->tally);
     memset(p->tally, 0, sizeof p->tally);
     pthread_mutex_unlock(&p->lock);
-}
-
-// --- the thread ---------------------------------------------------------------------
-
-static void set_no_delay(int fd)
-{
-    int on = 1;
-
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-static int connect_to_server(const struct proxy *p)
-{
-    struct sockaddr_storage address;
-    socklen_t len;
-    struct err ignored;
-
-    if (!(p->server ? p->server->provider->address(p->server, &address, &len, &ignored)
-                    : target_address(p->target, &address, &len, &ignored)))
-        return -1;
-    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) != 0 && errno != EINPROGRESS) {
-        close(fd);
-        return -1;
-    }
-    if (fd >= 0 && address.ss_family != AF_UNIX)
-        set_no_delay(fd);
-    return fd;
-}
-
-static void accept_all(struct proxy *p)
-{
-    int client;
-
-    while ((client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        int server = p->link_count < LINKS_MAX ? connect_to_server(p) : -1;
-        struct link *link = server >= 0 ? link_new(client, server) : NULL;
-        set_no_delay(client);
-        if (link) {
-            p->links[p->link_count++] = link;
-            continue;
-        }
-        p->refused++;
-        close(client);
-        if (server >= 0)
-            close(server);
-    }
-}
-
-static bool knows_password(const struct proxy *p, const struct wire_message *m)
-{
-    char setting[sizeof PASSWORD_SETTING + 1 + TARGET_PASSWORD_LEN] = PASSWORD_SETTING "=";
-
-    memcpy(setting + sizeof PASSWORD_SETTING, p->password, TARGET_PASSWORD_LEN);
-    return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
-}
-
-static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
-{
-    if (c->state != CUT_ARMED || c->kind.sender != sender ||
-        (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
-        (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len)) || --c->left > 0)
-        return false;
-    c->state = CUT_BEGUN;
-    return true;
-}
-
-static bool watch_message(
-    void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side)
-{
-    struct proxy *p = self;
-
-    if (p->asks_password && m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
-        p->refused++;
-        *side = CUT_BEFORE;
-        return true;
-    }
-    p->tally[sender][m->type]++;
-    *side = p->cut.side;
-    return is_the_cut(&p->cut, sender, m);
-}
-
-// Calls the hook while the connection is still open, and then ends the connection.
-static void finish_cut(struct proxy *p)
-{
-    p->cut_ns[p->cut_count] = clock_now_ns();
-    if (p->hook)
-        p->hook(p->hook_arg, p->cut_count);
-    p->cut_count++;
-    p->cut.state = CUT_DONE;
-    if (p->next.state == CUT_ARMED && p->cut_count < PROXY_CUTS_MAX) {
-        p->cut = p->next;
-        p->next = (struct cut){0};
-    }
-}
-
-// Moves all bytes that can move. Returns when it must be called again at the latest.
-static int64_t pump_all(struct proxy *p)
-{
-    const struct link_watcher watcher = {.message = watch_message, .self = p};
-    int64_t wake_ns = CLOCK_NEVER, now = clock_now_ns();
-
-    for (size_t i = 0; i < p->link_count;) {
-        struct link_conditions conditions = p->conditions;
-        bool was_cut;
-        if (p->jitter_ns > 0)
-            conditions.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
-        if (link_pump(p->links[i], &conditions, &watcher, now, &wake_ns, &was_cut)) {
-            i++;
-            continue;
-        }
-        if (was_cut && p->cut.state == CUT_BEGUN)
-            finish_cut(p);
-        remove_link(p, i, false);
-    }
-    return wake_ns;
-}
-
-static size_t fill_poll(const struct proxy *p, struct pollfd *fds)
-{
-    size_t n = 0;
-
-    fds[n++] = (struct pollfd){.fd = p->wake[0], .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = p->listener, .events = POLLIN};
-    for (size_t i = 0; i < p->link_count; i++) {
-        for (int end = 0; end < 2; end++) {
-            short events = link_events(p->links[i], (enum message_sender)end);
-            if (events)
-                fds[n++] = (struct pollfd){.fd = p->links[i]->fds[end], .events = events};
-        }
-    }
-    return n;
-}
-
-static void *pass_bytes(void *arg)
-{
-    struct proxy *p = arg;
-    struct pollfd fds[2 + 2 * LINKS_MAX];
-    char bytes[64];
-
-    fds[1].revents = 0;
-    lock(p);
-    while (!p->stopping) {
-        if (fds[1].revents)
-            accept_all(p);
-        int64_t wake_ns = pump_all(p);
-        size_t count = fill_poll(p, fds);
-        pthread_mutex_unlock(&p->lock);
-        poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
-        while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)
-            ;
-        lock(p);
-    }
-    pthread_mutex_unlock(&p->lock);
-    return NULL;
 }

@@ -1,16 +1,16 @@
 #include "plan/plan.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "plan/arrivals.h"
+#include "plan/plan_faults.h"
 #include "plan/rng.h"
 
-// Every choice has numbers of its own, in every phase, so that changing one
-// share or one phase leaves all other choices as they were.
+// Each choice in each phase draws from its own stream of random numbers. So a changed share, or a
+// changed phase, leaves all other choices as they were.
 enum stream {
     STREAM_ARRIVALS,
     STREAM_ROLLBACK,
@@ -27,18 +27,13 @@ enum stream {
     STREAM_COUNT,
 };
 
-// Room for choices to come, so that they do not change the plans of old seeds.
+// More than STREAM_COUNT, so that a new choice does not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
 
-// Each fault of the file has a stream of its own, behind those of all phases.
-#define FAULT_STREAMS (1u << 20)
+// Behind the streams of all phases and those of the faults.
 #define BACKLOG_STREAMS (1u << 21)
 
-// The server, a delay, a throttle, silence of each direction; each of 64
-// collectors and its reader.
-#define LASTING_MAX (5 + 2 * 64)
-
-// A token with a batch timeout of minutes changes no later than this.
+// The latest time after its insert at which a token changes, however long the batch timeout.
 static const int64_t wait_max_ns = NS_PER_S;
 
 static const double conflict_share = 0.2; // of the upserts of activation tokens
@@ -56,8 +51,6 @@ static bool check_size(const struct scenario *s, struct err *e);
 static bool add_backlog(struct maker *m, uint64_t seed, struct err *e);
 static bool add_phase(struct maker *m, struct err *e);
 static int by_change_time(const void *a, const void *b);
-static bool add_faults(struct plan *p, const struct scenario *s, struct err *e);
-static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
 bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
 {
@@ -78,10 +71,8 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
     }
     if (ok && p->change_count > 0)
         qsort(p->changes, p->change_count, sizeof *p->changes, by_change_time);
-    ok = ok && add_faults(p, s, e);
-    if (ok)
-        leave_out_collisions(p, s);
-    else
+    ok = ok && plan_add_faults(p, s, e);
+    if (!ok)
         plan_fini(p);
     return ok;
 }
@@ -127,7 +118,7 @@ const char *token_kind_name(enum token_kind kind)
 
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token)
 {
-    // Neighbours are to differ in more than their last digit's way.
+    // Scatters the shapes, so that neighbouring tokens do not get them in turn.
     uint32_t choice = (token * UINT32_C(2654435761)) >> 16;
 
     if (p->kinds[token] == TOKEN_BAD_NAME)
@@ -151,7 +142,8 @@ static double planned_tokens(const struct load_phase *phase)
     return rate * ((double)phase->for_ns / 1e9);
 }
 
-// Refuses before any memory is taken; what chance adds is caught on the way.
+// Estimates the size before any memory is taken. Random arrivals may add to it; add_rows checks
+// again.
 static bool check_size(const struct scenario *s, struct err *e)
 {
     double tokens = 0;
@@ -171,7 +163,7 @@ static bool draw(struct maker *m, enum stream stream, double share)
     return rng_uniform(&m->streams[stream]) < share;
 }
 
-// The share of what is left after `taken` that makes `share` of the whole.
+// Returns which share of the rest makes `share` of the whole, once `taken` of the whole is gone.
 static double of_the_rest(double share, double taken)
 {
     return taken < 1 ? share / (1 - taken) : 0;
@@ -181,7 +173,7 @@ static enum token_kind draw_kind(struct maker *m)
 {
     const struct load_phase *phase = m->phase;
     double special = phase->unsendable + phase->ineligible;
-    // All are drawn for every token, so that no choice shifts another's numbers.
+    // Draws every choice for every token, so that none shifts the numbers of another.
     bool unsendable = draw(m, STREAM_UNSENDABLE, phase->unsendable);
     bool ineligible = draw(m, STREAM_INELIGIBLE, of_the_rest(phase->ineligible, phase->unsendable));
     bool recovery = draw(m, STREAM_RECOVERY, of_the_rest(phase->recovery, special));
@@ -204,7 +196,7 @@ static size_t draw_rows(struct maker *m)
     return (size_t)m->phase->rows_from + rng_below(&m->streams[STREAM_ROWS], choice);
 }
 
-// The kind of a token's change; CHANGE_KINDS: it stays as it is.
+// Returns how a token changes while it waits; CHANGE_KINDS: not at all.
 static enum change_kind draw_change(struct maker *m)
 {
     const struct load_phase *p = m->phase;
@@ -223,7 +215,7 @@ static int64_t draw_wait_ns(struct maker *m, enum stream stream)
     return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->wait_ns);
 }
 
-// Drawn for every token, and kept for those that would come out.
+// Draws a change for every token, and keeps those of tokens that would be delivered.
 static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
@@ -290,7 +282,7 @@ static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
     return add_rows(m, at_ns, rows, flags, e);
 }
 
-// With numbers of its own, so that the load behind it stays the same.
+// Draws from streams of its own, so that a backlog does not change the load that follows.
 static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
 {
     size_t left = (size_t)m->phase->backlog;
@@ -317,144 +309,4 @@ static bool add_phase(struct maker *m, struct err *e)
         if (!add_txn(m, at_ns, e))
             return false;
     return true;
-}
-
-static size_t occurrences(const struct fault_spec *f)
-{
-    return f->every_ns == 0 ? 1 : (size_t)((f->until_ns - f->at_ns) / f->every_ns) + 1;
-}
-
-// Of two faults at one moment the one that stands first in the file comes first.
-static int by_time(const void *a, const void *b)
-{
-    const struct plan_fault *x = a, *y = b;
-
-    if (x->at_ns != y->at_ns)
-        return x->at_ns < y->at_ns ? -1 : 1;
-    return x->spec < y->spec ? -1 : x->spec > y->spec;
-}
-
-// The n-th time of a repeated fault, which no jitter brings to after its last.
-static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
-{
-    int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
-    bool jitters = f->every_ns > 0 && f->jitter_ns > 0 && !(f->verb->params & PARAM_JITTER);
-
-    if (jitters)
-        at_ns += (int64_t)rng_below(rng, (uint64_t)(f->jitter_ns / NS_PER_US) + 1) * NS_PER_US;
-    return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
-}
-
-static void add_fault(struct plan *p, const struct scenario *s, uint32_t spec)
-{
-    const struct fault_spec *f = &s->faults[spec];
-    struct rng rng;
-
-    rng_init(&rng, s->seed, FAULT_STREAMS + spec);
-    for (size_t n = 0; n < occurrences(f); n++) {
-        int64_t at_ns = fault_at_ns(f, n, &rng);
-        p->faults[p->fault_count++] =
-            (struct plan_fault){.at_ns = at_ns, .end_ns = at_ns + plan_lasts_ns(f), .spec = spec};
-        if (at_ns + plan_lasts_ns(f) > p->end_ns)
-            p->end_ns = at_ns + plan_lasts_ns(f);
-    }
-}
-
-static bool add_faults(struct plan *p, const struct scenario *s, struct err *e)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < s->fault_count; i++) {
-        count += occurrences(&s->faults[i]);
-        if (count > PLAN_FAULTS_MAX)
-            return err_set(e, ERR_USAGE,
-                "the scenario comes to more than %u faults, the most that a plan holds",
-                PLAN_FAULTS_MAX);
-    }
-    p->faults = calloc(count + 1, sizeof *p->faults);
-    if (!p->faults)
-        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
-    for (size_t i = 0; i < s->fault_count; i++)
-        add_fault(p, s, (uint32_t)i);
-    qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);
-    return true;
-}
-
-int64_t plan_lasts_ns(const struct fault_spec *f)
-{
-    return f->for_ns == FOR_REST ? 0 : f->for_ns;
-}
-
-static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec *b)
-{
-    return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
-}
-
-static bool is_one_of(const struct fault_spec *f, enum verb_id one, enum verb_id other)
-{
-    return f->verb->id == one || f->verb->id == other;
-}
-
-bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
-{
-    // One server cannot be stopped while it is away already.
-    if (a->verb->stops_server)
-        return b->verb->stops_server;
-    switch (a->verb->id) {
-    case VERB_DELAY:
-    case VERB_THROTTLE:
-    case VERB_SLOW_DISK:
-        return a->verb->id == b->verb->id;
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-        return is_one_of(b, VERB_PARTITION, VERB_HALF_OPEN) &&
-               (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
-                   a->direction == b->direction);
-    case VERB_PAUSE_COLLECTOR:
-        // A collector that stands still cannot obey stop-collector.
-        return (is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) ||
-                   b->verb->id == VERB_STOP_COLLECTOR) &&
-               meet_at_instance(a, b);
-    case VERB_CLOSE_READER: // lets the collector go on
-        return is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) && meet_at_instance(a, b);
-    case VERB_PAUSE_READER:
-    case VERB_SLOW_READER:
-        return is_one_of(b, VERB_PAUSE_READER, VERB_SLOW_READER) && meet_at_instance(a, b);
-    case VERB_PAUSE_SENDER:
-    case VERB_HANG_SENDER:
-        return is_one_of(b, VERB_PAUSE_SENDER, VERB_HANG_SENDER) && meet_at_instance(a, b);
-    default:
-        return false;
-    }
-}
-
-static bool is_remembered(const struct scenario *s, const struct plan_fault *f)
-{
-    const struct fault_spec *spec = &s->faults[f->spec];
-
-    return plan_collide(spec, spec) && f->end_ns > f->at_ns;
-}
-
-static void leave_out_collisions(struct plan *p, const struct scenario *s)
-{
-    // Faults that last and could collide. Those kept so far do not, so they are few.
-    const struct plan_fault *lasting[LASTING_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; i < p->fault_count; i++) {
-        struct plan_fault *f = &p->faults[i];
-        size_t kept = 0;
-        for (size_t j = 0; j < count; j++) {
-            if (lasting[j]->end_ns <= f->at_ns)
-                continue;
-            lasting[kept++] = lasting[j];
-            if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
-                f->busy = (uint32_t)(lasting[j] - p->faults) + 1;
-        }
-        count = kept;
-        if (!f->busy && is_remembered(s, f)) {
-            assert(count < LASTING_MAX);
-            lasting[count++] = f;
-        }
-    }
 }

@@ -118,10 +118,6 @@ struct plan {
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
 
-// True when b cannot begin while a lasts, because they hurt the same thing: the end
-// of one would be the end of both. The plan leaves b out then.
-bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
-
 // The transactions of the backlog come first.
 static inline size_t plan_backlog_txns(const struct plan *p)
 {
@@ -134,10 +130,6 @@ static inline size_t plan_backlog_txns(const struct plan *p)
 
 // The kind of name that the account of a transaction's token has.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
-
-// How long a fault is to last; 0 for one in an instant, and for one that ends a
-// collector for good: what it does is done at once.
-int64_t plan_lasts_ns(const struct fault_spec *f);
 
 // Appends the timeline, for people or as JSON; the same plan gives the same
 // bytes. Inserts and faults come merged in the order of their times.

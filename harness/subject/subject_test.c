@@ -6,20 +6,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "subject/command.h"
 #include "subject/decode.h"
 #include "subject/reader.h"
-#include "subject/sender.h"
-#include "subject/vitals.h"
 
 // Key 00 01 … 1f; secrets of 32 bytes 'A' and 'B'.
 static const unsigned char key[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
@@ -246,146 +238,6 @@ static void tails_depend_on_who_ended_the_process(void **state)
     assert_int_equal(log->lines[3].state, LINE_TORN);
 }
 
-// --- the sender --------------------------------------------------------------------
-
-// One who dies of an attempt has said what was due before, and says nothing after.
-static void a_sender_dies_of_an_attempt(void **state)
-{
-    struct delivery deliveries[3] = {{.token = 0}, {.token = 1}, {.token = 2}};
-    struct subject_log log = {.deliveries = deliveries, .delivery_count = 3};
-    struct scenario_sender manner = {.dies = 1};
-    uint8_t tries[3] = {0};
-    struct sender s;
-    int ends[2];
-    char said[64];
-
-    (void)state;
-    assert_int_equal(pipe(ends), 0);
-    sender_init(&s, &manner, false, 1, tries, 3);
-    sender_begin(&s, ends[1]);
-    for (uint32_t i = 0; i < 3; i++) {
-        struct line_record line = {.read_ns = 10 * (i + 1), .tokens = 1, .first_delivery = i};
-        log.lines = &line;
-        manner.dies = i == 1;
-        assert_true(sender_line(&s, &log, 0, SENDER_WORKS));
-    }
-    assert_int_equal(deliveries[1].reply, REPLY_DIED);
-    assert_false(sender_say(&s, &log, SENDER_WORKS, 5));
-    assert_true(sender_say(&s, &log, SENDER_WORKS, 50));
-    assert_int_equal(read(ends[0], said, sizeof said), strlen("1.1 sent\n"));
-    assert_memory_equal(said, "1.1 sent\n", strlen("1.1 sent\n"));
-    assert_int_equal(read(ends[0], said, sizeof said), 0); // closed
-    assert_int_equal(deliveries[1].replied_ns, 50);
-    assert_int_equal(deliveries[2].replied_ns, 0);
-    assert_false(sender_say(&s, &log, SENDER_WORKS, 60));
-    sender_fini(&s);
-    close(ends[0]);
-}
-
-// About the share that the scenario says, others at the next attempt, the same again for
-// the same seed; and the other answers are what they would be without it.
-static void deaths_are_drawn_by_seed(void **state)
-{
-    const struct scenario_sender manner = {.error = 0.2, .dies = 0.1}, calm = {.error = 0.2};
-    int deaths = 0, both = 0;
-
-    (void)state;
-    for (uint32_t token = 0; token < 10000; token++) {
-        struct sender_reply r = sender_draw(&manner, 7, token, 0);
-        bool died = r.reply == REPLY_DIED;
-        assert_int_equal(r.reply, sender_draw(&manner, 7, token, 0).reply);
-        if (!died)
-            assert_int_equal(r.reply, sender_draw(&calm, 7, token, 0).reply);
-        deaths += died;
-        both += died && sender_draw(&manner, 7, token, 1).reply == REPLY_DIED;
-    }
-    assert_in_range(deaths, 800, 1200);
-    assert_in_range(both, 30, 250);
-}
-
-static void vitals_are_read(void **state)
-{
-    struct process_sample sample = {0}, later = {0};
-
-    (void)state;
-    if (!vitals_read(getpid(), &sample))
-        skip(); // no /proc
-    assert_in_range(sample.rss_kb, 100, 10 << 20);
-    while (later.cpu_ms < sample.cpu_ms + 20)
-        assert_true(vitals_read(getpid(), &later));
-    assert_true(later.wakeups >= sample.wakeups);
-    assert_false(vitals_read(-1, &sample));
-}
-
-// A shell in front of the collector: what its child holds counts.
-static void vitals_of_a_tree(void **state)
-{
-    struct process_sample sample = {0};
-    const size_t size = 32 << 20;
-    int64_t deadline_ns = clock_now_ns() + 20 * NS_PER_S;
-
-    (void)state;
-    if (access("/proc/thread-self/children", R_OK) != 0)
-        skip(); // a kernel that does not say
-    pid_t shell = fork();
-    assert_true(shell >= 0);
-    if (shell == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (fork() == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            volatile char *held = malloc(size);
-            for (size_t i = 0; i < size; i += 1024)
-                held[i] = 1;
-        }
-        for (;;)
-            pause();
-    }
-    while (sample.rss_kb < size / 1024 && clock_now_ns() < deadline_ns)
-        assert_true(vitals_read(shell, &sample));
-    kill(shell, SIGKILL);
-    waitpid(shell, NULL, 0);
-    assert_true(sample.rss_kb >= size / 1024);
-}
-
-static void spin(void)
-{
-    const struct sched_param none = {0};
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sched_setscheduler(0, SCHED_IDLE, &none);
-    for (volatile unsigned i = 0;; i++)
-        ;
-}
-
-// Two that never rest share one processor, of which one gets next to nothing.
-static void starving_is_seen(void **state)
-{
-    struct process_sample sample = {0}, later = {0};
-    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
-    cpu_set_t before, one;
-
-    (void)state;
-    if (access("/proc/self/schedstat", R_OK) != 0)
-        skip(); // a kernel that does not say
-    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        spin();
-    assert_true(vitals_read(child, &sample));
-    later = sample;
-    while (later.starved_us < sample.starved_us + 200000 && clock_now_ns() < deadline_ns)
-        assert_true(vitals_read(child, &later));
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-    assert_true(later.starved_us >= sample.starved_us + 200000);
-    assert_true(later.cpu_ms < sample.cpu_ms + 100);
-}
-
 static void assert_started(const char *collector, const char *program, size_t arguments)
 {
     const struct scenario s = {.collector.command = (char *[]){"theirs", "--fast", NULL}};
@@ -402,7 +254,7 @@ static void assert_started(const char *collector, const char *program, size_t ar
     command_fini(&c);
 }
 
-// An option beats the scenario, also when it names ours.
+// --collector overrules the scenario's command, also when it names the reference collector.
 static void the_collector_that_is_meant(void **state)
 {
     (void)state;
@@ -411,7 +263,7 @@ static void the_collector_that_is_meant(void **state)
     assert_started("reference", "mailroom-collector", 0);
 }
 
-// A consumer's lines: a completion is no delivery, and what is neither is torn.
+// A consumer writes `got` and `done`. Only `got` is a delivery; any other line is torn.
 static void test_reads_jobs(void **state)
 {
     struct fixture *f = *state;
@@ -432,11 +284,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_collector_that_is_meant),
-        cmocka_unit_test(a_sender_dies_of_an_attempt),
-        cmocka_unit_test(deaths_are_drawn_by_seed),
-        cmocka_unit_test(vitals_are_read),
-        cmocka_unit_test(vitals_of_a_tree),
-        cmocka_unit_test(starving_is_seen),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),

@@ -1,0 +1,57 @@
+// What the proxy's two files share: proxy.c, which other threads call, and proxy_thread.c, which
+// passes the bytes on.
+#pragma once
+
+#include <pthread.h>
+
+#include "fault/link.h"
+#include "fault/proxy.h"
+#include "plan/rng.h"
+#include "postgres/target.h"
+
+#define PROXY_LINKS_MAX 128
+#define PROXY_PASSWORD_SETTING "mailproof.proxy"
+
+enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
+
+struct cut {
+    enum cut_state state; // begun: the message has come, and the connection is about to end
+    struct message_kind kind;
+    int left; // messages of the kind until the cut
+    enum cut_side side;
+};
+
+// The holder of the lock owns everything below it. The thread releases the lock only while it waits
+// for an event.
+struct proxy {
+    const struct server *server; // NULL: `target` says where the server is
+    const struct target *target;
+    bool asks_password;
+    char password[TARGET_PASSWORD_LEN + 1];
+    int listener, port;
+    int wake[2];
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock;
+    bool stopping;
+    struct link *links[PROXY_LINKS_MAX];
+    size_t link_count;
+    struct link_conditions conditions;
+    int64_t jitter_ns;
+    struct rng rng;
+    struct cut cut, next; // next: armed when the cut is done
+    proxy_hook *hook;
+    void *hook_arg;
+    size_t cut_count;
+    int64_t cut_ns[PROXY_CUTS_MAX];
+    unsigned tally[2][256];
+    uint64_t passed_before; // by links that are gone
+    uint64_t refused;
+};
+
+// The thread: passes bytes until `stopping` is set. Its argument is the proxy.
+void *proxy_pass_bytes(void *proxy);
+
+// Ends a connection and keeps its count of bytes. The caller holds the lock.
+void proxy_remove_link(struct proxy *p, size_t i, bool reset);

@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fault/proxy_inside.h"
+
+void proxy_remove_link(struct proxy *p, size_t i, bool reset)
+{
+    for (int s = 0; s < 2; s++)
+        p->passed_before +=
+            p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
+    link_free(p->links[i], reset);
+    p->links[i] = p->links[--p->link_count];
+}
+
+static void set_no_delay(int fd)
+{
+    int on = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static int connect_to_server(const struct proxy *p)
+{
+    struct sockaddr_storage address;
+    socklen_t len;
+    struct err ignored;
+
+    if (!(p->server ? p->server->provider->address(p->server, &address, &len, &ignored)
+                    : target_address(p->target, &address, &len, &ignored)))
+        return -1;
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) != 0 && errno != EINPROGRESS) {
+        close(fd);
+        return -1;
+    }
+    if (fd >= 0 && address.ss_family != AF_UNIX)
+        set_no_delay(fd);
+    return fd;
+}
+
+static void accept_all(struct proxy *p)
+{
+    int client;
+
+    while ((client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
+        struct link *link = server >= 0 ? link_new(client, server) : NULL;
+        set_no_delay(client);
+        if (link) {
+            p->links[p->link_count++] = link;
+            continue;
+        }
+        p->refused++;
+        close(client);
+        if (server >= 0)
+            close(server);
+    }
+}
+
+static bool knows_password(const struct proxy *p, const struct wire_message *m)
+{
+    char setting[sizeof PROXY_PASSWORD_SETTING + 1 + TARGET_PASSWORD_LEN] =
+        PROXY_PASSWORD_SETTING "=";
+
+    memcpy(setting + sizeof PROXY_PASSWORD_SETTING, p->password, TARGET_PASSWORD_LEN);
+    return memmem(m->text, m->text_len, setting, sizeof setting - 1) != NULL;
+}
+
+static bool is_the_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
+{
+    if (c->state != CUT_ARMED || c->kind.sender != sender ||
+        (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
+        (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len)) || --c->left > 0)
+        return false;
+    c->state = CUT_BEGUN;
+    return true;
+}
+
+static bool watch_message(
+    void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side)
+{
+    struct proxy *p = self;
+
+    if (p->asks_password && m->type == MESSAGE_STARTUP && !knows_password(p, m)) {
+        p->refused++;
+        *side = CUT_BEFORE;
+        return true;
+    }
+    p->tally[sender][m->type]++;
+    *side = p->cut.side;
+    return is_the_cut(&p->cut, sender, m);
+}
+
+// Calls the hook while the connection is still open, and then ends the connection.
+static void finish_cut(struct proxy *p)
+{
+    p->cut_ns[p->cut_count] = clock_now_ns();
+    if (p->hook)
+        p->hook(p->hook_arg, p->cut_count);
+    p->cut_count++;
+    p->cut.state = CUT_DONE;
+    if (p->next.state == CUT_ARMED && p->cut_count < PROXY_CUTS_MAX) {
+        p->cut = p->next;
+        p->next = (struct cut){0};
+    }
+}
+
+// Moves all bytes that can move. Returns when it must be called again at the latest.
+static int64_t pump_all(struct proxy *p)
+{
+    const struct link_watcher watcher = {.message = watch_message, .self = p};
+    int64_t wake_ns = CLOCK_NEVER, now = clock_now_ns();
+
+    for (size_t i = 0; i < p->link_count;) {
+        struct link_conditions conditions = p->conditions;
+        bool was_cut;
+        if (p->jitter_ns > 0)
+            conditions.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
+        if (link_pump(p->links[i], &conditions, &watcher, now, &wake_ns, &was_cut)) {
+            i++;
+            continue;
+        }
+        if (was_cut && p->cut.state == CUT_BEGUN)
+            finish_cut(p);
+        proxy_remove_link(p, i, false);
+    }
+    return wake_ns;
+}
+
+static size_t fill_poll(const struct proxy *p, struct pollfd *fds)
+{
+    size_t n = 0;
+
+    fds[n++] = (struct pollfd){.fd = p->wake[0], .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+    for (size_t i = 0; i < p->link_count; i++) {
+        for (int end = 0; end < 2; end++) {
+            short events = link_events(p->links[i], (enum message_sender)end);
+            if (events)
+                fds[n++] = (struct pollfd){.fd = p->links[i]->fds[end], .events = events};
+        }
+    }
+    return n;
+}
+
+void *proxy_pass_bytes(void *arg)
+{
+    struct proxy *p = arg;
+    struct pollfd fds[2 + 2 * PROXY_LINKS_MAX];
+    char bytes[64];
+
+    fds[1].revents = 0;
+    pthread_mutex_lock(&p->lock);
+    while (!p->stopping) {
+        if (fds[1].revents)
+            accept_all(p);
+        int64_t wake_ns = pump_all(p);
+        size_t count = fill_poll(p, fds);
+        pthread_mutex_unlock(&p->lock);
+        poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
+        while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)
+            ;
+        pthread_mutex_lock(&p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}

@@ -1,0 +1,158 @@
+#include "plan/plan_faults.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "plan/rng.h"
+
+// Each fault of the file has a stream of its own, behind those of all phases.
+#define FAULT_STREAMS (1u << 20)
+
+// The faults that can last at one moment: of the server, a delay, a throttle and
+// silence in each direction; and of each of 64 collectors and its reader.
+#define LASTING_MAX (5 + 2 * 64)
+
+static void leave_out_collisions(struct plan *p, const struct scenario *s);
+
+static size_t occurrences(const struct fault_spec *f)
+{
+    return f->every_ns == 0 ? 1 : (size_t)((f->until_ns - f->at_ns) / f->every_ns) + 1;
+}
+
+// Sorts by time. Faults at the same moment keep the order of the file.
+static int by_time(const void *a, const void *b)
+{
+    const struct plan_fault *x = a, *y = b;
+
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->spec < y->spec ? -1 : x->spec > y->spec;
+}
+
+// Returns when a repeated fault comes for the n-th time. Jitter never moves it past `until`.
+static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
+{
+    int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;
+    bool jitters = f->every_ns > 0 && f->jitter_ns > 0 && !(f->verb->params & PARAM_JITTER);
+
+    if (jitters)
+        at_ns += (int64_t)rng_below(rng, (uint64_t)(f->jitter_ns / NS_PER_US) + 1) * NS_PER_US;
+    return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
+}
+
+static void add_fault(struct plan *p, const struct scenario *s, uint32_t spec)
+{
+    const struct fault_spec *f = &s->faults[spec];
+    struct rng rng;
+
+    rng_init(&rng, s->seed, FAULT_STREAMS + spec);
+    for (size_t n = 0; n < occurrences(f); n++) {
+        int64_t at_ns = fault_at_ns(f, n, &rng);
+        p->faults[p->fault_count++] =
+            (struct plan_fault){.at_ns = at_ns, .end_ns = at_ns + plan_lasts_ns(f), .spec = spec};
+        if (at_ns + plan_lasts_ns(f) > p->end_ns)
+            p->end_ns = at_ns + plan_lasts_ns(f);
+    }
+}
+
+bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        count += occurrences(&s->faults[i]);
+        if (count > PLAN_FAULTS_MAX)
+            return err_set(e, ERR_USAGE,
+                "the scenario comes to more than %u faults, the most that a plan holds",
+                PLAN_FAULTS_MAX);
+    }
+    p->faults = calloc(count + 1, sizeof *p->faults);
+    if (!p->faults)
+        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
+    for (size_t i = 0; i < s->fault_count; i++)
+        add_fault(p, s, (uint32_t)i);
+    qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);
+    leave_out_collisions(p, s);
+    return true;
+}
+
+int64_t plan_lasts_ns(const struct fault_spec *f)
+{
+    return f->for_ns == FOR_REST ? 0 : f->for_ns;
+}
+
+static bool meet_at_instance(const struct fault_spec *a, const struct fault_spec *b)
+{
+    return a->instance < 0 || b->instance < 0 || a->instance == b->instance;
+}
+
+static bool is_one_of(const struct fault_spec *f, enum verb_id one, enum verb_id other)
+{
+    return f->verb->id == one || f->verb->id == other;
+}
+
+bool plan_collide(const struct fault_spec *a, const struct fault_spec *b)
+{
+    // A server that is already stopped cannot be stopped.
+    if (a->verb->stops_server)
+        return b->verb->stops_server;
+    switch (a->verb->id) {
+    case VERB_DELAY:
+    case VERB_THROTTLE:
+    case VERB_SLOW_DISK:
+        return a->verb->id == b->verb->id;
+    case VERB_PARTITION:
+    case VERB_HALF_OPEN:
+        return is_one_of(b, VERB_PARTITION, VERB_HALF_OPEN) &&
+               (a->verb->id == VERB_PARTITION || b->verb->id == VERB_PARTITION ||
+                   a->direction == b->direction);
+    case VERB_PAUSE_COLLECTOR:
+        // A collector that stands still cannot obey stop-collector.
+        return (is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) ||
+                   b->verb->id == VERB_STOP_COLLECTOR) &&
+               meet_at_instance(a, b);
+    case VERB_CLOSE_READER: // a collector without a reader can still be stopped
+        return is_one_of(b, VERB_PAUSE_COLLECTOR, VERB_CLOSE_READER) && meet_at_instance(a, b);
+    case VERB_PAUSE_READER:
+    case VERB_SLOW_READER:
+        return is_one_of(b, VERB_PAUSE_READER, VERB_SLOW_READER) && meet_at_instance(a, b);
+    case VERB_PAUSE_SENDER:
+    case VERB_HANG_SENDER:
+        return is_one_of(b, VERB_PAUSE_SENDER, VERB_HANG_SENDER) && meet_at_instance(a, b);
+    default:
+        return false;
+    }
+}
+
+static bool can_collide_later(const struct scenario *s, const struct plan_fault *f)
+{
+    const struct fault_spec *spec = &s->faults[f->spec];
+
+    return plan_collide(spec, spec) && f->end_ns > f->at_ns;
+}
+
+static void leave_out_collisions(struct plan *p, const struct scenario *s)
+{
+    // The faults that still last and can collide. No two of them act on the same thing, so they
+    // are few.
+    const struct plan_fault *lasting[LASTING_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; i < p->fault_count; i++) {
+        struct plan_fault *f = &p->faults[i];
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++) {
+            if (lasting[j]->end_ns <= f->at_ns)
+                continue;
+            lasting[kept++] = lasting[j];
+            if (plan_collide(&s->faults[lasting[j]->spec], &s->faults[f->spec]))
+                f->busy = (uint32_t)(lasting[j] - p->faults) + 1;
+        }
+        count = kept;
+        if (!f->busy && can_collide_later(s, f)) {
+            assert(count < LASTING_MAX);
+            lasting[count++] = f;
+        }
+    }
+}

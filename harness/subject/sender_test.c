@@ -1,0 +1,76 @@
+// The sender that the harness plays: what it answers, and when it dies.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "subject/sender.h"
+
+// A sender that dies of an attempt has given the answers that were due before, and gives no more.
+static void a_sender_dies_of_an_attempt(void **state)
+{
+    struct delivery deliveries[3] = {{.token = 0}, {.token = 1}, {.token = 2}};
+    struct subject_log log = {.deliveries = deliveries, .delivery_count = 3};
+    struct scenario_sender manner = {.dies = 1};
+    uint8_t tries[3] = {0};
+    struct sender s;
+    int ends[2];
+    char said[64];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    sender_init(&s, &manner, false, 1, tries, 3);
+    sender_begin(&s, ends[1]);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct line_record line = {.read_ns = 10 * (i + 1), .tokens = 1, .first_delivery = i};
+        log.lines = &line;
+        manner.dies = i == 1;
+        assert_true(sender_line(&s, &log, 0, SENDER_WORKS));
+    }
+    assert_int_equal(deliveries[1].reply, REPLY_DIED);
+    assert_false(sender_say(&s, &log, SENDER_WORKS, 5));
+    assert_true(sender_say(&s, &log, SENDER_WORKS, 50));
+    assert_int_equal(read(ends[0], said, sizeof said), strlen("1.1 sent\n"));
+    assert_memory_equal(said, "1.1 sent\n", strlen("1.1 sent\n"));
+    assert_int_equal(read(ends[0], said, sizeof said), 0); // closed
+    assert_int_equal(deliveries[1].replied_ns, 50);
+    assert_int_equal(deliveries[2].replied_ns, 0);
+    assert_false(sender_say(&s, &log, SENDER_WORKS, 60));
+    sender_fini(&s);
+    close(ends[0]);
+}
+
+// The sender dies of about the share of attempts that the scenario says. The seed decides which;
+// a second attempt is drawn anew; the answers to the other attempts stay the same.
+static void deaths_are_drawn_by_seed(void **state)
+{
+    const struct scenario_sender manner = {.error = 0.2, .dies = 0.1}, calm = {.error = 0.2};
+    int deaths = 0, both = 0;
+
+    (void)state;
+    for (uint32_t token = 0; token < 10000; token++) {
+        struct sender_reply r = sender_draw(&manner, 7, token, 0);
+        bool died = r.reply == REPLY_DIED;
+        assert_int_equal(r.reply, sender_draw(&manner, 7, token, 0).reply);
+        if (!died)
+            assert_int_equal(r.reply, sender_draw(&calm, 7, token, 0).reply);
+        deaths += died;
+        both += died && sender_draw(&manner, 7, token, 1).reply == REPLY_DIED;
+    }
+    assert_in_range(deaths, 800, 1200);
+    assert_in_range(both, 30, 250);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sender_dies_of_an_attempt),
+        cmocka_unit_test(deaths_are_drawn_by_seed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

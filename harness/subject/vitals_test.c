@@ -1,0 +1,109 @@
+// Memory, processor time and starvation of real processes.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "subject/vitals.h"
+
+static void vitals_are_read(void **state)
+{
+    struct process_sample sample = {0}, later = {0};
+
+    (void)state;
+    if (!vitals_read(getpid(), &sample))
+        skip(); // no /proc
+    assert_in_range(sample.rss_kb, 100, 10 << 20);
+    while (later.cpu_ms < sample.cpu_ms + 20)
+        assert_true(vitals_read(getpid(), &later));
+    assert_true(later.wakeups >= sample.wakeups);
+    assert_false(vitals_read(-1, &sample));
+}
+
+// A shell may stand in front of the collector. The memory of its child counts too.
+static void vitals_of_a_tree(void **state)
+{
+    struct process_sample sample = {0};
+    const size_t size = 32 << 20;
+    int64_t deadline_ns = clock_now_ns() + 20 * NS_PER_S;
+
+    (void)state;
+    if (access("/proc/thread-self/children", R_OK) != 0)
+        skip(); // a kernel that does not say
+    pid_t shell = fork();
+    assert_true(shell >= 0);
+    if (shell == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            volatile char *held = malloc(size);
+            for (size_t i = 0; i < size; i += 1024)
+                held[i] = 1;
+        }
+        for (;;)
+            pause();
+    }
+    while (sample.rss_kb < size / 1024 && clock_now_ns() < deadline_ns)
+        assert_true(vitals_read(shell, &sample));
+    kill(shell, SIGKILL);
+    waitpid(shell, NULL, 0);
+    assert_true(sample.rss_kb >= size / 1024);
+}
+
+static void spin(void)
+{
+    const struct sched_param none = {0};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+// Two busy processes share one processor; the one with the idle policy gets next to nothing.
+static void starving_is_seen(void **state)
+{
+    struct process_sample sample = {0}, later = {0};
+    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    cpu_set_t before, one;
+
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip(); // a kernel that does not say
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        spin();
+    assert_true(vitals_read(child, &sample));
+    later = sample;
+    while (later.starved_us < sample.starved_us + 200000 && clock_now_ns() < deadline_ns)
+        assert_true(vitals_read(child, &later));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(later.starved_us >= sample.starved_us + 200000);
+    assert_true(later.cpu_ms < sample.cpu_ms + 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vitals_are_read),
+        cmocka_unit_test(vitals_of_a_tree),
+        cmocka_unit_test(starving_is_seen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
