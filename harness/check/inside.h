@@ -77,6 +77,9 @@ MUST_USE bool check_findings(
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
+// True when a line holds a token that was committed at that time or later. recovery.c
+bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);
+
 // Adds a finding about a token, with the token's life in one line. tokens.c
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
 

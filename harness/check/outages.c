@@ -5,119 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/check.h"
+#include "check/inside.h"
 
-static const int64_t takeover_ns = NS_PER_S;       // promised after the grace
-static const int64_t burst_ns = 50 * NS_PER_MS;    // between the sessions of one collector
-static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
-static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
-static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
-static const int64_t bereaved_ns = NS_PER_S;       // to end without a sender
-static const int64_t unanswered_ns = 5 * NS_PER_S; // of a health check
-
-// --- settings ---------------------------------------------------------------------
-
-static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
-{
-    const long day_ms = 86400000;
-    int64_t ms = default_ms;
-
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        const struct setting *v = &s->collector.env.items[i];
-        long given = strcmp(v->name, name) == 0 ? atol(v->value) : -1;
-        if (given >= 0 && given <= day_ms)
-            ms = given;
-    }
-    return ms * NS_PER_MS;
-}
-
-int64_t outages_grace_ns(const struct scenario *s)
-{
-    return setting_ns(s, "MAILROOM_GRACE", default_grace_ms);
-}
-
-int64_t outages_hang_ns(const struct scenario *s)
-{
-    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", default_check_ms);
-
-    return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
-}
-
-int64_t outages_bereaved_ns(const struct scenario *s)
-{
-    return bereaved_ns + outages_grace_ns(s);
-}
-
-// --- what a fault does ------------------------------------------------------------
-
-enum harm {
-    HARM_NONE,    // the subject feels nothing
-    HARM_SLOWS,   // it lasts; processes and sessions survive
-    HARM_SESSION, // every session ends
-    HARM_FREEZES, // a session may end, or survive
-    HARM_PROCESS, // a process ends
-    HARM_OUTPUT,  // nobody reads the output
-};
-
-// A foreign transaction delays a subject that waits for writers, and no other.
-static enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
-{
-    switch (f->verb->id) {
-    case VERB_OLD_SNAPSHOT: // it writes nothing, so nobody waits for it
-        return HARM_NONE;
-    case VERB_HOLD_HORIZON:
-    case VERB_LONG_VACUUM:
-    case VERB_ACTIVE_READERS:
-        return s->collector.promises & PROMISE_WAITS_FOR_WRITERS ? HARM_SLOWS : HARM_NONE;
-    case VERB_TERMINATE_BACKEND:
-        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SESSION;
-    case VERB_CANCEL_QUERY:
-        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SLOWS;
-    case VERB_KILL_COLLECTOR:
-    case VERB_STOP_COLLECTOR:
-    case VERB_CLOSE_READER:
-    case VERB_KILL_SENDER:
-        return HARM_PROCESS;
-    case VERB_PAUSE_READER:
-    case VERB_SLOW_READER:
-    case VERB_PAUSE_SENDER:
-    case VERB_HANG_SENDER:
-        return HARM_OUTPUT;
-    case VERB_RESET:
-    case VERB_CUT_AT:
-        return HARM_SESSION;
-    case VERB_PAUSE_SERVER:
-    case VERB_PAUSE_COLLECTOR:
-    case VERB_PARTITION:
-    case VERB_HALF_OPEN:
-    case VERB_EXHAUST_CONNECTIONS:
-    case VERB_FILL_DISK:
-    case VERB_LOCK_JOBS:
-    case VERB_DELAY:
-    case VERB_THROTTLE:
-        return HARM_FREEZES;
-    default:
-        return f->verb->stops_server ? HARM_SESSION : HARM_SLOWS;
-    }
-}
-
-bool outages_hits_one(const struct scenario *s, const struct fault_spec *f)
-{
-    enum harm harm = harm_of(s, f);
-    bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
-
-    // A collector whose output nobody reads keeps its turn, and is right to.
-    return s->collector.instances > 1 && one &&
-           (harm == HARM_PROCESS || harm == HARM_FREEZES ||
-               (harm == HARM_OUTPUT && check_shares(s)));
-}
-
-int64_t outages_carry_on_ns(const struct scenario *s, const struct fault_spec *f)
-{
-    if (check_shares(s))
-        return outages_grace_ns(s);
-    return harm_of(s, f) == HARM_PROCESS ? outages_grace_ns(s) + takeover_ns : outages_hang_ns(s);
-}
+static const int64_t burst_ns = 50 * NS_PER_MS; // between the sessions of one collector
 
 // --- when it is over --------------------------------------------------------------
 
@@ -141,16 +31,26 @@ static int64_t next_session_ns(const struct ledger *l, int64_t from_ns)
     return l->sessions[low];
 }
 
+static bool touches(const struct ledger *l, const struct fault_record *f)
+{
+    return f->began_ns && !f->left_out && harm_of(l->scenario, f->spec) != HARM_NONE;
+}
+
 static int64_t next_fault_ns(const struct ledger *l, const struct fault_record *after)
 {
     int64_t next = CLOCK_NEVER;
 
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->began_ns > after->began_ns && harm_of(l->scenario, f->spec) != HARM_NONE)
+        if (f->began_ns > after->began_ns && touches(l, f))
             next = clock_min(next, f->began_ns);
     }
     return next;
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 // Returns the last session that opened before a line came out or the next fault began. An earlier
@@ -172,21 +72,90 @@ static int64_t serving_session_ns(
     return back_ns;
 }
 
-// Returns when the session was replaced that the fault ended or may have ended. If the fault need
-// not have ended it and another fault is at work, the next session does not prove anything.
+// Others take over from one that is away.
+static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
+{
+    int64_t ns = f->ended_ns - f->began_ns;
+
+    return harm_hits_one(l->scenario, f->spec)
+               ? clock_min(ns, harm_carry_on_ns(l->scenario, f->spec))
+               : ns;
+}
+
+// Returns when the subject must be back: when recovery_limit has passed since the fault's end. The
+// time under a later fault does not count, nor does as much time again, at most recovery_limit: a
+// client that doubles its pauses needs it to find out that the fault is over.
+static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
+{
+    int64_t recovery_ns = l->scenario->recovery_limit_ns;
+    int64_t limit_ns = f->ended_ns + recovery_ns, done_ns = f->ended_ns;
+
+    for (uint32_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *later = &l->faults[i];
+        if (later->began_ns <= f->began_ns || later->began_ns > limit_ns || !touches(l, later))
+            continue;
+        int64_t lasts_ns = lasted_ns(l, later);
+        int64_t until_ns = later->began_ns + lasts_ns + clock_min(lasts_ns, recovery_ns);
+        limit_ns += latest(0, until_ns - latest(later->began_ns, done_ns));
+        done_ns = latest(done_ns, until_ns);
+    }
+    return limit_ns;
+}
+
+// Returns when a line was read that holds a token which was committed after the fault's end: its
+// writer can work. instance -1: any.
+static int64_t alive_ns(const struct ledger *l, const struct fault_record *f, int instance)
+{
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        int by = l->log->processes[line->process].instance;
+        if (line->read_ns > f->ended_ns && (instance < 0 || by == instance) &&
+            check_is_fresh(l, line, f->ended_ns))
+            return line->read_ns;
+    }
+    return CLOCK_NEVER;
+}
+
+// The same of all that the fault hit: those who share the work have a session each.
+static int64_t all_alive_ns(const struct ledger *l, const struct fault_record *f)
+{
+    const struct scenario *s = l->scenario;
+    int64_t all_ns = 0;
+
+    if (!check_shares(s) || harm_hits_one(s, f->spec))
+        return alive_ns(l, f, check_shares(s) ? f->spec->instance : -1);
+    for (int i = 0; i < s->collector.instances; i++)
+        all_ns = latest(all_ns, alive_ns(l, f, i));
+    return all_ns;
+}
+
+// Returns when the session was replaced that the fault may have ended. It survived when the next
+// one opened too late, or only after another fault although the subject had written a fresh line
+// before. While nothing shows that it works, a session that opened during the fault may be dead.
+static int64_t thawed_ns(const struct ledger *l, const struct fault_record *f)
+{
+    int64_t works_ns = all_alive_ns(l, f), next_ns = next_fault_ns(l, f);
+    int64_t from_ns = works_ns > next_ns ? f->ended_ns : f->began_ns;
+    int64_t back_ns = serving_session_ns(l, f, next_session_ns(l, from_ns));
+
+    if (back_ns > limit_of(l, f) || back_ns > latest(works_ns, next_ns))
+        return f->ended_ns;
+    return back_ns;
+}
+
+// Returns when the session was replaced that the fault ended or may have ended.
 static int64_t session_back_ns(const struct ledger *l, const struct fault_record *f)
 {
     enum harm harm = harm_of(l->scenario, f->spec);
-    int64_t limit_ns = f->ended_ns + l->scenario->recovery_limit_ns;
 
     if (harm == HARM_SLOWS || harm == HARM_OUTPUT)
         return f->ended_ns;
     if (!l->sessions)
-        return limit_ns;
+        return limit_of(l, f);
+    if (harm == HARM_FREEZES)
+        return thawed_ns(l, f);
     int64_t back_ns = serving_session_ns(l, f, next_session_ns(l, f->began_ns));
-    if (harm == HARM_FREEZES && (back_ns > limit_ns || back_ns > next_fault_ns(l, f)))
-        return f->ended_ns;
-    return clock_min(back_ns, limit_ns);
+    return clock_min(back_ns, limit_of(l, f));
 }
 
 // When several collectors take turns, another may have to wait before it takes over.
@@ -198,32 +167,23 @@ static int64_t handed_over_ns(
 
     if (!turns || harm == HARM_SLOWS || harm == HARM_OUTPUT)
         return ended_ns;
-    return ended_ns + outages_grace_ns(l->scenario) + takeover_ns;
+    return ended_ns + harm_grace_ns(l->scenario) + harm_takeover_ns;
 }
 
-static int64_t latest(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
+// As if nobody took over: own_until_ns is the return of what was hit, and until_ns when the work is
+// handed over as well.
 static struct outage outage_of(
     const struct ledger *l, const struct fault_record *f, struct cause cause)
 {
     const struct scenario *s = l->scenario;
-    struct outage o = {.from_ns = f->began_ns, .instance = -1, .cause = cause};
-    int64_t back_ns = latest(f->ended_ns, session_back_ns(l, f));
+    bool one = harm_hits_one(s, f->spec);
+    struct outage o = {.from_ns = f->began_ns,
+        .instance = one ? f->spec->instance : -1,
+        .others_ns = one ? f->began_ns + harm_carry_on_ns(s, f->spec) : CLOCK_NEVER,
+        .cause = cause};
 
-    o.own_until_ns = o.until_ns = latest(back_ns, handed_over_ns(l, f, f->ended_ns));
-    if (!outages_hits_one(s, f->spec))
-        return o;
-    int64_t others_ns =
-        f->began_ns + outages_carry_on_ns(s, f->spec) + (check_shares(s) ? takeover_ns : 0);
-    o.until_ns = clock_min(o.until_ns, others_ns);
-    // Where they share the work, the tokens of one wait for its return. Where they take turns, the
-    // others write them.
-    o.instance = check_shares(s) ? f->spec->instance : -1;
-    if (o.instance < 0)
-        o.own_until_ns = o.until_ns;
+    o.own_until_ns = latest(f->ended_ns, session_back_ns(l, f));
+    o.until_ns = latest(o.own_until_ns, handed_over_ns(l, f, f->ended_ns));
     return o;
 }
 
@@ -236,7 +196,7 @@ static struct outage bereavement_of(const struct ledger *l, const struct deliver
     struct fault_spec spec = {.verb = &verbs[VERB_KILL_SENDER], .instance = p->instance};
     struct fault_record f = {.spec = &spec,
         .began_ns = d->replied_ns,
-        .ended_ns = clock_min(p->ended_ns, d->replied_ns + outages_bereaved_ns(l->scenario))};
+        .ended_ns = clock_min(p->ended_ns, d->replied_ns + harm_bereaved_ns(l->scenario))};
 
     return outage_of(l, &f, (struct cause){CAUSE_SENDER, process});
 }
@@ -262,6 +222,60 @@ static int compare(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
+// Returns from when on no outage keeps this instance away.
+static int64_t free_ns(const struct outages *o, int instance, int64_t at_ns)
+{
+    for (size_t i = 0; i < o->count && o->items[i].from_ns <= at_ns; i++) {
+        if (o->items[i].instance == instance)
+            at_ns = latest(at_ns, o->items[i].own_until_ns);
+    }
+    return at_ns;
+}
+
+// Others take over as soon as one of them can. The time is counted from then on.
+static void await_others(const struct scenario *s, const struct outages *o, struct outage *out)
+{
+    int64_t first_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < s->collector.instances; i++) {
+        if (i != out->instance)
+            first_ns = clock_min(first_ns, free_ns(o, i, out->from_ns));
+    }
+    out->others_ns =
+        first_ns == CLOCK_NEVER ? CLOCK_NEVER : out->others_ns + first_ns - out->from_ns;
+}
+
+// Where they share the work, the tokens of one wait for its return. Where they take turns, the
+// others write them.
+static void take_over(const struct scenario *s, struct outage *out)
+{
+    int64_t late_ns = check_shares(s) ? harm_takeover_ns : 0;
+
+    out->own_until_ns = out->until_ns;
+    if (out->others_ns < out->until_ns - late_ns)
+        out->until_ns = out->others_ns + late_ns;
+    if (check_shares(s))
+        return;
+    out->own_until_ns = out->until_ns;
+    out->instance = -1;
+}
+
+static void find_ends(struct outages *o, const struct scenario *s)
+{
+    int64_t latest_ns = INT64_MIN;
+
+    qsort(o->items, o->count, sizeof *o->items, compare);
+    for (size_t i = 0; i < o->count; i++) {
+        if (o->items[i].instance >= 0)
+            await_others(s, o, &o->items[i]);
+    }
+    for (size_t i = 0; i < o->count; i++) {
+        struct outage *out = &o->items[i];
+        take_over(s, out);
+        out->latest_ns = latest_ns = latest(latest_ns, latest(out->until_ns, out->own_until_ns));
+    }
+}
+
 bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
 {
     *o = (struct outages){.items = calloc(l->fault_count + count_deaths(l) + 1, sizeof *o->items)};
@@ -275,12 +289,7 @@ bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
         if (is_death(&l->log->deliveries[i]))
             o->items[o->count++] = bereavement_of(l, &l->log->deliveries[i]);
     }
-    qsort(o->items, o->count, sizeof *o->items, compare);
-    int64_t latest_ns = INT64_MIN;
-    for (size_t i = 0; i < o->count; i++) {
-        latest_ns = latest(latest_ns, latest(o->items[i].until_ns, o->items[i].own_until_ns));
-        o->items[i].latest_ns = latest_ns;
-    }
+    find_ends(o, l->scenario);
     return true;
 }
 

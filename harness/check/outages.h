@@ -3,12 +3,14 @@
 #pragma once
 
 #include "check/cause.h"
+#include "check/harm.h"
 #include "ledger/ledger.h"
 
 struct outage {
     int64_t from_ns;
     int64_t until_ns;     // undone, or taken over by others, and the next session open
     int64_t own_until_ns; // for what the instance that was hit writes itself
+    int64_t others_ns;    // when others must have taken over from the one that was hit; CLOCK_NEVER
     int64_t latest_ns;    // of until_ns and own_until_ns, of this and all before
     int instance;         // that was hit; -1: each
     struct cause cause;   // a fault, or a sender's death
@@ -39,20 +41,3 @@ bool outages_last(const struct outages *o, int64_t at_ns);
 
 // Returns when `need_ns` of fault-free time have passed since from_ns.
 int64_t outages_due_ns(const struct outages *o, int instance, int64_t from_ns, int64_t need_ns);
-
-// How long a collector may take to end after its sender has died.
-int64_t outages_bereaved_ns(const struct scenario *s);
-
-// --- takeovers --------------------------------------------------------------------
-
-// outages_grace_ns is MAILROOM_GRACE. The other is B: the time until others take over from a holder
-// that hangs.
-int64_t outages_grace_ns(const struct scenario *s);
-int64_t outages_hang_ns(const struct scenario *s);
-
-// True when the fault keeps one of several instances away while the others carry on.
-bool outages_hits_one(const struct scenario *s, const struct fault_spec *f);
-
-// From when on the others are judged: how long after the beginning of such a fault
-// they must have taken over at the latest.
-int64_t outages_carry_on_ns(const struct scenario *s, const struct fault_spec *f);

@@ -9,39 +9,40 @@
 
 #include "base/clock.h"
 
-// Returns from when on fresh tokens are due within recovery_limit: the fault's end or, when it hits
-// one of several instances, the takeover by the others.
-static int64_t over_ns(const struct ledger *l, const struct fault_record *f)
-{
-    const struct scenario *s = l->scenario;
-    bool for_good = f->spec->for_ns == FOR_REST;
-
-    if (!outages_hits_one(s, f->spec))
-        return f->ended_ns;
-    int64_t carry_on_ns = f->began_ns + outages_carry_on_ns(s, f->spec);
-    return for_good ? carry_on_ns : clock_min(f->ended_ns, carry_on_ns);
-}
-
-// What the recovery from one fault is judged by.
+// What the recoveries are judged by.
 struct recovery {
     const struct check *c;
-    const int64_t *back_ns; // per fault: when its outage ended, at least its own end
+    int64_t *over_ns; // per fault: from when on fresh tokens are due within recovery_limit: its end
+                      // or, when it hits one of several instances, the takeover by the others
+    int64_t *back_ns; // per fault: when its outage ended, at least over_ns
 };
 
-// Fills in back_ns.
-static int64_t *backs_make(const struct check *c)
+static bool recovery_make(struct recovery *t, const struct check *c)
 {
     const struct ledger *l = c->l;
-    int64_t *back_ns = calloc(l->fault_count + 1, sizeof *back_ns);
 
-    for (size_t i = 0; back_ns && i < l->fault_count; i++)
-        back_ns[i] = over_ns(l, &l->faults[i]);
-    for (size_t i = 0; back_ns && i < c->outages.count; i++) {
+    *t = (struct recovery){c, calloc(l->fault_count + 1, sizeof *t->over_ns),
+        calloc(l->fault_count + 1, sizeof *t->back_ns)};
+    if (!t->over_ns || !t->back_ns)
+        return false;
+    for (size_t i = 0; i < l->fault_count; i++)
+        t->over_ns[i] = t->back_ns[i] = l->faults[i].ended_ns;
+    for (size_t i = 0; i < c->outages.count; i++) {
         const struct outage *o = &c->outages.items[i];
-        if (o->cause.kind == CAUSE_FAULT && o->until_ns > back_ns[o->cause.index])
-            back_ns[o->cause.index] = o->until_ns;
+        uint32_t fault = o->cause.index;
+        if (o->cause.kind != CAUSE_FAULT)
+            continue;
+        bool for_good = o->others_ns != CLOCK_NEVER && l->faults[fault].spec->for_ns == FOR_REST;
+        t->over_ns[fault] = for_good ? o->others_ns : clock_min(t->over_ns[fault], o->others_ns);
+        t->back_ns[fault] = t->over_ns[fault] > o->until_ns ? t->over_ns[fault] : o->until_ns;
     }
-    return back_ns;
+    return true;
+}
+
+static void recovery_fini(struct recovery *t)
+{
+    free(t->over_ns);
+    free(t->back_ns);
 }
 
 // Fault records are sorted by their start, but windows overlap, so this walks them in order and
@@ -59,7 +60,7 @@ static int64_t covered_ns(
         if (f->began_ns == 0)
             continue;
         int64_t begin = f->began_ns > done ? f->began_ns : done;
-        int64_t end = clock_min(f > judged ? t->back_ns[i] : over_ns(l, f), until);
+        int64_t end = clock_min(f > judged ? t->back_ns[i] : t->over_ns[i], until);
         if (end <= begin)
             continue;
         covered += end - begin;
@@ -82,7 +83,7 @@ static struct cause bereaved(const struct ledger *l, int64_t from_ns, int64_t un
         const struct process_record *p = &l->log->processes[i];
         int code = WIFEXITED(p->status) ? WEXITSTATUS(p->status) : 0;
         if (p->asked && (code == output_failed || code == nobody_answers) &&
-            p->ended_ns - outages_bereaved_ns(l->scenario) < until_ns &&
+            p->ended_ns - harm_bereaved_ns(l->scenario) < until_ns &&
             p->ended_ns + l->scenario->recovery_limit_ns > from_ns)
             return (struct cause){CAUSE_SENDER, (uint32_t)i};
     }
@@ -130,7 +131,7 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
         append_fault(text, sizeof found->examples[0], l, after, before ? ", " : "; faults: ");
 }
 
-static bool holds_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
+bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
 {
     for (uint32_t i = 0; i < line->tokens; i++) {
         uint32_t token = l->log->deliveries[line->first_delivery + i].token;
@@ -150,7 +151,7 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
         if (line->read_ns <= since_ns || line->state != LINE_WHOLE ||
-            !holds_fresh(l, line, since_ns))
+            !check_is_fresh(l, line, since_ns))
             continue;
         *working_ns = c->busy_since[i] > since_ns ? c->busy_since[i] : since_ns;
         return line->read_ns;
@@ -179,7 +180,7 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
 {
     const struct check *c = t->c;
     const struct ledger *l = c->l;
-    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = over_ns(l, f);
+    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = t->over_ns[f - l->faults];
     int64_t working_ns, fresh_ns = first_fresh_ns(c, since_ns, &working_ns);
 
     if (fresh_ns != CLOCK_NEVER)
@@ -202,12 +203,13 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
 bool check_recovery(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
-    int64_t *back_ns = backs_make(c);
-    struct recovery t = {.c = c, .back_ns = back_ns};
+    struct recovery t;
     double longest = NAN;
 
-    if (!back_ns)
+    if (!recovery_make(&t, c)) {
+        recovery_fini(&t);
         return err_set(e, ERR_INTERNAL, "out of memory for the recoveries");
+    }
     for (size_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
@@ -218,6 +220,6 @@ bool check_recovery(const struct check *c, struct err *e)
             longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
-    free(back_ns);
+    recovery_fini(&t);
     return true;
 }

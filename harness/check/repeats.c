@@ -51,7 +51,7 @@ static bool keeps_away(const struct fault_spec *f)
 // were gone for longer than the grace.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
-    int64_t grace = outages_grace_ns(l->scenario);
+    int64_t grace = harm_grace_ns(l->scenario);
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -71,8 +71,7 @@ static bool takes_turn(const struct ledger *l, const struct fault_record *away, 
     if (!away->began_ns || !keeps_away(away->spec) ||
         (one && away->spec->instance != l->log->processes[process].instance))
         return false;
-    return away->ended_ns - away->began_ns >= outages_hang_ns(l->scenario) ||
-           outlasts_grace(l, away);
+    return away->ended_ns - away->began_ns >= harm_hang_ns(l->scenario) || outlasts_grace(l, away);
 }
 
 // --- causes -----------------------------------------------------------------------

@@ -125,6 +125,90 @@ static void tell_busy_in_storm(struct story *s)
     }
 }
 
+// --- late, by two faults in a row -------------------------------------------------
+
+// Two faults with 500 ms between them; the limit is 1 s. The session is back at `back_ms`, and with
+// it the token that was committed between them.
+static void tell_two_faults(struct story *s, const char *first, const char *second, int64_t back_ms)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, first, 200, 1000);
+    story_fault(s, second, 1500, 1500 + (verb_find(second)->params & PARAM_FOR ? 800 : 1));
+    story_session(s, back_ms);
+    story_line(s, back_ms + 10, story_txn(s, 1050, 1), 1);
+}
+
+static void tell_half_open_twice(struct story *s)
+{
+    tell_two_faults(s, "half-open", "half-open", 2400);
+}
+
+// Its limit of the first fault, 500 ms, 800 ms twice, 500 ms, is over at 3600 ms.
+static void tell_half_open_twice_and_long(struct story *s)
+{
+    tell_two_faults(s, "half-open", "half-open", 3800);
+}
+
+static void tell_half_open_then_killed_backend(struct story *s)
+{
+    tell_two_faults(s, "half-open", "terminate-backend", 1900);
+}
+
+static void tell_restart_then_half_open(struct story *s)
+{
+    tell_two_faults(s, "restart-server", "half-open", 2400);
+}
+
+// The first was left out when it was over, and is no reason to doubt the session.
+static void tell_half_open_beside_one_left_out(struct story *s)
+{
+    tell_two_faults(s, "half-open", "terminate-backend", 1900);
+    s->faults[1].left_out = LEFT_OUT_BUSY;
+}
+
+// A line that holds a token of the time in between shows that its session had survived.
+static void tell_survived_the_first(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_fault(s, "pause-server", 200, 300);
+    story_line(s, 800, story_txn(s, 350, 1), 1);
+    story_fault(s, "pause-server", 900, 1000);
+    story_fault(s, "terminate-backend", 1200, 1201);
+    story_session(s, 1220);
+}
+
+// The server accepts a session while its answers are lost: nobody has it.
+static void tell_session_of_half_open(struct story *s)
+{
+    tell_half_open_twice(s);
+    s->sessions[2] = s->sessions[1];
+    s->sessions[1] = s->faults[0].ended_ns - 300 * NS_PER_MS;
+    s->ledger.session_count = 3;
+}
+
+// The session stays away: what was committed since is lost.
+static void tell_never_back_from_two(struct story *s)
+{
+    tell_half_open_twice(s);
+    s->ledger.session_count = 1;
+    s->log.line_count--;
+    s->log.delivery_count--;
+    story_txn(s, 3000, 1);
+}
+
+// The same in a storm of short pauses, which take 200 ms of each 500 ms. It comes back at the end.
+static void tell_away_in_a_storm(struct story *s)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    for (int i = 0; i < 7; i++)
+        story_fault(s, "pause-server", 200 + 500 * i, 300 + 500 * i);
+    story_session(s, 3350);
+    story_line(s, 3360, story_txn(s, 350, 1), 1);
+}
+
 // --- early ------------------------------------------------------------------------
 
 static void tell_sent_at_reconnect(struct story *s)
@@ -210,6 +294,20 @@ static const struct story_case cases[] = {
     {"late after a pause that its session survived", tell_late_after_a_pause, "late=1 ",
         VERDICT_VIOLATED},
     {"full lines between faults", tell_busy_in_storm, "", VERDICT_PASS},
+    {"two half-open connections", tell_half_open_twice, "", VERDICT_PASS},
+    {"two half-open connections, and back too late", tell_half_open_twice_and_long,
+        "late=1 unrecovered=1 ", VERDICT_VIOLATED},
+    {"half-open, and then its backend is ended", tell_half_open_then_killed_backend, "",
+        VERDICT_PASS},
+    {"a restart, and then half-open", tell_restart_then_half_open, "", VERDICT_PASS},
+    {"half-open, and a fault that was left out", tell_half_open_beside_one_left_out, "",
+        VERDICT_PASS},
+    {"late between two pauses", tell_survived_the_first, "late=1 ", VERDICT_VIOLATED},
+    {"a session that opened while half-open", tell_session_of_half_open, "", VERDICT_PASS},
+    {"never back from two half-open connections", tell_never_back_from_two, "lost=2 unrecovered=2 ",
+        VERDICT_VIOLATED},
+    {"away in a storm of short pauses", tell_away_in_a_storm, "late=1 unrecovered=1 ",
+        VERDICT_VIOLATED},
     {"sent at once after a reconnect", tell_sent_at_reconnect, "", VERDICT_PASS},
     {"early between two faults", tell_early_in_storm, "early=1 ", VERDICT_VIOLATED},
     {"late beside a slow flush", tell_slow_flush, "", VERDICT_PASS},

@@ -162,6 +162,39 @@ static void tell_one_is_paused(struct story *s)
     s->specs[0].instance = 1;
 }
 
+// --- both away --------------------------------------------------------------------
+
+// The first is paused, and then the second, until 3900 ms. The token is committed while both are.
+static void tell_both_away(struct story *s, bool share, int64_t until_ms, int64_t read_ms)
+{
+    story_good_token(s);
+    story_session(s, -990);
+    story_second(s);
+    s->scenario.collector.env = (struct settings){lease, 1};
+    s->scenario.collector.dequeue = share ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
+    hit_first(s, "pause-collector", 500, until_ms);
+    story_fault(s, "pause-collector", 900, 3900);
+    s->specs[1].instance = 1;
+    story_line(s, read_ms, story_txn(s, 1000, 1), 1);
+    story_by(s, 0);
+}
+
+static void tell_both_away_by_turns(struct story *s)
+{
+    tell_both_away(s, false, 3500, 3600);
+}
+
+static void tell_both_away_sharing(struct story *s)
+{
+    tell_both_away(s, true, 3500, 3600);
+}
+
+// It is back at 1500 ms, and must have what the other has taken the grace and a second later.
+static void tell_one_is_back(struct story *s)
+{
+    tell_both_away(s, true, 1500, 3800);
+}
+
 // --- capacity ---------------------------------------------------------------------
 
 // 20 tokens a second for 4 s, whose capacity is said to be 30; each is read when
@@ -237,6 +270,9 @@ static const struct story_case cases[] = {
     {"two share", tell_shares, "", VERDICT_PASS},
     {"one of two idles", tell_one_idles, "idle_instance=1 ", VERDICT_VIOLATED},
     {"one of two is paused", tell_one_is_paused, "", VERDICT_PASS},
+    {"both are away, by turns", tell_both_away_by_turns, "", VERDICT_PASS},
+    {"both are away, who share", tell_both_away_sharing, "", VERDICT_PASS},
+    {"one is back, and does nothing", tell_one_is_back, "late=1 ", VERDICT_VIOLATED},
     {"keeps up", tell_keeps_up, "", VERDICT_PASS},
     {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
     {"makes up for a fault", tell_makes_up, "", VERDICT_PASS},

@@ -1,0 +1,108 @@
+#include "check/harm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "check/check.h"
+
+static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
+static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
+static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
+static const int64_t bereaved_ns = NS_PER_S;       // to end without a sender
+static const int64_t unanswered_ns = 5 * NS_PER_S; // of a health check
+
+// --- settings ---------------------------------------------------------------------
+
+static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
+{
+    const long day_ms = 86400000;
+    int64_t ms = default_ms;
+
+    for (size_t i = 0; i < s->collector.env.count; i++) {
+        const struct setting *v = &s->collector.env.items[i];
+        long given = strcmp(v->name, name) == 0 ? atol(v->value) : -1;
+        if (given >= 0 && given <= day_ms)
+            ms = given;
+    }
+    return ms * NS_PER_MS;
+}
+
+int64_t harm_grace_ns(const struct scenario *s)
+{
+    return setting_ns(s, "MAILROOM_GRACE", default_grace_ms);
+}
+
+int64_t harm_hang_ns(const struct scenario *s)
+{
+    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", default_check_ms);
+
+    return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
+}
+
+int64_t harm_bereaved_ns(const struct scenario *s)
+{
+    return bereaved_ns + harm_grace_ns(s);
+}
+
+// --- what a fault does ------------------------------------------------------------
+
+// A foreign transaction delays a subject that waits for writers, and no other.
+enum harm harm_of(const struct scenario *s, const struct fault_spec *f)
+{
+    switch (f->verb->id) {
+    case VERB_OLD_SNAPSHOT: // it writes nothing, so nobody waits for it
+        return HARM_NONE;
+    case VERB_HOLD_HORIZON:
+    case VERB_LONG_VACUUM:
+    case VERB_ACTIVE_READERS:
+        return s->collector.promises & PROMISE_WAITS_FOR_WRITERS ? HARM_SLOWS : HARM_NONE;
+    case VERB_TERMINATE_BACKEND:
+        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SESSION;
+    case VERB_CANCEL_QUERY:
+        return f->target == TARGET_LOAD ? HARM_NONE : HARM_SLOWS;
+    case VERB_KILL_COLLECTOR:
+    case VERB_STOP_COLLECTOR:
+    case VERB_CLOSE_READER:
+    case VERB_KILL_SENDER:
+        return HARM_PROCESS;
+    case VERB_PAUSE_READER:
+    case VERB_SLOW_READER:
+    case VERB_PAUSE_SENDER:
+    case VERB_HANG_SENDER:
+        return HARM_OUTPUT;
+    case VERB_RESET:
+    case VERB_CUT_AT:
+        return HARM_SESSION;
+    case VERB_PAUSE_SERVER:
+    case VERB_PAUSE_COLLECTOR:
+    case VERB_PARTITION:
+    case VERB_HALF_OPEN:
+    case VERB_EXHAUST_CONNECTIONS:
+    case VERB_FILL_DISK:
+    case VERB_LOCK_JOBS:
+    case VERB_DELAY:
+    case VERB_THROTTLE:
+        return HARM_FREEZES;
+    default:
+        return f->verb->stops_server ? HARM_SESSION : HARM_SLOWS;
+    }
+}
+
+bool harm_hits_one(const struct scenario *s, const struct fault_spec *f)
+{
+    enum harm harm = harm_of(s, f);
+    bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
+
+    // A collector whose output nobody reads keeps its turn, and is right to.
+    return s->collector.instances > 1 && one &&
+           (harm == HARM_PROCESS || harm == HARM_FREEZES ||
+               (harm == HARM_OUTPUT && check_shares(s)));
+}
+
+int64_t harm_carry_on_ns(const struct scenario *s, const struct fault_spec *f)
+{
+    if (check_shares(s))
+        return harm_grace_ns(s);
+    return harm_of(s, f) == HARM_PROCESS ? harm_grace_ns(s) + harm_takeover_ns : harm_hang_ns(s);
+}

@@ -1,0 +1,33 @@
+// What each fault does to the subject, and how soon others take over from the one that it hits.
+#pragma once
+
+#include "base/clock.h"
+#include "plan/plan.h"
+
+enum harm {
+    HARM_NONE,    // the subject feels nothing
+    HARM_SLOWS,   // it lasts; processes and sessions survive
+    HARM_SESSION, // every session ends
+    HARM_FREEZES, // a session may end, or survive
+    HARM_PROCESS, // a process ends
+    HARM_OUTPUT,  // nobody reads the output
+};
+
+enum harm harm_of(const struct scenario *s, const struct fault_spec *f);
+
+static const int64_t harm_takeover_ns = NS_PER_S; // promised after the grace
+
+// harm_grace_ns is MAILROOM_GRACE. The other is B: the time until others take over from a holder
+// that hangs.
+int64_t harm_grace_ns(const struct scenario *s);
+int64_t harm_hang_ns(const struct scenario *s);
+
+// How long a collector may take to end after its sender has died.
+int64_t harm_bereaved_ns(const struct scenario *s);
+
+// True when the fault keeps one of several instances away while the others carry on.
+bool harm_hits_one(const struct scenario *s, const struct fault_spec *f);
+
+// From when on the others are judged: how long after the beginning of such a fault, or after the
+// return of the first of them, they must have taken over at the latest.
+int64_t harm_carry_on_ns(const struct scenario *s, const struct fault_spec *f);
