@@ -8,7 +8,7 @@ here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 . "$here/ci/private-server.sh"
 
 failures=0
-latest=$(find "$here/migrations" -name '*.up.sql' | wc -l)
+latest=$(basename "$(printf '%s\n' "$here"/migrations/*.up.sql | tail -n 1)" | sed 's/^0*\([0-9]*\).*/\1/')
 
 main()
 {
@@ -31,6 +31,8 @@ main()
     a_conflict_makes_no_token
     another_search_path_finds_the_tables
     partitions_become_one_table
+    a_lane_ages_by_the_second
+    tokens_that_expired_keep_no_lane_from_ageing
     [ "$failures" -eq 0 ] && echo "all migrations hold"
 }
 
@@ -524,6 +526,51 @@ partitions_become_one_table()
     same "and one more" 21 "$(sql "SELECT count(*) FROM tokens")"
 }
 
+# A token that came in the second half of a second has the next one as its time.
+a_lane_ages_by_the_second()
+{
+    new_database ageing
+    up_to_latest
+    make_lanes
+    sql "SELECT pg_sleep((2.55 - extract(epoch FROM clock_timestamp())::numeric % 1) % 1)" >/dev/null
+    add_accounts 1 1
+    same "a young token's turn" "r1" "$(lease_aged 30)"
+    sql "SELECT pg_sleep(greatest(0, max(a.created_at) + 0.55 - extract(epoch FROM clock_timestamp())))
+        FROM accounts AS a" >/dev/null
+    same "an aged token's turn" "u1" "$(lease_aged 0)"
+}
+
+# A lease of one token looks at 1004 at most.
+tokens_that_expired_keep_no_lane_from_ageing()
+{
+    new_database expired_lane
+    up_to_latest
+    make_lanes
+    add_accounts 1 2010
+    sql "UPDATE tokens SET expires_at = 1, created_at = 1 WHERE action = 'activation';
+         INSERT INTO accounts (email, login) VALUES ('last@x', 'last');
+         UPDATE tokens SET created_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
+    same "the turns of a lane that begins with expired tokens" "  last" \
+        "$(lease_aged 30) $(lease_aged 30) $(lease_aged 30)"
+}
+
+# Two lanes, and five recoveries in the higher one.
+make_lanes()
+{
+    sql "SELECT mailroom_lanes('password_recovery,activation')" >/dev/null
+    sql "INSERT INTO accounts (email, login, status)
+             SELECT 'r' || n || '@x', 'r' || n, 'active' FROM generate_series(1, 5) n;
+         INSERT INTO tokens (action, account, code)
+             SELECT 'password_recovery', id, '12345' FROM accounts"
+}
+
+# Whose token a line of one holds, which is the lower lane's if that has aged.
+lease_aged() # ageing in seconds
+{
+    sql "SELECT login FROM mailroom_lease('mailroom', 1, 1, 1, aged_turn => true, ageing_s => $1)
+        WHERE kind = 1"
+}
+
 # --- what they are made of ---------------------------------------------------
 
 sql() # statements
@@ -540,8 +587,10 @@ new_database() # name
     at=0
 }
 
+# Numbers may be left out.
 apply() # number, direction
 {
+    [ -n "$(find "$here/migrations" -name "$(printf %06d "$1")_*.sql")" ] || return 0
     psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here/migrations/$(printf %06d "$1")"_*."$2.sql")" \
         2>"$server_dir/notices" || {
         cat "$server_dir/notices"

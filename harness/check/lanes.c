@@ -57,7 +57,8 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
 }
 
 // Checks the lower lane's share: behind an aged token, this many lines in a row without any of its
-// lane are too many.
+// lane are too many. A token has aged within a second of the bound, because its time in the
+// database is rounded to the nearest second.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;
