@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 
-#define ANSWERS_MAX (1024 * 1024)
+#define ANSWERS_MAX ((size_t)1024 * 1024)
 #define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before it is started again
 
 // Puts what became of a token into the outbox. Errors that may pass are tried
@@ -166,7 +166,7 @@ static bool take_lines(struct leased *l, struct err *e)
     }
     buf_consume(&l->input, from);
     if (l->input.len == ANSWERS_MAX) {
-        log_line("SENDER", "%d bytes without a line end are no answer", ANSWERS_MAX);
+        log_line("SENDER", "%zu bytes without a line end are no answer", ANSWERS_MAX);
         buf_clear(&l->input);
     }
     return true;

@@ -7,7 +7,7 @@
 
 #include <openssl/evp.h>
 
-#define TEMPLATE_MAX (64 * 1024)
+#define TEMPLATE_MAX ((size_t)64 * 1024)
 
 static const char activation[] = //
     "Subject: Activate your account\n"
@@ -62,7 +62,7 @@ static bool read_file(struct buf *out, const char *path, struct err *e)
         return err_sys(e, ERR_USAGE, "the template %s cannot be read", path);
     if (!buf_append_char(out, '\0') || out->failed)
         return err_set(
-            e, ERR_USAGE, "the template %s is longer than %d bytes", path, TEMPLATE_MAX - 1);
+            e, ERR_USAGE, "the template %s is longer than %zu bytes", path, TEMPLATE_MAX - 1);
     return true;
 }
 

@@ -105,7 +105,7 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
         return NULL;
     }
     s->settings = settings;
-    buf_init(&s->body, 1024 * 1024);
+    buf_init(&s->body, (size_t)1024 * 1024);
     if (!smtp_rest(s, e)) {
         smtp_free(s);
         return NULL;

@@ -391,7 +391,7 @@ static enum dequeue draw_dequeue(
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;
     uint64_t share = rng_below(&rng, sum);
-    while (!(allowed >> at & 1) || share >= weights[at]) {
+    while (at < DEQUEUE_LEASED && (!(allowed >> at & 1) || share >= weights[at])) {
         share -= allowed >> at & 1 ? weights[at] : 0;
         at++;
     }

@@ -27,7 +27,11 @@ static void unlock_and_wake(struct proxy *p)
 static bool listen_at(
     struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
-    struct sockaddr_storage bound = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {0};
     socklen_t len = sizeof bound;
     int on = 1;
 
@@ -35,10 +39,9 @@ static bool listen_at(
     if (p->listener < 0 || setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||
         listen(p->listener, PROXY_LINKS_MAX) != 0 ||
-        getsockname(p->listener, (struct sockaddr *)&bound, &len) != 0)
+        getsockname(p->listener, &bound.any, &len) != 0)
         return err_sys(e, ERR_SYSTEM, "the proxy cannot listen");
-    p->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                : ((struct sockaddr_in *)&bound)->sin_port);
+    p->port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     return true;
 }
 

@@ -69,7 +69,11 @@ int post_connect(const char *address, struct err *e)
 
 int post_listen(const char *address, int *port, struct err *e)
 {
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {0};
     socklen_t len = sizeof bound;
     struct addrinfo *found;
     const int on = 1;
@@ -79,16 +83,16 @@ int post_listen(const char *address, int *port, struct err *e)
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 4) != 0 ||
-        getsockname(fd, (struct sockaddr *)&bound, &len) != 0) {
+        getsockname(fd, &bound.any, &len) != 0) {
         err_sys(e, ERR_USAGE, "cannot listen on %s", address);
         if (fd >= 0)
             close(fd);
         fd = -1;
     }
     freeaddrinfo(found);
-    *port = fd < 0                        ? 0
-            : bound.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&bound)->sin6_port)
-                                          : ntohs(((struct sockaddr_in *)&bound)->sin_port);
+    *port = fd < 0                            ? 0
+            : bound.any.sa_family == AF_INET6 ? ntohs(bound.v6.sin6_port)
+                                              : ntohs(bound.v4.sin_port);
     return fd;
 }
 

@@ -57,7 +57,8 @@ static void set_up(struct bench *b)
 {
     *b = (struct bench){0};
     for (int i = 0; i < TXNS; i++)
-        b->txns[i] = (struct plan_txn){.at_ns = 100 * i, .first_token = (uint32_t)i, .rows = 1};
+        b->txns[i] =
+            (struct plan_txn){.at_ns = INT64_C(100) * i, .first_token = (uint32_t)i, .rows = 1};
     b->plan.txns = b->txns;
     b->plan.txn_count = TXNS;
     b->config = (struct load_config){.plan = &b->plan, .start_ns = 5000, .end = TXNS};

@@ -76,8 +76,8 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.servers[i] = place(host, ports[i]);
         p->at.rests[i] = place(host, ports[PATRONI_MEMBERS + i]);
     }
-    p->at.store = place(middle, ports[2 * PATRONI_MEMBERS]);
-    p->at.store_peers = place(middle, ports[2 * PATRONI_MEMBERS + 1]);
+    p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
+    p->at.store_peers = place(middle, ports[2UL * PATRONI_MEMBERS + 1]);
     p->at.proxy_port = LAN_MEMBERS; // no port of anybody's: it only names a socket
     return true;
 }

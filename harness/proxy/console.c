@@ -55,11 +55,12 @@ static const char *next(struct words *w)
 
 static bool split(struct words *w, const char *line, struct err *e)
 {
+    size_t len = strlen(line);
     char *rest = w->text;
 
-    if (strlen(line) >= sizeof w->text)
+    if (len >= sizeof w->text)
         return err_set(e, ERR_USAGE, "an order has at most %d characters", LINE_MAX_LEN - 1);
-    strcpy(w->text, line);
+    memcpy(w->text, line, len + 1);
     for (char *word; (word = strsep(&rest, " \t\r\n"));) {
         if (*word && w->count == WORDS_MAX)
             return err_set(e, ERR_USAGE, "an order has at most %d words", WORDS_MAX);

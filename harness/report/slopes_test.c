@@ -32,7 +32,7 @@ static struct observed made_up(void)
 
 static char *latencies(void)
 {
-    const size_t size = SECONDS * 40;
+    const size_t size = (size_t)SECONDS * 40;
     char *csv = malloc(size);
 
     assert_non_null(csv);

@@ -26,8 +26,8 @@ static const int64_t kill_ns = 5 * NS_PER_S; // until a killed process is gone
 // A collector that stays silent at this many steps is not waited for at each later one.
 #define SILENT_STEPS 2
 
-_Static_assert(
-    POINTS_CUTS_MAX == PROXY_CUTS_MAX && POINTS_CUTS_MAX == STEPS_FAULTS, "the cuts of a trial");
+_Static_assert(POINTS_CUTS_MAX == PROXY_CUTS_MAX, "a trial's cuts fit the proxy");
+_Static_assert(POINTS_CUTS_MAX == STEPS_FAULTS, "a trial's cuts fit its steps");
 
 struct trial {
     const struct trial_setting *setting;

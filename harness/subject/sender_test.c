@@ -26,7 +26,8 @@ static void a_sender_dies_of_an_attempt(void **state)
     sender_init(&s, &manner, false, 1, tries, 3);
     sender_begin(&s, ends[1]);
     for (uint32_t i = 0; i < 3; i++) {
-        struct line_record line = {.read_ns = 10 * (i + 1), .tokens = 1, .first_delivery = i};
+        struct line_record line = {
+            .read_ns = INT64_C(10) * (i + 1), .tokens = 1, .first_delivery = i};
         log.lines = &line;
         manner.dies = i == 1;
         assert_true(sender_line(&s, &log, 0, SENDER_WORKS));
