@@ -20,13 +20,30 @@ struct span {
     int64_t from_ns, until_ns;
 };
 
-typedef void emit_function(const struct report *r, const struct span *s, struct buf *out);
+// What becomes of each span: `begin` comes before its children, `end`, where there is one, after.
+struct sink {
+    void (*begin)(struct sink *, const struct report *, const struct span *);
+    void (*end)(struct sink *, const struct span *);
+    struct buf *out;
+    int64_t origin_ns; // what times count from, on the run's clock
+};
+
+static void end_span(struct sink *to, const struct span *s)
+{
+    if (to->end)
+        to->end(to, s);
+}
+
+static void emit_span(struct sink *to, const struct report *r, const struct span *s)
+{
+    to->begin(to, r, s);
+    end_span(to, s);
+}
 
 #define TRACK_FAULT (UINT64_C(1) << 40)
 #define TRACK_PROCESS (UINT64_C(2) << 40)
 
-static void emit_stages(
-    const struct report *r, uint32_t token, int64_t fire_ns, emit_function *emit, struct buf *out)
+static void emit_stages(const struct report *r, uint32_t token, int64_t fire_ns, struct sink *to)
 {
     const struct ledger *l = r->ledger;
     const struct stage_times t = stages_of(l, token, fire_ns);
@@ -44,7 +61,7 @@ static void emit_stages(
     int64_t at_ns = whole.from_ns;
 
     snprintf(whole.detail, sizeof whole.detail, "t%07u", token);
-    emit(r, &whole, out);
+    to->begin(to, r, &whole);
     for (unsigned i = 0; i < sizeof stages / sizeof *stages; i++) {
         struct span s = {.track = whole.track,
             .number = i + 2,
@@ -53,12 +70,13 @@ static void emit_stages(
             .name = stages[i].name,
             .from_ns = at_ns,
             .until_ns = at_ns + stages[i].took_ns};
-        emit(r, &s, out);
+        emit_span(to, r, &s);
         at_ns = s.until_ns;
     }
+    end_span(to, &whole);
 }
 
-static void emit_tokens(const struct report *r, emit_function *emit, struct buf *out)
+static void emit_tokens(const struct report *r, struct sink *to)
 {
     const struct ledger *l = r->ledger;
     const uint32_t step = (uint32_t)(l->plan->token_count / TOKENS_MAX) + 1;
@@ -67,12 +85,12 @@ static void emit_tokens(const struct report *r, emit_function *emit, struct buf 
         enum fired_by why;
         if (!stages_measurable(l, token))
             continue;
-        emit_stages(r, token, stages_fire_ns(l, &l->log->lines[l->tokens[token].first_line], &why),
-            emit, out);
+        emit_stages(
+            r, token, stages_fire_ns(l, &l->log->lines[l->tokens[token].first_line], &why), to);
     }
 }
 
-static void emit_faults(const struct report *r, emit_function *emit, struct buf *out)
+static void emit_faults(const struct report *r, struct sink *to)
 {
     for (size_t i = 0; i < r->ledger->fault_count; i++) {
         const struct fault_record *f = &r->ledger->faults[i];
@@ -85,11 +103,11 @@ static void emit_faults(const struct report *r, emit_function *emit, struct buf 
         if (f->began_ns == 0)
             continue;
         snprintf(s.detail, sizeof s.detail, "%s", f->evidence);
-        emit(r, &s, out);
+        emit_span(to, r, &s);
     }
 }
 
-static void emit_processes(const struct report *r, emit_function *emit, struct buf *out)
+static void emit_processes(const struct report *r, struct sink *to)
 {
     for (size_t i = 0; i < r->ledger->log->process_count; i++) {
         const struct process_record *p = &r->ledger->log->processes[i];
@@ -103,15 +121,15 @@ static void emit_processes(const struct report *r, emit_function *emit, struct b
             s.until_ns = r->ledger->drain_end_ns;
         snprintf(s.detail, sizeof s.detail, "instance %d, pid %d, %u lines", p->instance,
             (int)p->pid, p->lines);
-        emit(r, &s, out);
+        emit_span(to, r, &s);
     }
 }
 
-static void emit_all(const struct report *r, emit_function *emit, struct buf *out)
+static void emit_all(const struct report *r, struct sink *to)
 {
-    emit_processes(r, emit, out);
-    emit_faults(r, emit, out);
-    emit_tokens(r, emit, out);
+    emit_processes(r, to);
+    emit_faults(r, to);
+    emit_tokens(r, to);
 }
 
 // --- text inside JSON ---------------------------------------------------------------
@@ -132,28 +150,47 @@ static void append_text(struct buf *out, const char *text)
 
 // --- Chrome ---------------------------------------------------------------------------
 
-// Emits a span as an asynchronous slice. Slices of one track share an id and nest by their
-// times, which are microseconds since the load began.
-static void emit_chrome(const struct report *r, const struct span *s, struct buf *out)
+// Perfetto drops what happened before 0, and collectors start before the load. So times count
+// from the first span.
+static void find_origin(struct sink *to, const struct report *r, const struct span *s)
 {
-    for (int end = 0; end < 2; end++) {
-        int64_t at_ns = (end ? s->until_ns : s->from_ns) - r->ledger->start_ns;
-        buf_printf(out,
-            ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"id\":\"0x%" PRIx64 "\",\"pid\":1,\"tid\":1,"
-            "\"ts\":%.3f,\"name\":",
-            end ? 'e' : 'b', s->family, s->track, (double)at_ns / 1e3);
-        append_text(out, s->name);
-        if (!end && *s->detail) {
-            buf_append_str(out, ",\"args\":{\"detail\":");
-            append_text(out, s->detail);
-            buf_append_char(out, '}');
-        }
-        buf_append_char(out, '}');
+    (void)r;
+    to->origin_ns = clock_min(to->origin_ns, s->from_ns);
+}
+
+static void append_chrome(struct sink *to, const struct span *s, char phase, int64_t at_ns)
+{
+    buf_printf(to->out,
+        ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"id\":\"0x%" PRIx64 "\",\"pid\":1,\"tid\":1,"
+        "\"ts\":%.3f,\"name\":",
+        phase, s->family, s->track, (double)(at_ns - to->origin_ns) / 1e3);
+    append_text(to->out, s->name);
+}
+
+// A span is an asynchronous slice. Slices of one track share an id and nest by their times,
+// which are in microseconds; where times are equal, by the order in the file.
+static void begin_chrome(struct sink *to, const struct report *r, const struct span *s)
+{
+    (void)r;
+    append_chrome(to, s, 'b', s->from_ns);
+    if (*s->detail) {
+        buf_append_str(to->out, ",\"args\":{\"detail\":");
+        append_text(to->out, s->detail);
+        buf_append_char(to->out, '}');
     }
+    buf_append_char(to->out, '}');
+}
+
+static void end_chrome(struct sink *to, const struct span *s)
+{
+    append_chrome(to, s, 'e', s->until_ns);
+    buf_append_char(to->out, '}');
 }
 
 bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 {
+    struct sink origin = {.begin = find_origin, .origin_ns = CLOCK_NEVER};
+
     buf_append_str(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":");
     append_text(out, r->scenario->name);
     buf_append_str(out, ",\"verdict\":");
@@ -161,7 +198,9 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
     buf_append_str(out,
         "},\"traceEvents\":[\n"
         "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"mailproof\"}}");
-    emit_all(r, emit_chrome, out);
+    emit_all(r, &origin);
+    struct sink to = {begin_chrome, end_chrome, out, origin.origin_ns};
+    emit_all(r, &to);
     return buf_append_str(out, "\n]}\n") || err_set(e, ERR_INTERNAL, "the trace is too long");
 }
 
@@ -169,9 +208,9 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 
 // Emits a span. Its ids are made of the run's seed, the track and the number, which are never
 // all 0. Its times are nanoseconds since 1970, by the server's clock to the second.
-static void emit_otlp(const struct report *r, const struct span *s, struct buf *out)
+static void emit_otlp(struct sink *to, const struct report *r, const struct span *s)
 {
-    const int64_t epoch_ns = r->ledger->server_epoch_s * NS_PER_S - r->ledger->start_ns;
+    struct buf *out = to->out;
 
     buf_printf(out,
         "%s{\"traceId\":\"%016" PRIx64 "%016" PRIx64 "\",\"spanId\":\"%08" PRIx32 "%08x\"",
@@ -183,7 +222,7 @@ static void emit_otlp(const struct report *r, const struct span *s, struct buf *
     buf_printf(out,
         ",\"kind\":1,\"startTimeUnixNano\":\"%" PRId64 "\",\"endTimeUnixNano\":\"%" PRId64
         "\",\"name\":",
-        s->from_ns + epoch_ns, s->until_ns + epoch_ns);
+        s->from_ns - to->origin_ns, s->until_ns - to->origin_ns);
     append_text(out, s->name);
     if (*s->detail) {
         buf_append_str(out, ",\"attributes\":[{\"key\":\"detail\",\"value\":{\"stringValue\":");
@@ -195,6 +234,10 @@ static void emit_otlp(const struct report *r, const struct span *s, struct buf *
 
 bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e)
 {
+    struct sink to = {.begin = emit_otlp,
+        .out = out,
+        .origin_ns = r->ledger->start_ns - r->ledger->server_epoch_s * NS_PER_S};
+
     buf_append_str(out,
         "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\","
         "\"value\":{\"stringValue\":\"mailproof\"}},{\"key\":\"scenario\",\"value\":{"
@@ -202,6 +245,6 @@ bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e)
     append_text(out, r->scenario->name);
     buf_append_str(out, "}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"mailproof\"},\"spans\":[");
     if (!out->failed)
-        emit_all(r, emit_otlp, out);
+        emit_all(r, &to);
     return buf_append_str(out, "\n]}]}]}\n") || err_set(e, ERR_INTERNAL, "the trace is too long");
 }

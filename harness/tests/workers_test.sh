@@ -9,6 +9,7 @@ hire() {
     local count=$1 k left
     shift
     pids=() workers=
+    rm -f "$place"/worker-*
     for ((k = 1; k <= count; k++)); do
         "$mailproof" load --listen 127.0.0.1:0 "$@" >"$place/worker-$k" 2>&1 &
         pids+=($!)
