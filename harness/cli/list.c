@@ -31,7 +31,7 @@ static bool list_scenarios(const char *tag, struct err *e)
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
         if (ok && scenario_has_tag(&s, tag)) {
-            printf("  %-20s %s", s.name, s.summary);
+            printf("  %-30s %s", s.name, s.summary);
             print_tags(&s);
             fputc('\n', stdout);
         }
@@ -43,7 +43,7 @@ static bool list_scenarios(const char *tag, struct err *e)
 
 static void print_key(const char *path, const char *text)
 {
-    printf("  %-28s %s\n", path, text);
+    printf("  %-30s %s\n", path, text);
 }
 
 static void list_keys(void)
@@ -70,7 +70,7 @@ static void list_verbs(void)
 {
     puts("\nFault verbs (all take at, every and until):");
     for (size_t i = 0; i < VERB_COUNT; i++) {
-        printf("  %-20s %s", verbs[i].name, verbs[i].help);
+        printf("  %-30s %s", verbs[i].name, verbs[i].help);
         print_params(&verbs[i]);
         fputc('\n', stdout);
     }
@@ -81,7 +81,7 @@ static void list_metrics(void)
     puts("\nMetrics (for expect; those marked * are invariants, which allow may relax):");
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         const char *unit = metric_unit_name(metrics[i].unit);
-        printf("  %-28s %s%s%s%s%s\n", metrics[i].name, metrics[i].invariant ? "* " : "",
+        printf("  %-30s %s%s%s%s%s\n", metrics[i].name, metrics[i].invariant ? "* " : "",
             metrics[i].help, *unit ? " (" : "", unit, *unit ? ")" : "");
     }
 }

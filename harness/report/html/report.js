@@ -16,8 +16,10 @@ function text(value, digits) {
   return digits === undefined ? String(value) : value.toFixed(digits);
 }
 
-// Rounds a number for a table.
+// Rounds a number for a table: to a number of decimals, or to four significant digits.
 const rounded = (value, digits = 3) => (typeof value === 'number' ? +value.toFixed(digits) : missing);
+
+const significant = (value) => rounded(value, value >= 1000 ? 1 : Math.min(3, 3 - Math.floor(Math.log10(value || 1))));
 
 function element(name, content, className) {
   const e = document.createElement(name);
@@ -117,6 +119,10 @@ function runWindow() {
   return [0, t[Math.min(last + 1, t.length - 1)]];
 }
 
+// 1200 becomes 1.2K; a half stays 0.5.
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 3 });
+const axisY = { axisLabelFormatter: (y) => compact.format(y), valueFormatter: (y) => String(+y.toFixed(3)) };
+
 // Adds a table of the chart's figures, which opens on request.
 function tableOf(chart, caption, labels, rows) {
   const details = element('details', undefined, 'figures');
@@ -141,9 +147,9 @@ function draw(c) {
   if (c.graph) c.graph.destroy();
   c.graph = new Dygraph(byId(c.id), c.rows, Object.assign({
     labels: c.labels, colors: c.colours.map(colour), strokeWidth: 1.5, legend: 'always', labelsDiv: c.legend,
-    gridLineColor: colour('--line'), axisLineColor: colour('--line'), highlightCircleSize: 3, labelsKMB: true,
+    gridLineColor: colour('--line'), axisLineColor: colour('--line'), highlightCircleSize: 3,
     connectSeparatedPoints: false, drawGapEdgePoints: true, includeZero: true, stackedGraphNaNFill: 'none', underlayCallback: shadeFaults, xlabel: 'seconds',
-    axisLabelWidth: 60, dateWindow: runWindow(), axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) } },
+    axisLabelWidth: 60, dateWindow: runWindow(), axes: { x: { axisLabelFormatter: (s) => String(+s.toFixed(3)) }, y: axisY },
   }, c.options));
 }
 
@@ -166,7 +172,7 @@ function charts() {
     columns(data.percentiles, 'nines', 'from_intended', 'from_commit'),
     ['nines', 'from the intended insert', 'from the commit'], ['--a', '--c'], {
       ylabel: 'ms', xlabel: 'percentile', underlayCallback: null, dateWindow: null,
-      axes: { x: {
+      axes: { y: axisY, x: {
         valueFormatter: (n) => `${(100 * (1 - 10 ** -n)).toPrecision(6)}%`,
         axisLabelFormatter: (n) => (Number.isInteger(n) ? `${+(100 * (1 - 10 ** -n)).toPrecision(8)}%` : ''),
       } },
@@ -261,7 +267,7 @@ const stageNames = ['schedule lag', 'insert and commit', 'wait in batch', 'deque
 function latencies() {
   const keys = ['p50', 'p90', 'p99', 'p999', 'max', 'mean'];
   const head = ['', 'p50', 'p90', 'p99', 'p99.9', 'max', 'mean'];
-  const row = (name, l) => [name, ...keys.map((k) => rounded(l[k]))];
+  const row = (name, l) => [name, ...keys.map((k) => significant(l[k]))];
   const stages = result.stages_ms;
   fillTable('latency-table', 'Latency in ms', head, [
     row('from the intended insert', result.latency_ms.from_intended),
@@ -295,10 +301,12 @@ function recoveries() {
 }
 
 function environment() {
-  const { durability, ...rest } = result.environment;
+  const { durability, postgres_version: version, memory_mb: memory, cpus, ...rest } = result.environment;
   byId('durability').textContent = `Durability ${durability.verdict}.`;
   byId('durability').className = durability.durable ? 'pass' : 'missed';
   fillTable('environment-table', 'Where it ran', ['', ''], [['seed', text(result.seed)], ['collector', text(result.program)],
+    ['PostgreSQL', version ? `${Math.floor(version / 10000)}.${version % 10000}` : missing],
+    ['processors', text(cpus)], ['memory, MB', text(memory)],
     ...Object.entries(rest).map(([k, v]) => [k.replaceAll('_', ' '), text(v)]),
     ['file system', text(durability.filesystem)], ['one flush, µs', text(durability.fsync_us)],
     ['settings', text(durability.settings)]]);
