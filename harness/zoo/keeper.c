@@ -231,6 +231,8 @@ static bool look(struct keeper *k, struct err *e)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER)
             k->first_ns = k->looked_ns;
+        if (full && k->settings->shares && !sharing_free(&k->sharing, &k->session, e))
+            return false;
     }
     k->draining = false;
     if (k->first_ns == CLOCK_NEVER && !leave_to_others(k, e))

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "sql.h"
 
+#define ASK_EVERY_NS (100 * NS_PER_MS)
+
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect)
 {
     uint64_t number = 0;
@@ -74,16 +76,18 @@ bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct
 
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
 {
-    bool long_enough = clock_now_ns() - sh->gone_since_ns >= sh->settings->grace_ns;
+    int64_t now_ns = clock_now_ns();
+    bool long_enough = now_ns - sh->gone_since_ns >= sh->settings->grace_ns;
     const char *params[] = {long_enough ? sh->gone : "{}"};
     char gone[sizeof sh->gone];
 
-    if (sh->defect == DEFECT_NEVER_FREES)
+    if (sh->defect == DEFECT_NEVER_FREES || now_ns - sh->asked_ns < ASK_EVERY_NS)
         return true;
+    sh->asked_ns = now_ns;
     if (!run(s, sql_share_free, 1, params, gone, sizeof gone, e))
         return false;
     if (strcmp(gone, sh->gone) != 0)
-        sh->gone_since_ns = clock_now_ns();
+        sh->gone_since_ns = now_ns;
     snprintf(sh->gone, sizeof sh->gone, "%s", gone);
     return true;
 }

@@ -18,6 +18,7 @@ struct sharing {
     char number[24];       // ours, as long as the process lives
     char gone[512];        // who was seen gone, as an array of the server's
     int64_t gone_since_ns; // since when all of them, and nobody else
+    int64_t asked_ns;      // when it was last asked who is gone
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
