@@ -42,9 +42,13 @@ rewind_ours() {
 # Drains with so many collectors; prints the times of the first byte and of each
 # of the marks, counted in tokens, in ns since the start.
 drained() { # collectors, limit, marks...
+    rewind
+    drained_now "$@"
+}
+
+drained_now() {
     local from i limit=$2 n=$1
     shift 2
-    rewind
     from=$(date +%s%N)
     # The counter ends with the last token; so the collectors lose their reader.
     {
@@ -52,7 +56,84 @@ drained() { # collectors, limit, marks...
             MAILROOM_BATCH_LIMIT=$limit MAILROOM_BATCH_TIMEOUT=0 "$collector" 2>>"$server_dir/bench.log" &
         done
         wait
+        times >"$server_dir/times"
     } | "$bare_loop" count "$@" >"$server_dir/counted" || true
     awk -v from="$from" '{ printf "%s%.0f", (NR > 1 ? " " : ""), $1 - from } END { print "" }' \
         "$server_dir/counted"
+}
+
+# The same in leased mode, each token answered at once: prints 0, and the time from the
+# first lease to the last record, in ns.
+leased_now() { # limit, tokens
+    local pid
+    sql "TRUNCATE attempts; DELETE FROM runs"
+    MAILROOM_BATCH_LIMIT=$1 MAILROOM_BATCH_TIMEOUT=0 "$collector" -- "$bare_loop" answer \
+        2>>"$server_dir/bench.log" &
+    pid=$!
+    until_true "SELECT count(*) >= $2 FROM attempts"
+    kill "$pid"
+    wait "$pid" || true
+    sql "SELECT 0, round(extract(epoch FROM max(ended) - min(leased)) * 1000000000) FROM attempts" | tr '|' ' '
+}
+
+# The pages of this database that its sessions have looked at, those in memory too. It
+# does not depend on what else the machine does. Before 15 the server counts with a delay.
+blocks() {
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND state <> 'idle in transaction'"
+    sql "SELECT pg_sleep(0.6)" >/dev/null
+    sql "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()"
+}
+
+# A queue that is drained again and again, in a database of its own.
+prepare_drain() { # mode, tokens
+    fresh_database "drain_$1"
+    use_mode "$1"
+    begin=$(sql "SELECT pg_current_snapshot()")
+    add_accounts 1 "$2"
+    sql "UPDATE tokens SET expires_at = expires_at + 86400"
+}
+
+# Drains it in batches of 10; prints what one of them costs: ns, and pages.
+batch_cost() { # mode, tokens
+    local before after begun ended rest
+    rewind
+    before=$(blocks)
+    if [ "$1" = leased ]; then
+        read -r begun ended <<<"$(MAILROOM_DEQUEUE=$1 leased_now 10 "$2")"
+    else
+        read -r rest begun ended <<<"$(MAILROOM_DEQUEUE=$1 drained_now 1 10 10 "$2")"
+    fi
+    after=$(blocks)
+    awk -v ns=$((ended - begun)) -v pages=$((after - before)) -v batches=$(($2 / 10)) \
+        'BEGIN { printf "%.0f %.1f\n", ns / batches, pages / batches }'
+}
+
+# A psql that keeps a snapshot, until fd 8 is closed.
+hold_snapshot() {
+    rm -f "$server_dir/report"
+    mkfifo "$server_dir/report"
+    psql -qAtX <"$server_dir/report" >/dev/null &
+    exec 8>"$server_dir/report"
+    echo "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM jobs;" >&8
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE state = 'idle in transaction' AND backend_xmin IS NOT NULL"
+}
+
+# Leaves behind as many versions of the cursor, and of deliveries, as so many
+# batches. The settings are the collector's: else the planner walks all of them.
+simulate_moves() { # mode, moves
+    PGOPTIONS="-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan" sql "
+         DO \$\$ DECLARE taken bigint; BEGIN FOR i IN 1..$2 LOOP
+             UPDATE cursors SET n = n + 1
+             WHERE queue = 'mailroom' AND lane = 1
+               AND n = (SELECT max(n) FROM cursors WHERE queue = 'mailroom' AND lane = 1);
+             IF '$1' <> 'cursor' THEN
+                 INSERT INTO deliveries (queue, owner, tokens)
+                 VALUES ('mailroom', 1, '{1,2,3,4,5,6,7,8,9,10}') RETURNING n INTO taken;
+                 COMMIT;
+                 DELETE FROM deliveries WHERE queue = 'mailroom' AND owner = 1 AND n = taken;
+             END IF;
+             COMMIT;
+         END LOOP; END \$\$"
 }

@@ -60,6 +60,7 @@ void queue_new_session(struct queue *q)
     if (q->set_up)
         q->predecessor = q->backend;
     q->set_up = false;
+    q->first = 0; // a failover may give numbers out again
     q->backend = (struct backend){0};
 }
 
@@ -288,7 +289,8 @@ bool queue_send_take(const struct queue *q, struct session *s, int fewest, int e
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e)
 {
-    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN];
+    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN],
+        first[SESSION_NUMBER_LEN];
 
     session_number(limit, q->limit);
     session_number(most, queue_examine(q));
@@ -299,7 +301,8 @@ bool queue_send_adopt(const struct queue *q, struct session *s, const struct own
         return false;
     // Our own may be longer than a line: what cannot be sent fills none.
     return session_execute(s, QUEUE_READ, "delivery",
-        SESSION_PARAMS(q->name, most, most, q->number), true, deadline_ns, e);
+        SESSION_PARAMS(q->name, most, most, q->number, session_number(first, q->first)), true,
+        deadline_ns, e);
 }
 
 static bool send_move(const struct queue *q, struct session *s, const struct batch *b,
@@ -321,12 +324,13 @@ bool queue_send_pass(
     struct dead d = {0};
     bool ok = dead_init(&d, b) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    if (ok && batch_is_delivery(b))
+    if (ok && batch_is_delivery(b)) {
         ok = session_execute(s, QUEUE_PASS, "confirm",
             SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.reasons.data,
-                session_number(taken, b->rest ? b->part : 0)),
+                session_number(taken, b->rest ? b->part : 0), q->name),
             false, deadline_ns, e);
-    else if (ok)
+        q->first = b->number;
+    } else if (ok)
         ok = send_move(q, s, b, &d, deadline_ns, e);
     dead_fini(&d);
     return ok;
@@ -374,17 +378,21 @@ bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline
 bool queue_send_give_back(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    return session_query(
-        s, QUEUE_QUIET, queue_sql_give_back, SESSION_PARAMS(q->name, q->number), deadline_ns, e);
+    char first[SESSION_NUMBER_LEN];
+
+    return session_query(s, QUEUE_QUIET, queue_sql_give_back,
+        SESSION_PARAMS(q->name, q->number, session_number(first, q->first)), deadline_ns, e);
 }
 
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
 {
+    char first[SESSION_NUMBER_LEN];
     struct err ignored; // others then wait for the grace
 
     err_clear(&ignored);
     if (session_query(s, QUEUE_QUIET, queue_sql_release,
-            SESSION_PARAMS(q->name, q->self, q->number), deadline_ns, &ignored))
+            SESSION_PARAMS(q->name, q->self, q->number, session_number(first, q->first)),
+            deadline_ns, &ignored))
         return;
 }
 

@@ -39,6 +39,7 @@ struct queue {
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // of our last claim
     int64_t n;                   // of the cursor, when all moves that were sent are done
+    int64_t first;               // no delivery of ours has a lower n, as this session knows
     struct seen {                // by a look at the lock
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;

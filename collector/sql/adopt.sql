@@ -1,5 +1,6 @@
 -- Makes the oldest delivery of another ours, or as much of it as a line holds.
--- An owner that has come back meanwhile keeps its own: its lock tells.
+-- An owner that has come back meanwhile keeps its own: its lock tells. It gets a new n,
+-- so that ours are always numbered in the order in which they became ours.
 --
 -- $1 queue | $2 the other's number | $3 our number | $4 tokens at most
 -- $5 whether it may be alive: its lease is over
@@ -12,17 +13,17 @@ WITH old AS MATERIALIZED (
     LIMIT 1
     FOR UPDATE SKIP LOCKED
 ), whole AS (
-    UPDATE deliveries AS d
-    SET owner = $3::bigint
-    FROM old
-    WHERE d.n = old.n AND cardinality(old.tokens) <= $4::int
+    DELETE FROM deliveries AS d
+    USING old
+    WHERE d.queue = $1::job_type AND d.owner = $2::bigint AND d.n = old.n
+      AND cardinality(old.tokens) <= $4::int
 ), rest AS (
     UPDATE deliveries AS d
     SET tokens = old.tokens[$4::int + 1:]
     FROM old
-    WHERE d.n = old.n AND cardinality(old.tokens) > $4::int
+    WHERE d.queue = $1::job_type AND d.owner = $2::bigint AND d.n = old.n
+      AND cardinality(old.tokens) > $4::int
 )
 INSERT INTO deliveries (queue, owner, tokens)
 SELECT $1::job_type, $3::bigint, tokens[:$4::int]
 FROM old
-WHERE cardinality(tokens) > $4::int

@@ -1,21 +1,27 @@
 -- A new epoch and a new version of the cursor fence every earlier session: its
 -- moves find another n, and its reads tell it so. The row of jobs was looked at
--- before the lock was taken; if somebody else came and went in between, this
--- finds nothing.
+-- before the lock was taken; if somebody else came and went in between, or moves
+-- the cursor at this moment, this finds nothing.
 --
 -- $1 queue | $2 our name | $3 our number | $4 the epoch that was seen | $5 the mode
-WITH claimed AS (
+WITH cursor AS MATERIALIZED (
+    SELECT n, id
+    FROM cursors
+    WHERE queue = $1::job_type AND lane = 1
+    ORDER BY n DESC
+    LIMIT 1
+), claimed AS (
     UPDATE jobs
     SET epoch = epoch + 1, holder = $2, renewed = renewed + 1,
-        last_seq = greatest(last_seq, (SELECT max(id) FROM cursors WHERE queue = $1::job_type))
-    WHERE job_type::text = $1 AND epoch = $4::bigint AND mode = $5
+        last_seq = greatest(last_seq, (SELECT id FROM cursor))
+    WHERE job_type = $1::job_type AND epoch = $4::bigint AND mode = $5
     RETURNING epoch
 ), fenced AS (
     UPDATE cursors
     SET n = n + 1
     FROM claimed
-    WHERE queue = $1::job_type
-    RETURNING lane, n
+    WHERE queue = $1::job_type AND lane = 1 AND n = (SELECT n FROM cursor)
+    RETURNING n
 ), known AS (
     INSERT INTO owners (queue, owner)
     SELECT $1::job_type, $3::bigint FROM claimed
@@ -23,4 +29,3 @@ WITH claimed AS (
 )
 SELECT claimed.epoch, fenced.n
 FROM claimed, fenced
-WHERE lane = 1

@@ -3,6 +3,8 @@
 -- need not be delivered.
 --
 -- $1 queue | $3 rows to examine at most | $4 our number
+-- $5 an n before which nothing is ours: deleted rows that an old snapshot keeps are
+-- not walked again
 --
 -- Who has something in hand shares the lock of its number, once for each delivery;
 -- what was taken in this session and not begun, we have already.
@@ -19,7 +21,7 @@ WITH head AS MATERIALIZED (
            END AS now
     FROM (SELECT n, tokens
           FROM deliveries
-          WHERE queue = $1::job_type AND owner = $4
+          WHERE queue = $1::job_type AND owner = $4 AND n >= $5
           ORDER BY n
           LIMIT 1) AS ours
 ), base AS (

@@ -1,10 +1,10 @@
 -- Gives back what we took and have not begun to write: it is nobody's again.
 --
--- $1 queue | $2 our number
+-- $1 queue | $2 our number | $3 an n before which nothing is ours
 WITH back AS (
     UPDATE deliveries
     SET owner = 0
-    WHERE queue::text = $1 AND owner = $2::bigint
+    WHERE queue = $1::job_type AND owner = $2::bigint AND n >= $3::bigint
     RETURNING queue, pg_advisory_unlock_shared($2::bigint)
 )
 INSERT INTO owners (queue, owner)

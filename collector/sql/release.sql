@@ -2,20 +2,22 @@
 -- and did not begin to write is nobody's again. One statement, for nobody waits
 -- for its answer.
 --
--- $1 queue | $2 our name | $3 our number
+-- $1 queue | $2 our name | $3 our number | $4 an n before which nothing is ours
 WITH back AS (
     UPDATE deliveries
     SET owner = 0
-    WHERE queue::text = $1 AND owner = $3::bigint
+    WHERE queue = $1::job_type AND owner = $3::bigint AND n >= $4::bigint
     RETURNING queue
 ), nobody AS (
     INSERT INTO owners (queue, owner)
     SELECT DISTINCT queue, 0 FROM back
     ON CONFLICT DO NOTHING
 ), gone AS (
-    DELETE FROM owners WHERE queue::text = $1 AND owner = $3::bigint
+    DELETE FROM owners WHERE queue = $1::job_type AND owner = $3::bigint
 )
 UPDATE jobs
 SET holder = NULL,
-    last_seq = greatest(last_seq, (SELECT max(id) FROM cursors WHERE queue::text = $1))
-WHERE job_type::text = $1 AND holder = $2
+    last_seq = greatest(last_seq, (SELECT id FROM cursors
+                                   WHERE queue = $1::job_type AND lane = 1
+                                   ORDER BY n DESC LIMIT 1))
+WHERE job_type = $1::job_type AND holder = $2
