@@ -55,26 +55,26 @@ static const struct setting settings[] = {
     {PREFIX "LEASE", MILLISECONDS, AT(lease_ms), 1000, DAY_MS, "30000",
         "how long a collector may do nothing, while tokens wait and its session seems alive, "
         "before another takes over; at most the health-check interval and 5 s"},
-    {PREFIX "IN_FLIGHT", COUNT, AT(in_flight), 1, 1000, "4",
+    {PREFIX "IN_FLIGHT", COUNT, AT(leased.in_flight), 1, 1000, "4",
         "leased: how many lines may be without an answer"},
-    {PREFIX "ANSWER_TIMEOUT", MILLISECONDS, AT(answer_timeout_ms), 10, DAY_MS, "60000",
+    {PREFIX "ANSWER_TIMEOUT", MILLISECONDS, AT(leased.answer_timeout_ms), 10, DAY_MS, "60000",
         "leased: how long an answer is waited for before the token is tried again"},
-    {PREFIX "ATTEMPTS", COUNT, AT(attempts), 1, 1000, "8",
+    {PREFIX "ATTEMPTS", COUNT, AT(leased.attempts), 1, 1000, "8",
         "leased: after how many attempts that failed a token is dead"},
-    {PREFIX "RETRY_BASE", MILLISECONDS, AT(retry_base_ms), 1, DAY_MS, "1000",
+    {PREFIX "RETRY_BASE", MILLISECONDS, AT(leased.retry_base_ms), 1, DAY_MS, "1000",
         "leased: a token is tried again within this time, doubled with each attempt"},
-    {PREFIX "RETRY_MAX", MILLISECONDS, AT(retry_max_ms), 1, DAY_MS, "900000",
+    {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
         "leased: and within this time at most"},
-    {PREFIX "BUDGET", TEXT, AT(budget), 1, 32, NULL,
+    {PREFIX "BUDGET", TEXT, AT(leased.budget), 1, 32, NULL,
         "leased: how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
-    {PREFIX "BURST", COUNT, AT(burst), 1, 1000000, "50",
+    {PREFIX "BURST", COUNT, AT(leased.burst), 1, 1000000, "50",
         "leased: how many of these may be taken at once after a pause"},
-    {PREFIX "DAILY", COUNT, AT(daily), 0, 1000000000, "0",
+    {PREFIX "DAILY", COUNT, AT(leased.daily), 0, 1000000000, "0",
         "leased: how many may be taken on one day (UTC); 0: as many as the budget allows"},
-    {PREFIX "LANES", TEXT, AT(lanes), 1, 63, NULL,
+    {PREFIX "LANES", TEXT, AT(leased.lanes), 1, 63, NULL,
         "leased: the lanes that the queue is expected to have, the first one first, such as "
         "password_recovery,activation; mailroom_lanes() makes them"},
-    {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
+    {PREFIX "AGEING", MILLISECONDS, AT(leased.ageing_ms), 0, DAY_MS, "30000",
         "leased: a lower lane whose oldest token has waited for longer gets one line in four; "
         "in whole seconds, rounded up"},
     {PREFIX "METRICS", TEXT, AT(metrics), 1, 4000, NULL,
@@ -253,24 +253,24 @@ static bool check_leased(struct config *c, struct err *e)
 {
     char *end;
 
-    if (c->lanes && !config_leased(c))
+    if (c->leased.lanes && !config_leased(c))
         return err_set(e, ERR_USAGE, PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'",
             c->dequeue);
-    if (!c->budget && c->daily == 0)
+    if (!c->leased.budget && c->leased.daily == 0)
         return true;
     if (!config_leased(c))
         return err_set(e, ERR_USAGE,
             PREFIX "BUDGET and " PREFIX "DAILY need " PREFIX "DEQUEUE=leased, and it is '%s'",
             c->dequeue);
-    if (!c->budget)
+    if (!c->leased.budget)
         return true;
-    c->budget_per_s = strtod(c->budget, &end);
-    if (*c->budget < '0' || *c->budget > '9' || strcmp(end, "/s") != 0 ||
-        !(c->budget_per_s >= 1e-6 && c->budget_per_s <= 1e6))
+    c->leased.budget_per_s = strtod(c->leased.budget, &end);
+    if (*c->leased.budget < '0' || *c->leased.budget > '9' || strcmp(end, "/s") != 0 ||
+        !(c->leased.budget_per_s >= 1e-6 && c->leased.budget_per_s <= 1e6))
         return err_set(e, ERR_USAGE,
             PREFIX "BUDGET is '%s'; allowed is a rate from 0.000001/s to 1000000/s, such as "
                    "0.3858/s",
-            c->budget);
+            c->leased.budget);
     return true;
 }
 

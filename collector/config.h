@@ -25,17 +25,19 @@ struct config {
     int64_t batch_limit;
     int64_t grace_ms;
     int64_t lease_ms;
-    int64_t in_flight; // the rest is for leased mode
-    int64_t answer_timeout_ms;
-    int64_t attempts;
-    int64_t retry_base_ms;
-    int64_t retry_max_ms;
-    char *budget;
-    double budget_per_s; // of `budget`; 0: there is none
-    int64_t burst;
-    int64_t daily; // 0: as many as the budget allows
-    char *lanes;   // NULL: whatever the queue has
-    int64_t ageing_ms;
+    struct {
+        int64_t in_flight;
+        int64_t answer_timeout_ms;
+        int64_t attempts;
+        int64_t retry_base_ms;
+        int64_t retry_max_ms;
+        char *budget;
+        double budget_per_s; // of `budget`; 0: there is none
+        int64_t burst;
+        int64_t daily; // 0: as many as the budget allows
+        char *lanes;   // NULL: whatever the queue has
+        int64_t ageing_ms;
+    } leased;              // for leased mode only
     char *metrics;         // NULL: nobody is told
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // where else to find it

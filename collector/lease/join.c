@@ -78,8 +78,8 @@ static bool send_join(struct leased *l, struct err *e)
     gethostname(host, sizeof host - 1);
     snprintf(settings, sizeof settings,
         "limit %" PRId64 ", timeout %s%" PRId64 " ms, in flight %" PRId64 ", attempts %" PRId64,
-        c->batch_limit, c->batch_least_ms > 0 ? "up to " : "", c->batch_timeout_ms, c->in_flight,
-        c->attempts);
+        c->batch_limit, c->batch_least_ms > 0 ? "up to " : "", c->batch_timeout_ms,
+        c->leased.in_flight, c->leased.attempts);
     buf_init(&rows, (size_t)64 << 20);
     bool ok = known_rows(l, &rows) || err_set(e, ERR_SYSTEM, "no memory for the lines we know");
     // A queue that was used otherwise is carried over first, for as long as it takes.
@@ -200,7 +200,7 @@ bool join_on_self(struct leased *l, const PGresult *r, struct err *e)
 
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e)
 {
-    const char *wanted = l->config->lanes, *there = PQgetvalue(r, 0, 0);
+    const char *wanted = l->config->leased.lanes, *there = PQgetvalue(r, 0, 0);
 
     return !wanted || PQgetisnull(r, 0, 0) || strcmp(wanted, there) == 0 ||
            err_set(e, ERR_USAGE,

@@ -143,9 +143,9 @@ static bool init(struct leased *l, const struct config *c, int signal_fd, char *
         .in = command ? -1 : STDIN_FILENO,
         .sender = command ? SENDER_AWAY : SENDER_HERE,
         .others_at_ns = CLOCK_NEVER};
-    l->retry = (struct retry){.base_ms = c->retry_base_ms,
-        .max_ms = c->retry_max_ms,
-        .attempts = (int)c->attempts,
+    l->retry = (struct retry){.base_ms = c->leased.retry_base_ms,
+        .max_ms = c->leased.retry_max_ms,
+        .attempts = (int)c->leased.attempts,
         .random = seeds[0]};
     backoff_init(&l->backoff, seeds[0]);
     backoff_init(&l->sender_backoff, seeds[1]);
@@ -157,8 +157,8 @@ static bool init(struct leased *l, const struct config *c, int signal_fd, char *
     if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS, l->fill.timeout_ns, limit);
-    return flight_init(&l->flight, (int)c->in_flight, limit, e) && sign_init(&l->sign, c->key, e) &&
-           (command || output_init(&l->output, STDOUT_FILENO, e));
+    return flight_init(&l->flight, (int)c->leased.in_flight, limit, e) &&
+           sign_init(&l->sign, c->key, e) && (command || output_init(&l->output, STDOUT_FILENO, e));
 }
 
 static void fini(struct leased *l)

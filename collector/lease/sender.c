@@ -318,14 +318,14 @@ bool sender_step(struct leased *l, struct err *e)
 // are tried again in any case.
 bool sender_time_out(struct leased *l, struct err *e)
 {
-    int64_t most_ns = l->config->answer_timeout_ms * NS_PER_MS;
+    int64_t most_ns = l->config->leased.answer_timeout_ms * NS_PER_MS;
     struct flight_line *line;
 
     while ((line = flight_older(&l->flight, l->now_ns - most_ns)) != NULL) {
         log_line("SENDER",
             "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d tokens; "
             "does the sender hang?",
-            line->number, l->config->answer_timeout_ms, line->left, line->count);
+            line->number, l->config->leased.answer_timeout_ms, line->left, line->count);
         line->timed_out = true;
         for (int i = 0; i < line->count; i++)
             if (!line->tokens[i].answered &&

@@ -133,7 +133,7 @@ static bool may_lease(struct leased *l)
 {
     if (l->stop != STOP_NOT || l->sender != SENDER_HERE || leased_awaits(l, REQUEST_LEASE) ||
         l->writing || flight_in(&l->flight, FLIGHT_READY) > 0 ||
-        flight_in(&l->flight, FLIGHT_OUT) >= (int)l->config->in_flight ||
+        flight_in(&l->flight, FLIGHT_OUT) >= (int)l->config->leased.in_flight ||
         flight_alone(&l->flight) || !output_ready(&l->output))
         return false;
     int64_t at = fill_look_ns(&l->fill);
@@ -153,10 +153,10 @@ static bool send_lease(struct leased *l, struct err *e)
     session_number(wanted, c->batch_limit);
     session_number(fewest, fill_fewest(&l->fill, l->now_ns));
     session_number(due, (l->now_ns - l->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
-    session_number(daily, c->daily);
-    session_number(ageing, (c->ageing_ms + 999) / 1000);
-    snprintf(per_s, sizeof per_s, "%.9g", c->budget_per_s);
-    snprintf(burst, sizeof burst, "%" PRId64, c->burst);
+    session_number(daily, c->leased.daily);
+    session_number(ageing, (c->leased.ageing_ms + 999) / 1000);
+    snprintf(per_s, sizeof per_s, "%.9g", c->leased.budget_per_s);
+    snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
     fill_looking(&l->fill, l->now_ns);
     leased_expect(l, REQUEST_LEASE);
     return session_execute(&l->session, REQUEST_LEASE, "lease",
