@@ -66,6 +66,9 @@ static void tell(struct story *s)
     s->probes[1] = s->probes[0];
     s->probes[1].took_ns = CLOCK_NEVER;
     s->ledger.probe_count = 2;
+    for (int i = 0; i < 3; i++)
+        s->attempts[s->attempt_count++] = (struct attempt_record){
+            .token = first + (uint32_t)i, .number = (uint16_t)(i + 1), .end = ATTEMPT_LOST};
     s->load.refused = 1;
     strcpy(s->load.refusal, "no");
     story_judge(s);
@@ -111,6 +114,12 @@ static void round_trip(void **state)
     same_verdict(&s.result, &again);
     assert_string_equal(h.load.refusal, "no");
     assert_int_equal(h.log.samples[0].starved_us, 11);
+    assert_int_equal(h.ledger.attempt_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(h.ledger.attempts[i].token, s.ledger.attempts[i].token);
+        assert_int_equal(h.ledger.attempts[i].number, i + 1);
+        assert_int_equal(h.ledger.attempts[i].end, ATTEMPT_LOST);
+    }
     result_fini(&again);
     history_fini(&h);
     story_fini(&s);
@@ -153,9 +162,9 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 7 had one generator, 6 did not know what failovers left behind, 5 had no answers,
-// 4 no changes, 3 nothing between the samples and the end; version 2 did not know how long a
-// collector waited for a processor.
+// Version 8 had no attempts, 7 one generator, 6 did not know what failovers left behind, 5 had no
+// answers, 4 no changes, 3 nothing between the samples and the end; version 2 did not know how long
+// a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
@@ -179,10 +188,16 @@ static void the_versions_before_are_read(void **state)
     size_t left = 2 * s.plan.fault_count;
     // Version 8 knows no workers: the clock is exact, and none is lost.
     static const size_t workers = 3;
-    unsigned char *end = bytes + size - 4 - workers - left - outcomes;
+    // Version 9 has three attempts: their count, and three bytes for each.
+    static const size_t attempts = 10;
+    unsigned char *end = bytes + size - 4 - attempts - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes + left + workers, attempts);
+    *version = 8;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end + outcomes + left, workers);
     *version = 7;
     spill(bytes, size);

@@ -4,6 +4,7 @@
 #include "check/check.h"
 #include "check/outages.h"
 #include "check/stalls.h"
+#include "scenario/leased.h"
 
 // --- findings.c -------------------------------------------------------------------
 
@@ -56,6 +57,16 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);               
 MUST_USE bool check_idle_instances(const struct check *c, struct err *e);              // idle.c
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);                    // outcome.c
 MUST_USE bool check_lanes(const struct check *c, struct err *e);                       // lanes.c
+
+// Compares a token's recorded attempts with its deliveries: first is the index of its first one,
+// next[i] of the one behind delivery i; UINT32_MAX ends them. attempts.c
+void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
+    const uint32_t *next);
+
+// Returns why an answer may be unrecorded: the process died, or its session ended, after it read
+// the answer and before it recorded it. A finished token comes again for no other reason. outcome.c
+struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
+
 // True when load and faults ended before the plan did: the plan's rest blames nobody.
 static inline bool check_ended_early(const struct check_input *in)
 {

@@ -35,9 +35,7 @@ static bool is_answered(const struct delivery *d)
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
-// The process may have died, or its session ended, after it read the answer and before it recorded
-// it. A finished token comes again for no other reason.
-static struct cause unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
+struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = c->l;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
@@ -81,7 +79,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     struct cause cause = CAUSE_IS_NONE;
 
     if (answered && finished) {
-        cause = unrecorded_by(h->c, h->last, again_ns);
+        cause = check_unrecorded_by(h->c, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             describe(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good");
@@ -142,8 +140,9 @@ static void contradict(const struct chain *h, const char *why)
         ends[h->c->l->tokens[h->token].outcome], why);
 }
 
-// Compares the history that the collector kept with the sender's knowledge.
-static void judge_record(const struct chain *h)
+// Compares the end that the collector recorded with the sender's last answer. False when they
+// contradict each other.
+static bool judge_record(const struct chain *h)
 {
     const struct ledger_token *t = &h->c->l->tokens[h->token];
     bool heard = h->last->replied_ns != 0;
@@ -152,17 +151,17 @@ static void judge_record(const struct chain *h)
     if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
         contradict(h, "the last attempt was not answered with sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
-             unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
+             check_unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
         contradict(h, "the last attempt was sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
              t->deliveries < (uint32_t)h->m->attempts)
         contradict(h, "it was not refused, and not tried often enough");
-    else if (t->outcome != OUTCOME_NONE && t->attempts < t->deliveries &&
-             !h->c->l->log->processes[line_of(h->c->l, h->last)->process].asked)
-        contradict(h, "fewer attempts are recorded than were made");
+    else
+        return true;
+    return false;
 }
 
-static void judge_end(const struct chain *h)
+static void judge_end(const struct chain *h, uint32_t first, const uint32_t *next)
 {
     struct result *r = h->c->r;
     const struct ledger_token *t = &h->c->l->tokens[h->token];
@@ -170,7 +169,8 @@ static void judge_end(const struct chain *h)
 
     if (!(t->flags & TOKEN_PRESENT))
         return;
-    judge_record(h);
+    if (judge_record(h))
+        check_attempts(h->c, h->m, h->token, first, next);
     judged_add(r, METRIC_NEVER_RETRIED, 1, CAUSE_IS_NONE);
     if (t->outcome != OUTCOME_NONE)
         return;
@@ -264,7 +264,9 @@ bool check_outcomes(const struct check *c, struct err *e)
         for (uint32_t i = first[token]; i != UINT32_MAX; i = next[i])
             take(&h, &l->log->deliveries[i], &waits);
         if (h.last)
-            judge_end(&h);
+            judge_end(&h, first[token], next);
+        else
+            check_attempts(c, &m, token, UINT32_MAX, next);
     }
     judge_waits(c->r, &waits);
     free(first);

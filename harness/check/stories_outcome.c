@@ -193,6 +193,62 @@ static void tell_stuck(struct story *s)
     s->outcomes[0] = OUTCOME_NONE;
 }
 
+// What the database holds of the first token.
+static void tell_recorded(struct story *s, int number, enum attempt_end end)
+{
+    s->attempts[s->attempt_count++] =
+        (struct attempt_record){.number = (uint16_t)number, .end = (uint8_t)end};
+}
+
+// A lease that never became a line, an error, silence, an answer that came too late, and the end.
+static void tell_history(struct story *s)
+{
+    tell_tried_again(s);
+    tell_recorded(s, 1, ATTEMPT_RETURNED);
+    tell_recorded(s, 2, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 3, ATTEMPT_LATE);
+    tell_recorded(s, 3, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 4, ATTEMPT_SENT);
+}
+
+static void tell_number_left_out(struct story *s)
+{
+    tell_sent(s);
+    tell_recorded(s, 2, ATTEMPT_SENT);
+}
+
+// The sender said that it failed.
+static void tell_error_excused(struct story *s)
+{
+    tell_tried_again(s);
+    tell_recorded(s, 1, ATTEMPT_RETURNED);
+    tell_recorded(s, 2, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 3, ATTEMPT_SENT);
+}
+
+static void tell_attempt_invented(struct story *s)
+{
+    tell_sent(s);
+    tell_recorded(s, 1, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 2, ATTEMPT_SENT);
+}
+
+static void tell_attempt_forgotten(struct story *s)
+{
+    tell_tried_again(s);
+    tell_recorded(s, 1, ATTEMPT_TRANSIENT);
+    tell_recorded(s, 2, ATTEMPT_SENT);
+}
+
+// It has no line, and yet an answer.
+static void tell_answer_invented(struct story *s)
+{
+    tell_leases(s);
+    story_txn(s, 50, 1);
+    s->token_flags[0] = TOKEN_UNMARKED;
+    tell_recorded(s, 1, ATTEMPT_DEAD);
+}
+
 // Two full lines 50 ms apart, of 3 at once and one a second.
 static void tell_over_budget(struct story *s)
 {
@@ -278,6 +334,12 @@ static const struct story_case cases[] = {
     {"sent, and recorded as dead", tell_misrecorded, "misrecorded=1 ", VERDICT_VIOLATED},
     {"refused, and recorded as sent", tell_recorded_unsent, "misrecorded=1 ", VERDICT_VIOLATED},
     {"failed once, and recorded as dead", tell_given_up_soon, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"a history of attempts", tell_history, "", VERDICT_PASS},
+    {"an attempt's number left out", tell_number_left_out, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"failed, and recorded as given back", tell_error_excused, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"an attempt without a line", tell_attempt_invented, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"a line without an attempt", tell_attempt_forgotten, "misrecorded=1 ", VERDICT_VIOLATED},
+    {"never in a line, and dead", tell_answer_invented, "lost=1 misrecorded=1 ", VERDICT_VIOLATED},
     {"answered, and never recorded", tell_stuck, "lost=1 ", VERDICT_VIOLATED},
     {"a lower lane gets its share", tell_share, "", VERDICT_PASS},
     {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},

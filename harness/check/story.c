@@ -188,6 +188,11 @@ void story_settle(struct story *s)
     l->start_ns = start_ns;
     l->load_end_ns = at(load_ms);
     l->drain_end_ns = at(end_ms);
+    l->attempt_count = s->attempt_count;
+    l->attempts = calloc(s->attempt_count + 1, sizeof *l->attempts);
+    if (!l->attempts)
+        abort();
+    memcpy(l->attempts, s->attempts, s->attempt_count * sizeof *l->attempts);
     for (uint32_t t = 0; t < s->plan.token_count; t++) {
         struct ledger_token *token = &l->tokens[t];
         token->flags = (uint8_t)s->token_flags[t];

@@ -35,6 +35,8 @@ struct story {
     struct check_input input;
     uint8_t outcomes[STORY_MAX];     // of enum token_outcome, per token
     uint32_t token_flags[STORY_MAX]; // more of enum token_flags, per token
+    struct attempt_record attempts[STORY_MAX];
+    size_t attempt_count;
     struct result result;
 };
 

@@ -271,6 +271,28 @@ static void pack_workers(struct pack *p, struct history *h)
     pack_text(p, h->load.lost_worker, sizeof h->load.lost_worker);
 }
 
+// Packs the field that version 9 added: the attempts that the collector recorded.
+static void pack_attempts(struct pack *p, struct history *h)
+{
+    struct ledger *l = &h->ledger;
+    uint32_t token = 0;
+
+    if (h->version < 9)
+        return;
+    l->attempts =
+        pack_array(p, &l->attempt_count, PACK_LINES_MAX, l->attempts, sizeof *l->attempts);
+    for (size_t i = 0; pack_ok(p) && i < l->attempt_count; i++) {
+        struct attempt_record *a = &l->attempts[i];
+        uint64_t step = a->token - token;
+        pack_number(p, &step, h->plan.token_count ? h->plan.token_count - 1 - token : 0);
+        token = a->token = token + (uint32_t)step;
+        PACK_FIELD(p, a->number, UINT16_MAX);
+        PACK_FIELD(p, a->end, ATTEMPT_ENDS - 1);
+    }
+    if (h->plan.token_count == 0 && l->attempt_count > 0)
+        pack_fail(p, "has attempts of no token");
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -309,6 +331,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_outcomes(p, h);
     pack_left_behind(p, h);
     pack_workers(p, h);
+    pack_attempts(p, h);
     pack_end(p);
     return true;
 }

@@ -9,8 +9,8 @@
 
 #define HISTORY_NAME "history.bin.gz"
 // history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
-// no answers, 6 no commits that failovers left behind, and 7 no workers.
-#define HISTORY_VERSION 8
+// no answers, 6 no commits that failovers left behind, 7 no workers, and 8 no attempts.
+#define HISTORY_VERSION 9
 
 // The check needs these beside the ledger.
 struct history_notes {

@@ -25,6 +25,7 @@ void ledger_fini(struct ledger *l)
     free(l->tokens);
     free(l->txn_of);
     free(l->change_of);
+    free(l->attempts);
     *l = (struct ledger){0};
 }
 

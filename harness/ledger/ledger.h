@@ -31,6 +31,25 @@ enum token_flags {
 // The end of a token in leased mode, as the collector has recorded it.
 enum token_outcome { OUTCOME_NONE, OUTCOME_SENT, OUTCOME_DEAD, OUTCOME_EXPIRED };
 
+// How an attempt ended, as the collector has recorded it. sql/attempts.sql has the same order.
+enum attempt_end {
+    ATTEMPT_SENT,
+    ATTEMPT_TRANSIENT,
+    ATTEMPT_DEAD,
+    ATTEMPT_EXPIRED,
+    ATTEMPT_RETURNED,
+    ATTEMPT_LOST,
+    ATTEMPT_LATE,    // an answer to an attempt that had ended
+    ATTEMPT_RETRIED, // by hand
+    ATTEMPT_ENDS
+};
+
+struct attempt_record {
+    uint32_t token;
+    uint16_t number;
+    uint8_t end; // of enum attempt_end
+};
+
 struct ledger_token {
     uint64_t fingerprint; // decode_fingerprint of what the database holds, when present
     uint32_t deliveries;  // valid ones
@@ -39,7 +58,7 @@ struct ledger_token {
     uint16_t marks;       // decode_marks of the same
     uint8_t flags;        // of enum token_flags
     uint8_t outcome;      // of enum token_outcome
-    uint16_t attempts;    // recorded ones
+    uint16_t attempts;    // recorded ones, without late answers
 };
 
 struct ledger {
@@ -58,6 +77,8 @@ struct ledger {
     const struct change_record *changes; // one per planned change; NULL: unknown
     uint32_t *change_of;                 // owned; 1 + the change of each token, or 0; NULL: none
     struct ledger_token *tokens;         // owned; one per plan token
+    struct attempt_record *attempts;     // owned; by token and number; none in an old history
+    size_t attempt_count;
     uint32_t *txn_of;                    // owned; the transaction of each token
     int64_t start_ns;                    // the plan's time 0 on the run's clock
     int64_t load_end_ns;                 // load and faults over

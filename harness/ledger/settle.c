@@ -4,16 +4,18 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "ledger_sql.h"
 #include "plan/names.h"
 #include "postgres/sql.h"
 #include "subject/decode.h"
 
-// Handles one row of a result, in text or binary form.
-typedef void row_function(struct ledger *l, const PGresult *row);
+// Handles one row of a result in binary form. Returns false without memory.
+typedef bool row_function(struct ledger *l, const PGresult *row);
 
 static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
 {
@@ -34,20 +36,21 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
     bool ok = true;
     for (PGresult *row; (row = PQgetResult(conn)) != NULL; PQclear(row)) {
         ExecStatusType status = PQresultStatus(row);
-        if (status == PGRES_SINGLE_TUPLE)
-            f(l, row);
-        else if (status != PGRES_TUPLES_OK)
+        if (status == PGRES_SINGLE_TUPLE && !f(l, row))
+            ok = err_set(e, ERR_INTERNAL, "out of memory for what the tables hold");
+        else if (status != PGRES_SINGLE_TUPLE && status != PGRES_TUPLES_OK)
             ok = sql_fail(conn, row, "cannot read the tables", e);
     }
     return ok;
 }
 
-static void settle_row(struct ledger *l, const PGresult *row)
+static bool settle_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= TOKEN_SETTLED;
+    return true;
 }
 
 bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
@@ -100,13 +103,13 @@ static uint16_t marks_of(const PGresult *row)
     return decode_marks(&t);
 }
 
-static void end_row(struct ledger *l, const PGresult *row)
+static bool end_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (!token_of(l, row, &token)) {
         l->strangers++;
-        return;
+        return true;
     }
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
@@ -116,53 +119,91 @@ static void end_row(struct ledger *l, const PGresult *row)
         (const unsigned char *)PQgetvalue(row, 0, 3), (size_t)PQgetlength(row, 0, 3),
         PQgetvalue(row, 0, 4), (size_t)PQgetlength(row, 0, 4));
     t->marks = marks_of(row);
+    return true;
 }
 
-static void dead_letter_row(struct ledger *l, const PGresult *row)
+static bool dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (!token_of(l, row, &token))
-        return;
+        return true;
     uint8_t *flags = &l->tokens[token].flags;
     *flags |= (*flags & TOKEN_DEAD_LETTER) || int4_at(row, 1) > 1 ? TOKEN_BURIED_AGAIN : 0;
     *flags |= TOKEN_DEAD_LETTER;
+    return true;
 }
 
-static void waiting_row(struct ledger *l, const PGresult *row)
+static bool waiting_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= TOKEN_WAITING;
+    return true;
 }
 
 // In the present schema the same tokens wait for every collector.
-static void left_row(struct ledger *l, const PGresult *row)
+static bool left_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= TOKEN_WAITING | TOKEN_UNMARKED;
+    return true;
 }
 
-static void unmarked_row(struct ledger *l, const PGresult *row)
+static bool unmarked_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= TOKEN_UNMARKED;
+    return true;
 }
 
-static void outcome_row(struct ledger *l, const PGresult *row)
+static bool outcome_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
-    int32_t attempts = int4_at(row, 2);
 
-    if (!token_of(l, row, &token))
-        return;
-    l->tokens[token].outcome = (uint8_t)int4_at(row, 1);
-    l->tokens[token].attempts = (uint16_t)(attempts < UINT16_MAX ? attempts : UINT16_MAX);
+    if (token_of(l, row, &token))
+        l->tokens[token].outcome = (uint8_t)int4_at(row, 1);
+    return true;
+}
+
+static bool attempt_row(struct ledger *l, const PGresult *row)
+{
+    struct attempt_record a = {.end = (uint8_t)int4_at(row, 2)};
+    int32_t number = int4_at(row, 1);
+
+    if (!token_of(l, row, &a.token))
+        return true;
+    a.number = (uint16_t)(number < UINT16_MAX ? number : UINT16_MAX);
+    struct ledger_token *t = &l->tokens[a.token];
+    t->attempts = (uint16_t)(t->attempts + (a.end != ATTEMPT_LATE && t->attempts < UINT16_MAX));
+    if (!array_grow(&l->attempts, l->attempt_count, 1, sizeof *l->attempts))
+        return false;
+    l->attempts[l->attempt_count++] = a;
+    return true;
+}
+
+static int by_token_and_number(const void *a, const void *b)
+{
+    const struct attempt_record *x = a, *y = b;
+
+    return x->token != y->token ? (x->token > y->token) - (x->token < y->token)
+                                : (x->number > y->number) - (x->number < y->number);
+}
+
+// Reads what leased mode has recorded.
+static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
+{
+    bool ok = each_row(l, conn, ledger_sql_outcomes, NULL, outcome_row, e) &&
+              each_row(l, conn, ledger_sql_attempts, NULL, attempt_row, e);
+
+    if (l->attempt_count > 0)
+        qsort(l->attempts, l->attempt_count, sizeof *l->attempts, by_token_and_number);
+    return ok;
 }
 
 // A name that the wire cannot carry is forged when the line prints it, even if a reader accepts the
@@ -250,7 +291,7 @@ static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 
     return has(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &dead_letters, e) &&
            has(conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
-           (!outcomes || each_row(l, conn, ledger_sql_outcomes, NULL, outcome_row, e)) &&
+           (!outcomes || read_outcomes(l, conn, e)) &&
            (!dead_letters ||
                each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e)) &&
            read_queue(l, conn, e);

@@ -115,15 +115,17 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
     const char *outcome, int64_t delay_ms, struct err *e)
 {
     char row[24], id[24], number[16], errors[16], delay[24];
-    const char *params[] = {g->settings->queue, g->number, row, id, number, outcome, "", errors,
-        delay, line->left == 1 ? "t" : "f"};
+    bool failed = strcmp(outcome, "transient") == 0;
+    const char *said = failed && has(g, DEFECT_EXCUSES_ERRORS) ? "returned" : outcome;
+    const char *params[] = {g->settings->queue, g->number, row, id, number, said, "", errors, delay,
+        line->left == 1 ? "t" : "f"};
 
     t->answered = true;
     line->left--;
     snprintf(row, sizeof row, "%" PRId64, line->row);
     snprintf(id, sizeof id, "%" PRId64, t->id);
-    snprintf(number, sizeof number, "%d", t->number);
-    snprintf(errors, sizeof errors, "%d", t->errors + (strcmp(outcome, "transient") == 0));
+    snprintf(number, sizeof number, "%d", t->number + has(g, DEFECT_MISCOUNTS));
+    snprintf(errors, sizeof errors, "%d", t->errors + failed);
     snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
     return run(g, sql_lease_answer, 10, params, NULL, 0, e);
 }

@@ -1,0 +1,168 @@
+// The collector's history of attempts beside the lines: its numbers follow each other, an attempt
+// that ended with an answer is of a line that had this answer, and each line has its attempt.
+//
+// A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
+// are matched to the lines in their order, and some of them to none.
+#include "check/inside.h"
+
+#include "base/clock.h"
+
+// A token with more lines is not judged here.
+#define LINES_MAX 63
+
+struct match {
+    const struct check *c;
+    const struct leased *m;
+    uint32_t token;
+    const struct delivery *read[LINES_MAX]; // in the order in which they were read
+    int count;
+    int errors; // recorded so far
+};
+
+static const char *const words[ATTEMPT_ENDS] = {[ATTEMPT_SENT] = "sent",
+    [ATTEMPT_TRANSIENT] = "failed for now",
+    [ATTEMPT_DEAD] = "dead",
+    [ATTEMPT_EXPIRED] = "expired",
+    [ATTEMPT_RETURNED] = "given back",
+    [ATTEMPT_LOST] = "lost",
+    [ATTEMPT_LATE] = "late",
+    [ATTEMPT_RETRIED] = "tried by hand"};
+
+static bool is_silent(const struct delivery *d)
+{
+    return d->replied_ns == 0 || d->reply == REPLY_DIED;
+}
+
+// True when the collector need not know what the sender answered.
+static bool is_unheard(const struct match *h, const struct delivery *d)
+{
+    const struct check *c = h->c;
+    int64_t read_ns = c->l->log->lines[d->line].read_ns;
+
+    return is_silent(d) || d->replied_ns - read_ns >= h->m->answer_timeout_ns - c->r->slack_ns ||
+           check_unrecorded_by(c, d, CLOCK_NEVER).kind != CAUSE_NONE;
+}
+
+// True when the attempt may be the one of this line. One that was given back although it was
+// answered finally is not judged here: it is resurrected, or has no end.
+static bool is_of_line(
+    const struct match *h, const struct attempt_record *a, const struct delivery *d)
+{
+    bool failed = is_unheard(h, d) || d->reply == REPLY_TRANSIENT;
+
+    switch ((enum attempt_end)a->end) {
+    case ATTEMPT_SENT:
+        return d->reply == REPLY_SENT && !is_silent(d);
+    case ATTEMPT_TRANSIENT:
+        return failed;
+    case ATTEMPT_DEAD:
+        return (d->reply == REPLY_PERMANENT && !is_silent(d)) ||
+               (failed && h->errors + 1 >= h->m->attempts);
+    case ATTEMPT_RETURNED:
+    case ATTEMPT_LOST:
+        return d->reply != REPLY_TRANSIENT || is_unheard(h, d);
+    default:
+        return false;
+    }
+}
+
+static bool may_have_no_line(const struct match *h, const struct attempt_record *a)
+{
+    switch ((enum attempt_end)a->end) {
+    case ATTEMPT_SENT:
+    case ATTEMPT_TRANSIENT:
+        return false;
+    case ATTEMPT_DEAD:
+        return h->c->l->tokens[h->token].flags & TOKEN_DEAD_LETTER && h->count == 0;
+    default:
+        return true;
+    }
+}
+
+// Bit n of the set: the attempts so far may be those of the first n lines.
+static uint64_t match_next(const struct match *h, const struct attempt_record *a, uint64_t set)
+{
+    uint64_t next = may_have_no_line(h, a) ? set : 0;
+
+    for (int i = 0; i < h->count; i++)
+        if ((set >> i & 1) && is_of_line(h, a, h->read[i]))
+            next |= (uint64_t)1 << (i + 1);
+    return next;
+}
+
+// The last line's attempt has not ended when the run does, or when its process was stopped.
+static bool may_be_open(const struct match *h)
+{
+    const struct ledger *l = h->c->l;
+    const struct line_record *last = &l->log->lines[h->read[h->count - 1]->line];
+
+    return l->tokens[h->token].outcome == OUTCOME_NONE || l->log->processes[last->process].asked;
+}
+
+static void judge(struct match *h, const struct attempt_record *a, const struct attempt_record *end)
+{
+    struct result *r = h->c->r;
+    uint64_t set = 1;
+    // A token that expired at its first turn was never tried.
+    int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
+
+    for (; a < end; a++) {
+        if (a->end == ATTEMPT_LATE || a->end == ATTEMPT_RETRIED)
+            continue;
+        if (a->number != number++) {
+            finding_add(r, METRIC_MISRECORDED, "token %u: attempt %d is recorded where %d is next",
+                h->token, a->number, number - 1);
+            return;
+        }
+        set = match_next(h, a, set);
+        if (set == 0) {
+            finding_add(r, METRIC_MISRECORDED,
+                "token %u: attempt %d is recorded as %s, and no line at its turn had this end",
+                h->token, a->number, words[a->end]);
+            return;
+        }
+        h->errors += a->end == ATTEMPT_TRANSIENT;
+    }
+    uint64_t ends = (uint64_t)1 << h->count |
+                    (h->count > 0 && may_be_open(h) ? (uint64_t)1 << (h->count - 1) : 0);
+    if (!(set & ends))
+        finding_add(r, METRIC_MISRECORDED, "token %u: one of its %d lines has no attempt", h->token,
+            h->count);
+}
+
+// The first record of this token or of a later one.
+static const struct attempt_record *first_of(const struct ledger *l, uint32_t token)
+{
+    size_t from = 0, to = l->attempt_count;
+
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (l->attempts[mid].token < token)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return l->attempts + from;
+}
+
+void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
+    const uint32_t *next)
+{
+    const struct ledger *l = c->l;
+    struct match h = {.c = c, .m = m, .token = token};
+
+    if (l->attempt_count == 0 || !(l->tokens[token].flags & TOKEN_PRESENT) ||
+        l->tokens[token].flags & TOKEN_NAMED)
+        return;
+    for (uint32_t i = first; i != UINT32_MAX; i = next[i]) {
+        if (h.count == LINES_MAX)
+            return;
+        h.read[h.count++] = &l->log->deliveries[i];
+    }
+    if (h.count > 0 && check_server_forgot(
+                           l, l->log->lines[h.read[0]->line].read_ns, l->drain_end_ns, CLOCK_NEVER))
+        return;
+    if (h.count == 0)
+        judged_add(c->r, METRIC_MISRECORDED, 1, CAUSE_IS_NONE);
+    judge(&h, first_of(l, token), first_of(l, token + 1));
+}
