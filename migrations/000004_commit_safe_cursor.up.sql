@@ -29,9 +29,18 @@ BEGIN;
 -- those transactions have committed.
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 
-ALTER TABLE tokens ADD COLUMN xid xid8 NOT NULL DEFAULT '0';
+-- The column and the index may have been made by the online file.
+ALTER TABLE tokens ADD COLUMN IF NOT EXISTS xid xid8 NOT NULL DEFAULT '0';
 ALTER TABLE tokens ALTER COLUMN xid SET DEFAULT pg_current_xact_id();
-CREATE INDEX tokens_xid_id_idx ON tokens (xid, id);
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_index
+               WHERE indexrelid = to_regclass('tokens_xid_id_idx') AND NOT indisvalid) THEN
+        DROP INDEX tokens_xid_id_idx;
+    END IF;
+END
+$$;
+CREATE INDEX IF NOT EXISTS tokens_xid_id_idx ON tokens (xid, id);
 
 -- epoch counts those who took the queue over: a collector that was away moves
 -- the cursor only if nobody else has been here.

@@ -15,8 +15,18 @@ BEGIN;
 
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 
-ALTER TABLE tokens ADD COLUMN processed_at bigint DEFAULT 0, ADD COLUMN claimed_by bigint;
-CREATE INDEX tokens_waiting_idx ON tokens (claimed_by, id) WHERE processed_at IS NULL;
+-- The columns and the index may have been made by the online file.
+ALTER TABLE tokens ADD COLUMN IF NOT EXISTS processed_at bigint DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS claimed_by bigint;
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_index
+               WHERE indexrelid = to_regclass('tokens_waiting_idx') AND NOT indisvalid) THEN
+        DROP INDEX tokens_waiting_idx;
+    END IF;
+END
+$$;
+CREATE INDEX IF NOT EXISTS tokens_waiting_idx ON tokens (claimed_by, id) WHERE processed_at IS NULL;
 ALTER TABLE jobs ADD COLUMN mode text NOT NULL DEFAULT 'cursor'
     CHECK (mode IN ('cursor', 'skip-locked'));
 

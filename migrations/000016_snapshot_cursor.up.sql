@@ -28,6 +28,7 @@
 BEGIN;
 
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
+SET LOCAL enable_seqscan = off; -- what is looked for under the lock is in indexes
 
 -- A queue of skip-locked goes by way of the older cursor.
 DO $$
@@ -38,7 +39,7 @@ BEGIN
     END IF;
 END
 $$;
-CREATE TEMPORARY TABLE was_shared ON COMMIT DROP AS
+CREATE TEMPORARY TABLE was_shared AS
     SELECT job_type AS queue FROM jobs WHERE mode = 'skip-locked';
 DO $$ BEGIN PERFORM mailroom_switch_mode(queue::text, 'cursor') FROM was_shared; END $$;
 
@@ -70,7 +71,16 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_owner_idx ON deliveries (queue, owner, n);
 
-CREATE INDEX tokens_action_xid_id_idx ON tokens (action, xid, id);
+-- The index may have been made by the online file.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_index
+               WHERE indexrelid = to_regclass('tokens_action_xid_id_idx') AND NOT indisvalid) THEN
+        DROP INDEX tokens_action_xid_id_idx;
+    END IF;
+END
+$$;
+CREATE INDEX IF NOT EXISTS tokens_action_xid_id_idx ON tokens (action, xid, id);
 DROP INDEX tokens_xid_id_idx;
 
 ALTER TABLE jobs ADD COLUMN renewed bigint NOT NULL DEFAULT 0;
@@ -228,8 +238,6 @@ BEGIN
 END
 $$;
 
-DO $$ BEGIN PERFORM mailroom_settle(queue::text, 'shared') FROM was_shared; END $$;
-
 GRANT UPDATE (renewed) ON jobs TO mailroom_collector;
 GRANT SELECT, UPDATE (n, seen, tick, xid, id) ON cursors TO mailroom_collector;
 GRANT SELECT, INSERT, DELETE, UPDATE (renewed) ON owners TO mailroom_collector;
@@ -238,3 +246,8 @@ GRANT EXECUTE ON FUNCTION mailroom_lock_key(text, text), mailroom_settle(text, t
     TO mailroom_collector;
 
 COMMIT;
+
+-- Counting what waits reads all tokens, so the lock is let go first. Were it to fail, the
+-- first collector of the shared mode would do the same.
+DO $$ BEGIN PERFORM mailroom_settle(queue::text, 'shared') FROM was_shared; END $$;
+DROP TABLE was_shared;

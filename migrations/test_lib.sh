@@ -1,0 +1,126 @@
+# shellcheck shell=sh
+# What the tests of the migrations share; sourced, not run. Starts a server of its own.
+# `at` is the number of the migration that the present database has come to.
+
+here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+# shellcheck source=ci/private-server.sh
+. "$here/ci/private-server.sh"
+
+failures=0
+# shellcheck disable=SC2034 # for the tests
+latest=$(basename "$(printf '%s\n' "$here"/migrations/*.up.sql | tail -n 1)" | sed 's/^0*\([0-9]*\).*/\1/')
+
+sql() # statements
+{
+    sql_text=$1
+    shift
+    psql -v ON_ERROR_STOP=1 -qAtX "$@" -c "$sql_text"
+}
+
+new_database() # name
+{
+    sql "CREATE DATABASE $1 TEMPLATE template0"
+    PGDATABASE=$1
+    at=0
+}
+
+# Numbers may be left out.
+apply() # number, direction
+{
+    [ -n "$(find "$here/migrations" -name "$(printf %06d "$1")_*.sql")" ] || return 0
+    psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here/migrations/$(printf %06d "$1")"_*."$2.sql")" \
+        2>"$server_dir/notices" || {
+        cat "$server_dir/notices"
+        failed "migration $1 $2 in $PGDATABASE"
+    }
+}
+
+up() # number
+{
+    apply "$1" up
+    at=$1
+}
+
+down() # number
+{
+    apply "$1" down
+    at=$(($1 - 1))
+}
+
+down_to() # number
+{
+    while [ "$at" -gt "$1" ]; do down "$at"; done
+}
+
+# The schema, and what the accounts and tokens say. (The cursor may go back on the way down.)
+photograph()
+{
+    schema
+    collector_roles
+    rows
+}
+
+# As pg_dump knows it: without roles.
+schema()
+{
+    # Newer pg_dumps fence their output with a random word.
+    pg_dump --schema-only | sed '/^\\\(un\)\{0,1\}restrict /d'
+}
+
+rows()
+{
+    [ "$at" -eq 0 ] || sql "SELECT id, email, status, login, created_at, status_changed_at,
+        activated_at, suspended_at, unsuspended_at FROM accounts ORDER BY id; SELECT id, action, secret, code,
+        account, expires_at, consumed_at, created_at FROM tokens ORDER BY id"
+}
+
+collector_roles()
+{
+    sql "SELECT count(*) FROM pg_roles WHERE rolname = 'mailroom_collector'"
+}
+
+add_accounts() # first, last
+{
+    sql "INSERT INTO accounts (email, login) SELECT 'u' || n || '@x', 'u' || n
+         FROM generate_series($1, $2) n"
+}
+
+# A little of everything, so that each migration finds rows to carry over.
+add_tokens() # prefix
+{
+    sql "INSERT INTO accounts (email, login) SELECT '$1-' || n, '$1-' || n
+             FROM generate_series(1, 5) n;
+         UPDATE tokens SET consumed_at = 1 WHERE id % 5 = 2;
+         UPDATE tokens SET expires_at = 1 WHERE id % 5 = 3;
+         UPDATE jobs SET last_seq = (SELECT max(id) - 2 FROM tokens)"
+}
+
+# A psql that takes its statements from a pipe, until that is closed.
+open_session() # path
+{
+    mkfifo "$1"
+    psql -qAtX <"$1" >/dev/null &
+}
+
+until_true() # query
+{
+    deadline=$(($(date +%s) + 60))
+    until [ "$(sql "$1")" = t ]; do
+        if [ "$(date +%s)" -gt "$deadline" ]; then
+            failed "never came true: $1"
+            exit 1
+        fi
+        sleep 0.02
+    done
+}
+
+same() # what, expected, got
+{
+    [ "$2" = "$3" ] || failed "$1: expected '$2', got '$3'"
+}
+
+failed() # message
+{
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
