@@ -35,8 +35,11 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
 }
 
 // A fault, a stall or a starved process behind a full line does not end its chain. A fault also
-// wastes what was done of the next line, which is begun again.
-static bool lasts(const struct check *c, const struct line_record *line, int64_t until_ns)
+// wastes what was done of the next line, which is begun again. What an instance had taken waits for
+// its return, though the others go on: so the fault lasts as long as for the writer of the next
+// line; -1: nobody.
+static bool lasts(
+    const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
     int64_t apart_ns = chain_ns(c);
 
@@ -44,7 +47,7 @@ static bool lasts(const struct check *c, const struct line_record *line, int64_t
         return false;
     if (until_ns - line->read_ns <= apart_ns)
         return true;
-    struct fault_free free = outages_free(&c->outages, -1, line->read_ns, until_ns);
+    struct fault_free free = outages_free(&c->outages, next_writer, line->read_ns, until_ns);
     return free.ns - denied_ns(c, line, until_ns) <= apart_ns * (1 + (int64_t)free.faults);
 }
 
@@ -57,7 +60,8 @@ bool check_chains(struct check *c, struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory for the chains of lines");
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        bool chained = i > 0 && lasts(c, line - 1, line->read_ns);
+        int writer = log->processes[line->process].instance;
+        bool chained = i > 0 && lasts(c, line - 1, line->read_ns, writer);
         c->busy_since[i] = chained ? c->busy_since[i - 1] : line->read_ns;
     }
     return true;
@@ -70,7 +74,7 @@ int64_t check_draining_since_ns(const struct check *c)
 
     while (count > 0 && log->lines[count - 1].read_ns > c->l->drain_end_ns)
         count--;
-    return count > 0 && lasts(c, &log->lines[count - 1], c->l->drain_end_ns)
+    return count > 0 && lasts(c, &log->lines[count - 1], c->l->drain_end_ns, -1)
                ? c->busy_since[count - 1]
                : CLOCK_NEVER;
 }

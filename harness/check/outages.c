@@ -11,9 +11,7 @@ static const int64_t burst_ns = 50 * NS_PER_MS; // between the sessions of one c
 
 // --- when it is over --------------------------------------------------------------
 
-// Returns the first session that opened at `from_ns` or later, extended to the end of its burst;
-// CLOCK_NEVER without one.
-static int64_t next_session_ns(const struct ledger *l, int64_t from_ns)
+int64_t outages_session_ns(const struct ledger *l, int64_t from_ns)
 {
     size_t low = 0, high = l->session_count;
 
@@ -83,11 +81,12 @@ static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
 }
 
 // Returns when the subject must be back: when recovery_limit has passed since the fault's end. The
-// time under a later fault does not count, nor does as much time again, at most recovery_limit: a
-// client that doubles its pauses needs it to find out that the fault is over.
+// time under a later fault does not count. The first of them begins the limit anew: the subject may
+// just have tried then. It would have to be unlucky to do so each time; so a further one takes only
+// as much time again, which a client needs that doubles its pauses.
 static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
 {
-    int64_t recovery_ns = l->scenario->recovery_limit_ns;
+    int64_t recovery_ns = l->scenario->recovery_limit_ns, again_ns = recovery_ns;
     int64_t limit_ns = f->ended_ns + recovery_ns, done_ns = f->ended_ns;
 
     for (uint32_t i = 0; i < l->fault_count; i++) {
@@ -95,9 +94,11 @@ static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
         if (later->began_ns <= f->began_ns || later->began_ns > limit_ns || !touches(l, later))
             continue;
         int64_t lasts_ns = lasted_ns(l, later);
-        int64_t until_ns = later->began_ns + lasts_ns + clock_min(lasts_ns, recovery_ns);
+        int64_t until_ns =
+            later->began_ns + lasts_ns + latest(again_ns, clock_min(lasts_ns, recovery_ns));
         limit_ns += latest(0, until_ns - latest(later->began_ns, done_ns));
         done_ns = latest(done_ns, until_ns);
+        again_ns = 0;
     }
     return limit_ns;
 }
@@ -136,7 +137,7 @@ static int64_t thawed_ns(const struct ledger *l, const struct fault_record *f)
 {
     int64_t works_ns = all_alive_ns(l, f), next_ns = next_fault_ns(l, f);
     int64_t from_ns = works_ns > next_ns ? f->ended_ns : f->began_ns;
-    int64_t back_ns = serving_session_ns(l, f, next_session_ns(l, from_ns));
+    int64_t back_ns = serving_session_ns(l, f, outages_session_ns(l, from_ns));
 
     if (back_ns > limit_of(l, f) || back_ns > latest(works_ns, next_ns))
         return f->ended_ns;
@@ -154,7 +155,7 @@ static int64_t session_back_ns(const struct ledger *l, const struct fault_record
         return limit_of(l, f);
     if (harm == HARM_FREEZES)
         return thawed_ns(l, f);
-    int64_t back_ns = serving_session_ns(l, f, next_session_ns(l, f->began_ns));
+    int64_t back_ns = serving_session_ns(l, f, outages_session_ns(l, f->began_ns));
     return clock_min(back_ns, limit_of(l, f));
 }
 
@@ -260,8 +261,23 @@ static void take_over(const struct scenario *s, struct outage *out)
     out->instance = -1;
 }
 
-static void find_ends(struct outages *o, const struct scenario *s)
+// One that hangs keeps what it has taken until another fault ends its session. Others write it
+// then, and nobody knows which tokens they were.
+static void keep_taken(const struct ledger *l, const struct outages *o, struct outage *out)
 {
+    bool fault = out->cause.kind == CAUSE_FAULT;
+
+    if (!fault || harm_of(l->scenario, l->faults[out->cause.index].spec) == HARM_PROCESS)
+        return;
+    for (size_t i = 0; i < o->count && o->items[i].from_ns < out->own_until_ns; i++) {
+        if (o->items[i].instance < 0 && o->items[i].from_ns > out->until_ns)
+            out->until_ns = o->items[i].from_ns;
+    }
+}
+
+static void find_ends(struct outages *o, const struct ledger *l)
+{
+    const struct scenario *s = l->scenario;
     int64_t latest_ns = INT64_MIN;
 
     qsort(o->items, o->count, sizeof *o->items, compare);
@@ -272,6 +288,8 @@ static void find_ends(struct outages *o, const struct scenario *s)
     for (size_t i = 0; i < o->count; i++) {
         struct outage *out = &o->items[i];
         take_over(s, out);
+        if (out->instance >= 0)
+            keep_taken(l, o, out);
         out->latest_ns = latest_ns = latest(latest_ns, latest(out->until_ns, out->own_until_ns));
     }
 }
@@ -289,7 +307,7 @@ bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
         if (is_death(&l->log->deliveries[i]))
             o->items[o->count++] = bereavement_of(l, &l->log->deliveries[i]);
     }
-    find_ends(o, l->scenario);
+    find_ends(o, l);
     return true;
 }
 

@@ -25,6 +25,10 @@ struct outages {
 MUST_USE bool outages_make(struct outages *o, const struct ledger *l, struct err *e);
 void outages_fini(struct outages *o);
 
+// Returns the first session that opened at `from_ns` or later, extended to the end of its burst;
+// CLOCK_NEVER without one.
+int64_t outages_session_ns(const struct ledger *l, int64_t from_ns);
+
 // The fault-free part of a stretch of time.
 struct fault_free {
     int64_t ns;         // of it, without the outages

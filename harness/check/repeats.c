@@ -48,15 +48,18 @@ static bool keeps_away(const struct fault_spec *f)
 }
 
 // True when sessions ended while a fault kept collectors away, or at most the grace before it, and
-// were gone for longer than the grace.
+// were gone for longer than the grace. A new one takes time: a quarter of the grace, if the
+// server's log shows it.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
-    int64_t grace = harm_grace_ns(l->scenario);
+    int64_t grace = harm_grace_ns(l->scenario), back_ns = outages_session_ns(l, away->ended_ns);
 
+    if (back_ns > away->ended_ns + grace / 4)
+        back_ns = away->ended_ns;
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         if (f->began_ns && ends_sessions(f->spec) && f->ended_ns >= away->began_ns - grace &&
-            f->began_ns < away->ended_ns - grace)
+            f->began_ns < back_ns - grace)
             return true;
     }
     return false;

@@ -12,6 +12,7 @@ enum {
     TIMEOUT_MS = 100,
     GRACE_MS = 500,
     PROCESSES_MAX = 8,
+    FAULTS_MAX = 5,
     NEVER_MS = 1000000,
 };
 
@@ -56,12 +57,12 @@ static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
 
 static void connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
 {
-    k->session_ms = ms;
+    k->session_ms = ms > m->cut_ms ? ms : m->cut_ms + ms - m->now_ms;
+    k->told = false;
     if (m->defect == SIM_RESTS && m->now_ms > 0) {
         k->rests_ms = ms + 2000;
         m->occasions += ms < LOAD_MS - 1000;
     }
-    story_session(&m->s, ms);
 }
 
 static void start_process(struct sim *m, int instance, int64_t at_ms)
@@ -96,44 +97,96 @@ static void kill_one(struct sim *m, struct sim_instance *k)
         give_back(m, k, m->instances > 1 ? m->now_ms + GRACE_MS : m->now_ms);
 }
 
-// Its session is gone. When it is back, it confirms what it had written, and what it had only taken
-// is free again. If it stands still for longer than the grace, others have both before.
-static void disconnect(struct sim *m, struct sim_instance *k)
+// What it had only taken is free again.
+static void be_connected(struct sim *m, struct sim_instance *k)
 {
-    int64_t back_ms = k->paused_ms > m->now_ms ? k->paused_ms : m->now_ms;
-    bool gone = m->instances > 1 && back_ms > m->now_ms + GRACE_MS + 60;
-
-    if (!k->alive || k->session_ms > m->now_ms)
+    if (k->told)
         return;
-    connect_at(m, k, back_ms + between(m, 10, 60));
+    k->told = true;
+    k->session_ms = m->now_ms;
+    story_session(&m->s, m->now_ms);
+    if (!k->written)
+        give_back(m, k, m->now_ms);
+}
+
+// Its session is gone, or it fails to open one, until `away_ms`. When it is back, it confirms what
+// it had written. If it is away for longer than the grace, others have its tokens before.
+static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
+{
+    int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
+
+    if (!k->alive)
+        return;
+    bool had = k->told;
+    connect_at(m, k, back_ms + between(m, 10, pause_ms));
+    bool gone = m->instances > 1 && k->session_ms > m->now_ms + GRACE_MS;
+    if (!had)
+        return;
     k->unsure_count = gone && k->written ? k->count : 0;
     memcpy(k->unsure, k->batch, sizeof k->unsure);
-    if (gone || !k->written)
-        give_back(m, k, gone ? m->now_ms + GRACE_MS : k->session_ms);
+    if (gone)
+        give_back(m, k, m->now_ms + GRACE_MS);
+}
+
+static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
+{
+    if (k->paused_ms < m->now_ms + for_ms)
+        k->paused_ms = m->now_ms + for_ms;
+}
+
+// Nothing passes for a while. The last cut may leave a client that waits before it tries again for
+// almost all of the time that it has; one that shares the work must be back before the grace has
+// passed, unless the cut lasted longer than that.
+static int64_t cut_all(struct sim *m)
+{
+    bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;
+    int64_t for_ms = brief ? between(m, 100, 400) : between(m, GRACE_MS + 60, 1500);
+
+    m->cut_ms = m->now_ms + for_ms > m->cut_ms ? m->now_ms + for_ms : m->cut_ms;
+    for (int i = 0; i < m->instances; i++)
+        disconnect(m, &m->all[i], m->cut_ms, brief ? 60 : 900);
+    return for_ms;
+}
+
+static void end_sessions(struct sim *m)
+{
+    for (int i = 0; i < m->instances; i++) {
+        if (m->all[i].told)
+            disconnect(m, &m->all[i], m->now_ms, 60);
+    }
 }
 
 // A fault of that name, or of one that is drawn.
 static void hit(struct sim *m, const char *verb)
 {
-    static const char *const drawn[] = {"kill-collector", "pause-collector", "terminate-backend"};
+    static const char *const drawn[] = {
+        "kill-collector", "pause-collector", "terminate-backend", "pause-server", "half-open"};
     int instance = (int)rng_below(&m->rng, (uint64_t)m->instances);
     struct sim_instance *k = &m->all[instance];
-    const struct verb *what = verb_find(verb ? verb : drawn[rng_below(&m->rng, 3)]);
+    const struct verb *what =
+        verb_find(verb ? verb : drawn[rng_below(&m->rng, sizeof drawn / sizeof *drawn)]);
     bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
-    int64_t for_ms = !pauses ? 1 : verb ? 1200 : between(m, 200, 1500);
+    int64_t for_ms = 1;
 
     if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
         return;
     if (kills && m->s.log.process_count == PROCESSES_MAX)
         return;
-    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
-    m->s.specs[m->s.ledger.fault_count - 1].instance = kills || pauses ? instance : -1;
     if (kills)
         kill_one(m, k);
     if (pauses)
-        k->paused_ms = m->now_ms + for_ms;
-    for (int i = 0; what->id == VERB_TERMINATE_BACKEND && i < m->instances; i++)
-        disconnect(m, &m->all[i]);
+        pause_one(m, k, for_ms = verb ? 1200 : between(m, 200, 2500));
+    if (what->id == VERB_PAUSE_SERVER) {
+        for_ms = between(m, 50, 800);
+        for (int i = 0; i < m->instances; i++)
+            pause_one(m, &m->all[i], for_ms);
+    }
+    if (what->id == VERB_HALF_OPEN)
+        for_ms = cut_all(m);
+    if (what->id == VERB_TERMINATE_BACKEND)
+        end_sessions(m);
+    story_fault(&m->s, what->name, m->now_ms, m->now_ms + for_ms);
+    m->s.specs[m->s.ledger.fault_count - 1].instance = kills || pauses ? instance : -1;
 }
 
 // --- what they do -----------------------------------------------------------------
@@ -247,7 +300,10 @@ static void step(struct sim *m, int instance)
         connect_at(m, &m->all[instance], m->now_ms + between(m, 10, 40));
     }
     if (!k->alive || m->now_ms < k->paused_ms || m->now_ms < k->session_ms ||
-        m->now_ms < k->rests_ms || (m->defect == SIM_SLEEPS && instance == 0))
+        (m->defect == SIM_SLEEPS && instance == 0))
+        return;
+    be_connected(m, k);
+    if (m->now_ms < k->rests_ms)
         return;
     confirm_unsure(m, k);
     if (k->count > 0 && m->now_ms < k->ready_ms)
@@ -295,7 +351,7 @@ static double set_up(struct sim *m, uint64_t seed)
     m->burst = how->burst || (m->defect == SIM_NONE && rng_below(&m->rng, 4) == 0);
     m->instances = (int)between(m, how->least, how->most + 1);
     m->origin_ns = m->s.processes[0].started_ns + NS_PER_S;
-    m->now_ms = -990;
+    m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
     m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // always
@@ -311,6 +367,7 @@ static double set_up(struct sim *m, uint64_t seed)
     for (int i = 0; i < m->instances; i++) {
         start_process(m, i, -1000);
         connect_at(m, &m->all[i], -990);
+        be_connected(m, &m->all[i]);
     }
     return rate;
 }
@@ -326,17 +383,28 @@ static bool is_done(struct sim *m)
     return done;
 }
 
+// Half of them follow the one before soon.
+static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
+{
+    int64_t last_ms = LOAD_MS - (verb ? 2000 : 400);
+    int64_t soon_ms = before_ms + between(m, 1, 2000 / STEP_MS) * STEP_MS;
+
+    if (before_ms > 0 && soon_ms < last_ms && rng_below(&m->rng, 2) == 0)
+        return soon_ms;
+    return between(m, 40, last_ms / STEP_MS) * STEP_MS;
+}
+
 void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[defect];
-    int64_t faults[4] = {0};
+    int64_t faults[FAULTS_MAX] = {0};
 
     m->defect = defect;
     double rate = set_up(m, seed);
-    size_t count = how->faults ? rng_below(&m->rng, 5) : 0;
+    size_t count = how->faults ? rng_below(&m->rng, FAULTS_MAX + 1) : 0;
     count = how->verb && count == 0 ? 1 : count;
     for (size_t i = 0; i < count; i++)
-        faults[i] = between(m, 40, (LOAD_MS - (how->verb ? 2000 : 400)) / STEP_MS) * STEP_MS;
+        faults[i] = fault_at(m, i > 0 ? faults[i - 1] : 0, how->verb);
     for (m->now_ms = 0; m->now_ms < END_MS; m->now_ms += STEP_MS) {
         arrive(m, rate);
         for (size_t i = 0; i < count; i++) {

@@ -44,6 +44,7 @@ struct sim_instance {
     bool alive;
     int64_t starts_ms;  // again, when it is dead
     int64_t session_ms; // it can work from then on
+    bool told;          // in the history, that the session opened
     int64_t paused_ms;  // until then
     int64_t rests_ms;   // until then, by a defect
     uint32_t batch[SIM_TOKENS_MAX];
@@ -62,6 +63,7 @@ struct sim {
     int instances;
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t origin_ns, now_ms, service_ms;
+    int64_t cut_ms; // nothing passes until then
     int64_t free_ms[SIM_TOKENS_MAX]; // nobody has taken it from then on; NEVER_MS: written or taken
     int64_t since_ms[SIM_TOKENS_MAX]; // it waits
     bool delivered[SIM_TOKENS_MAX];

@@ -195,6 +195,50 @@ static void tell_one_is_back(struct story *s)
     tell_both_away(s, true, 1500, 3800);
 }
 
+// --- what a hung one has taken ----------------------------------------------------
+
+// Six batches at once; the second is paused with the last of them, which is read at `read_ms`.
+static void tell_taken(struct story *s, int64_t read_ms)
+{
+    story_session(s, -990);
+    story_second(s);
+    s->scenario.collector.dequeue = DEQUEUE_SHARED;
+    uint32_t first = story_txn(s, 50, 18);
+    for (uint32_t i = 0; i < 5; i++) {
+        story_line(s, 80 + 40 * i, first + 3 * i, 3);
+        story_by(s, i % 2);
+    }
+    story_fault(s, "pause-collector", 250, 3500);
+    s->specs[0].instance = 1;
+    story_line(s, read_ms, first + 15, 3);
+}
+
+static void tell_writes_on_return(struct story *s)
+{
+    tell_taken(s, 3510);
+}
+
+static void tell_writes_long_after_return(struct story *s)
+{
+    tell_taken(s, 5500);
+}
+
+// Its session ends meanwhile, and the first writes what it had.
+static void tell_freed_by_another_fault(struct story *s)
+{
+    tell_taken(s, 3010);
+    story_by(s, 0);
+    story_fault(s, "terminate-backend", 2500, 2501);
+    story_session(s, 2520);
+}
+
+// Nothing has ended its session: the first wrote what was free all the time.
+static void tell_written_by_another(struct story *s)
+{
+    tell_taken(s, 3010);
+    story_by(s, 0);
+}
+
 // --- capacity ---------------------------------------------------------------------
 
 // 20 tokens a second for 4 s, whose capacity is said to be 30; each is read when
@@ -273,6 +317,11 @@ static const struct story_case cases[] = {
     {"both are away, by turns", tell_both_away_by_turns, "", VERDICT_PASS},
     {"both are away, who share", tell_both_away_sharing, "", VERDICT_PASS},
     {"one is back, and does nothing", tell_one_is_back, "late=1 ", VERDICT_VIOLATED},
+    {"writes on its return what it had taken", tell_writes_on_return, "", VERDICT_PASS},
+    {"writes it long after its return", tell_writes_long_after_return, "late=3 ", VERDICT_VIOLATED},
+    {"another writes it, when the session has ended", tell_freed_by_another_fault, "",
+        VERDICT_PASS},
+    {"another writes it late", tell_written_by_another, "late=3 ", VERDICT_VIOLATED},
     {"keeps up", tell_keeps_up, "", VERDICT_PASS},
     {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
     {"makes up for a fault", tell_makes_up, "", VERDICT_PASS},

@@ -29,7 +29,7 @@ struct story {
     struct delivery deliveries[STORY_MAX];
     struct process_sample samples[STORY_MAX];
     struct probe_sample probes[STORY_MAX];
-    int64_t sessions[32];
+    int64_t sessions[64];
     struct load_result load;
     struct ledger ledger;
     struct check_input input;
