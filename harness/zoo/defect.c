@@ -78,7 +78,7 @@ static const struct defect_row defects[] = {
     {DEFECT_EXITS, "exits", "ends when its connection is lost", "unplanned_exit", "backend"},
     {DEFECT_IGNORES_TERM, "ignores-term", "does not end at TERM", "unplanned_exit", "short"},
     {DEFECT_SPINS, "spins", "asks for news all the time", "busy_idle", "idle"},
-    {DEFECT_LEAKS, "leaks", "loses 1 KiB of memory per batch", "leak", "fast"},
+    {DEFECT_LEAKS, "leaks", "loses 4 KiB of memory per batch", "leak", "fast"},
     {DEFECT_SENDS_SOME_TWICE, "sends-some-twice", "writes one line in a hundred twice",
         "duplicated", "fast"},
     {DEFECT_CURSOR_AT_WRITE, "cursor-at-write", "moves the cursor just before it writes", "lost",
@@ -148,11 +148,12 @@ void defect_list(FILE *out)
 
 void defect_leak(void **chain)
 {
-    void **block = malloc(1024);
+    const size_t size = 4096;
+    void **block = malloc(size);
 
     if (!block)
         return;
-    memset(block, 1, 1024);
+    memset(block, 1, size);
     *block = *chain;
     *chain = block;
 }
