@@ -194,10 +194,12 @@ static void a_slow_reader_holds_nobody_up(void **state)
 {
     (void)state;
     struct scrape s;
-    size_t len = (size_t)4 << 20;
+    size_t len = (size_t)4 << 20; // the longest text there is
+    int little = 4096;
     char *text = calloc(1, len);
     int fd = client(served(&s));
 
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
     say(fd, GOOD);
     while (!scrape_serve(&s, 0)) {
     }
