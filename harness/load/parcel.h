@@ -8,7 +8,7 @@
 #include "load/post.h"
 #include "load/remote.h"
 
-#define PARCEL_GREETING "mailproof-load 1"
+#define PARCEL_GREETING "mailproof-load 2"
 
 MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);

@@ -12,18 +12,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// Shorter than POST_SILENCE_NS: a worker that cannot reach the run has stopped before
-// the run takes it for lost.
-static const unsigned unheard_ms = 5000;
-
 void post_init(struct post *p, int fd)
 {
+    const unsigned unheard_ms = POST_UNHEARD_NS / NS_PER_MS;
     const int on = 1;
 
     p->fd = fd;
     p->from = p->used = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // to see a vanished run some day
 }
 
 void post_close(struct post *p)
@@ -184,17 +182,9 @@ bool post_read(struct post *p, void *bytes, size_t count, struct err *e)
     return true;
 }
 
-bool post_waits(const struct post *p)
+bool post_waits(const struct post *p, int limit_ms)
 {
     struct pollfd polled = {.fd = p->fd, .events = POLLIN};
 
-    return p->used > p->from || poll(&polled, 1, 100) > 0;
-}
-
-bool post_is_gone(const struct post *p)
-{
-    char byte;
-    ssize_t n = recv(p->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    return p->used > p->from || poll(&polled, 1, limit_ms) > 0;
 }

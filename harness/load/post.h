@@ -1,5 +1,6 @@
 // Lines and bytes over a TCP connection between the run and its workers. Blocking,
-// with limits: whoever is silent for longer than POST_SILENCE_NS is lost.
+// with limits: a worker that is silent for longer than POST_SILENCE_NS is lost, and one that has
+// not heard its run for POST_UNHEARD_NS has stopped by then.
 //
 // Fails with ERR_CONNECTION. One thread uses a post at a time.
 #pragma once
@@ -11,6 +12,7 @@
 
 #define POST_LINE_MAX 1024
 #define POST_SILENCE_NS (10 * NS_PER_S)
+#define POST_UNHEARD_NS (5 * NS_PER_S)
 
 struct post {
     int fd; // -1: closed
@@ -33,8 +35,5 @@ MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct
 MUST_USE bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e);
 MUST_USE bool post_read(struct post *p, void *bytes, size_t count, struct err *e);
 
-// Waits a moment; true when there is something to read, or the other side is gone.
-bool post_waits(const struct post *p);
-
-// The other side has closed, or the connection is broken.
-bool post_is_gone(const struct post *p);
+// Waits so long at most; true when there is something to read, or the other side is gone.
+bool post_waits(const struct post *p, int limit_ms);

@@ -72,6 +72,16 @@ struct remote_clock remote_clock(const int64_t (*readings)[3], size_t count)
     return best;
 }
 
+struct remote_clock remote_clock_over(
+    const struct remote_clock *first, const struct remote_clock *last)
+{
+    int64_t apart_ns = llabs(last->offset_ns - first->offset_ns);
+    int64_t error_ns = first->bound_ns > last->bound_ns ? first->bound_ns : last->bound_ns;
+
+    return (struct remote_clock){
+        first->offset_ns + (last->offset_ns - first->offset_ns) / 2, (apart_ns + 1) / 2 + error_ns};
+}
+
 static int64_t moved(int64_t ns, int64_t by_ns)
 {
     return ns ? ns + by_ns : 0;
@@ -88,14 +98,15 @@ struct txn_record remote_ours(const struct txn_record *theirs, const struct remo
 }
 
 void remote_lose(struct load_result *result, const struct load_config *c,
-    const struct remote_part *part, int64_t lost_ns)
+    const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns;
-        if (i % part->of != part->part || due_ns > lost_ns)
-            continue;
-        result->records[i] = (struct txn_record){
-            .sent_ns = due_ns, .commit_ns = due_ns, .ended_ns = lost_ns, .outcome = TXN_UNKNOWN};
+        int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
+        if (i % part->of == part->part)
+            result->records[i] = (struct txn_record){.sent_ns = due_ns,
+                .commit_ns = due_ns,
+                .ended_ns = lost_ns > due_ns ? lost_ns : due_ns,
+                .outcome = TXN_UNKNOWN};
     }
 }
 
@@ -126,7 +137,7 @@ static bool tell(struct worker *w, const struct buf *scenario, uint64_t print, s
     return strcmp(line, "ready") == 0 || err_set(e, ERR_USAGE, "it refuses: %s", line);
 }
 
-static bool measure_clock(struct worker *w, struct err *e)
+static bool measure_clock(struct worker *w, struct remote_clock *clock, struct err *e)
 {
     int64_t readings[READINGS][3];
     char line[POST_LINE_MAX];
@@ -139,7 +150,7 @@ static bool measure_clock(struct worker *w, struct err *e)
         if (sscanf(line, "now %" SCNd64, &readings[i][1]) != 1)
             return err_set(e, ERR_CONNECTION, "it says '%.60s' instead of its time", line);
     }
-    w->clock = remote_clock((const int64_t(*)[3])readings, READINGS);
+    *clock = remote_clock((const int64_t(*)[3])readings, READINGS);
     return true;
 }
 
@@ -154,7 +165,7 @@ static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, s
     bool ok = (post_line(&w->post, line, e) &&
                   (strcmp(line, PARCEL_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is no worker of this version of mailproof"))) &&
-              tell(w, scenario, print, e) && measure_clock(w, e);
+              tell(w, scenario, print, e) && measure_clock(w, &w->clock, e);
     return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, w->address);
 }
 
@@ -216,20 +227,31 @@ static void add_progress(struct worker *w, const char *line)
         atomic_fetch_add(all[i], now[i] - atomic_exchange(seen[i], now[i]));
 }
 
-// Until the worker is done; what it recorded then follows.
+// Until the worker's load is over. It goes on while it is answered.
 static bool listen_to(struct worker *w, struct err *e)
 {
     char line[POST_LINE_MAX];
 
-    for (;;) {
-        if (!post_line(&w->post, line, e))
+    do {
+        if (!post_line(&w->post, line, e) || !post_say(&w->post, e, "heard"))
             return false;
-        if (strncmp(line, "done ", 5) == 0)
-            break;
         add_progress(w, line);
         if (atomic_load(&w->progress->stop))
             return err_set(e, ERR_INTERRUPTED, "stopped");
-    }
+    } while (strcmp(line, "over") != 0);
+    return true;
+}
+
+// The clocks may have drifted apart during the load.
+static bool take_records(struct worker *w, struct err *e)
+{
+    char line[POST_LINE_MAX];
+    struct remote_clock last;
+
+    if (!measure_clock(w, &last, e) || !post_say(&w->post, e, "send") ||
+        !post_line(&w->post, line, e))
+        return false;
+    w->clock = remote_clock_over(&w->clock, &last);
     return parcel_take(&w->post, line, w->config, &w->part, &w->clock, w->result, w->lock, e);
 }
 
@@ -242,9 +264,10 @@ static void *run_worker(void *arg)
     if (post_say(&w->post, &e, "run %" PRId64 " %" PRId64 " %zu %zu %zu",
             c->start_ns + w->clock.offset_ns, c->deadline_ns + w->clock.offset_ns, c->first, c->end,
             strlen(c->conninfo)) &&
-        post_write(&w->post, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e))
+        post_write(&w->post, c->conninfo, strlen(c->conninfo), &e) && listen_to(w, &e) &&
+        take_records(w, &e))
         return NULL;
-    remote_lose(w->result, c, &w->part, clock_now_ns());
+    remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
     post_close(&w->post); // it stops when it sees that
     pthread_mutex_lock(w->lock);
     if (w->result->lost_workers++ == 0)
@@ -272,12 +295,13 @@ bool remote_run(struct remote *r, const struct load_config *c, struct load_progr
         w->progress = progress;
         w->result = result;
         w->lock = &r->lock;
-        if (w->clock.bound_ns > result->clock_bound_ns)
-            result->clock_bound_ns = w->clock.bound_ns;
         if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
             break;
     }
-    for (unsigned i = 0; i < started; i++)
+    for (unsigned i = 0; i < started; i++) {
         pthread_join(r->workers[i].thread, NULL);
+        if (r->workers[i].clock.bound_ns > result->clock_bound_ns)
+            result->clock_bound_ns = r->workers[i].clock.bound_ns;
+    }
     return started == r->count || err_set(e, ERR_SYSTEM, "cannot start a thread");
 }

@@ -2,12 +2,12 @@
 // processes, here or elsewhere. What each of them records comes back and is put where
 // it belongs, so that everything behind it reads one generator's result.
 //
-// A worker's clock is another: its offset is measured before the load, with a bound on
-// the error. What it sent is taken for sent so much earlier, and what it heard for
-// heard so much later, so that no verdict rests on the error.
+// A worker's clock is another: its offset is measured before the load and after it, with a bound
+// on the error, as if the clocks drifted one way. What it sent is taken for sent so much earlier,
+// and what it heard for heard so much later, so that no verdict rests on the error.
 //
-// A worker that is lost takes its answers along: what it may have sent is unknown, and
-// the database will say; what was due after it was lost is not sent.
+// A worker that is lost takes its answers along, and may send for a while until it notices: its
+// whole part is unknown, and the database will say.
 #pragma once
 
 #include "load/load.h"
@@ -53,9 +53,13 @@ struct remote_clock {
 struct remote_clock remote_clock(
     const int64_t (*readings)[3], size_t count); // before, theirs, after
 
+// Holds from the one measurement to the other.
+struct remote_clock remote_clock_over(
+    const struct remote_clock *first, const struct remote_clock *last);
+
 // Moves the times that the worker recorded by its own clock to ours.
 struct txn_record remote_ours(const struct txn_record *theirs, const struct remote_clock *clock);
 
 // Marks the part of a worker that was lost at lost_ns.
 void remote_lose(struct load_result *result, const struct load_config *c,
-    const struct remote_part *part, int64_t lost_ns);
+    const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns);

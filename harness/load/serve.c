@@ -92,23 +92,31 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Tells the time until the run begins.
+// Tells the time until another word comes, which is then in `line`. That may take long: the run
+// is being prepared.
+static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
+{
+    for (;;) {
+        while (!interrupt_signal() && !post_waits(&j->post, 100)) {
+        }
+        if (!post_line(&j->post, line, e))
+            return false;
+        if (strcmp(line, "time") == 0) {
+            if (!post_say(&j->post, e, "now %" PRId64, clock_now_ns()))
+                return false;
+        } else if (strcmp(line, "heard") != 0) {
+            return true;
+        }
+    }
+}
+
 static bool take_start(struct job *j, struct err *e)
 {
     char line[POST_LINE_MAX];
     size_t len;
 
-    if (!post_say(&j->post, e, "ready") || !post_line(&j->post, line, e))
+    if (!post_say(&j->post, e, "ready") || !tell_time(j, line, e))
         return false;
-    while (strcmp(line, "time") == 0) {
-        if (!post_say(&j->post, e, "now %" PRId64, clock_now_ns()))
-            return false;
-        // The next message takes its time: the run is being prepared.
-        while (!interrupt_signal() && !post_waits(&j->post)) {
-        }
-        if (!post_line(&j->post, line, e))
-            return false;
-    }
     struct load_config *c = &j->config;
     if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
             &c->first, &c->end, &len) != 5 ||
@@ -133,19 +141,50 @@ static void *run_load(void *arg)
     return NULL;
 }
 
-// A word now and then; a run that does not hear it is gone, and the load with it.
-static void keep_telling(struct job *j)
+static bool say_progress(struct job *j, struct err *e)
 {
-    struct err ignored;
+    const struct load_progress *p = &j->progress;
+
+    return post_say(&j->post, e, "so-far %zu %zu %zu %zu", atomic_load(&p->sent),
+        atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
+}
+
+// The run answers each word. What lies between may hold the connection when the run is gone.
+static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
+{
+    char line[POST_LINE_MAX];
+
+    while (post_waits(&j->post, 0)) {
+        if (!post_line(&j->post, line, e))
+            return false;
+        *heard_ns = clock_now_ns();
+    }
+    return clock_now_ns() - *heard_ns < POST_UNHEARD_NS ||
+           err_set(e, ERR_CONNECTION, "the run was not heard for 5 s");
+}
+
+// Tells the run how far the load is, and stops the load when the run is gone.
+static bool keep_telling(struct job *j, struct err *e)
+{
+    int64_t heard_ns = clock_now_ns();
 
     while (!atomic_load(&j->over)) {
-        const struct load_progress *p = &j->progress;
-        if (interrupt_signal() || post_is_gone(&j->post) ||
-            !post_say(&j->post, &ignored, "so-far %zu %zu %zu %zu", atomic_load(&p->sent),
-                atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens)))
-            atomic_store(&j->progress.stop, 1);
+        if (interrupt_signal())
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!say_progress(j, e) || !hears(j, &heard_ns, e))
+            return false;
         usleep(word_every_us);
     }
+    return true;
+}
+
+// Says that the load is over, and waits until its records are asked for.
+static bool await_send(struct job *j, struct err *e)
+{
+    char line[POST_LINE_MAX];
+
+    return post_say(&j->post, e, "over") && tell_time(j, line, e) &&
+           (strcmp(line, "send") == 0 || err_set(e, ERR_CONNECTION, "'%.60s' is not send", line));
 }
 
 static bool carry_out(struct job *j, struct err *e)
@@ -154,11 +193,14 @@ static bool carry_out(struct job *j, struct err *e)
 
     if (pthread_create(&thread, NULL, run_load, j) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
-    keep_telling(j);
+    bool heard = keep_telling(j, e);
+    if (!heard)
+        atomic_store(&j->progress.stop, 1);
     pthread_join(thread, NULL);
-    if (!j->ok)
+    if (heard && !j->ok)
         *e = j->err;
-    return j->ok && parcel_send(&j->post, &j->config, &j->part, &j->result, e);
+    return heard && j->ok && await_send(j, e) &&
+           parcel_send(&j->post, &j->config, &j->part, &j->result, e);
 }
 
 static void serve(int fd, const struct plan *plan, const struct remote_part *only)

@@ -1,6 +1,13 @@
 #!/usr/bin/env bash
 # Several generators: four workers send what one would, and come to the same verdict;
 # one that is killed leaves the unknown and an inconclusive run; another plan is refused.
+# With `ssh`: the same of workers that a real ssh starts through a real sshd, which may
+# be another user's, or on another machine, which is a network namespace here.
+# In a namespace of its own there is another machine, and a place for what root's sshd needs.
+if [ "${1-}" = ssh ] && [ "${2-}" != inside ] && [ "$(id -u)" -eq 0 ] &&
+    unshare --mount --net true 2>/dev/null; then
+    exec unshare --mount --net "$0" ssh inside
+fi
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -45,63 +52,187 @@ figures() {
 
 plan=(late-commits --set load.0.for=4s --set load.0.rate=100/s)
 
-expect_exit 0 run "${plan[@]}"
-alone=$(figures)
-hire 4
-expect_exit 0 run "${plan[@]}" --workers "$workers"
-[ "$(figures)" = "$alone" ] || fail "four workers: $(figures); one generator: $alone"
-for k in 1 2 3 4; do
-    grep -q "part $k/4 of late-commits is done" "$place/worker-$k" || fail "worker $k: $(cat "$place/worker-$k")"
-done
+# begin WORKERS: a run of 20 s in the background, until its collector has connected and its load
+# has gone on for a while.
+begin() {
+    local left=1200
+    rm -rf "$place/results"
+    "$mailproof" run --quiet --out "$place/results" --set slack=3s --set 'expect={}' late-commits \
+        --set load.0.for=20s --set load.0.rate=50/s --workers "$1" >"$place/out" 2>&1 &
+    harness=$!
+    until grep -qs collecting "$place"/results/*/*/logs/collector-0.log; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "the run did not begin: $(cat "$place/out")"
+        sleep 0.05
+    done
+    sleep 3
+}
 
-# In the middle of the load, when it has committed something. The others go on.
-rm -rf "$place/results"
-"$mailproof" run --quiet --out "$place/results" --set slack=3s --set 'expect={}' late-commits \
-    --set load.0.for=20s --set load.0.rate=50/s --workers "$workers" >"$place/out" 2>&1 &
-harness=$!
-left=1200
-until grep -qs collecting "$place"/results/*/*/logs/collector-0.log; do
-    left=$((left - 1))
-    [ "$left" -gt 0 ] || fail "the run did not begin: $(cat "$place/out")"
-    sleep 0.05
-done
-sleep 3
-kill -KILL "${pids[1]}"
-got=0
-wait "$harness" || got=$?
-[ "$got" = 2 ] || fail "exit code $got instead of 2: $(cat "$place/out")"
-grep -q "1 of the workers were lost; worker 2 of 4" "$place/out" || fail "no word of it: $(cat "$place/out")"
-[ "$(metric unknown)" -gt 0 ] || fail "nothing is unknown"
-[ "$(metric lost)" = 0 ] || fail "what the worker took along counts as lost"
-dismiss
+# ends_without WORKER OF: the run that was begun did so without one of its workers.
+ends_without() {
+    local got=0
+    wait "$harness" || got=$?
+    [ "$got" = 2 ] || fail "exit code $got instead of 2: $(cat "$place/out")"
+    grep -q "1 of the workers were lost; worker $1 of $2" "$place/out" || fail "no word of it: $(cat "$place/out")"
+    [ "$(metric unknown)" -gt 0 ] || fail "nothing is unknown"
+    [ "$(metric lost)$(metric phantom)" = 00 ] || fail "what the worker took along is held against others"
+}
 
-# By ssh: a program of that name that runs the command here, whatever the host.
-mkdir "$place/bin"
-cat >"$place/bin/ssh" <<'SSH'
-#!/bin/sh
-echo "$@" >>"$SSH_ASKED"
-while [ "$1" != -- ]; do shift; done
-case $2 in nobody@*) echo "nobody: Permission denied (publickey)." >&2; exit 255 ;; esac
-shift 2
-exec "$@"
-SSH
-chmod +x "$place/bin/ssh"
-ln -s "$mailproof" "$place/bin/mailproof"
-export PATH=$place/bin:$PATH SSH_ASKED=$place/asked
-rm -rf "$place/results"
-expect_exit 0 run "${plan[@]}" --workers "ssh://one,ssh://me@two:2222,ssh://three$mailproof"
-[ "$(figures)" = "$alone" ] || fail "three by ssh: $(figures); one generator: $alone"
-grep -q -- "-p 2222 -- me@two mailproof load --listen -" "$place/asked" || fail "ssh was asked: $(cat "$place/asked")"
-expect_exit 70 run "${plan[@]}" --workers "ssh://one,ssh://nobody@two"
-grep -q "Permission denied" "$place/err" || fail "no reason: $(cat "$place/err")"
-grep -q "worker 2 of 2 at ssh://nobody@two" "$place/err" || fail "not which: $(cat "$place/err")"
-expect_exit 64 run "${plan[@]}" --workers "ssh://-oProxyCommand=x"
+several() {
+    hire 4
+    expect_exit 0 run "${plan[@]}" --workers "$workers"
+    [ "$(figures)" = "$alone" ] || fail "four workers: $(figures); one generator: $alone"
+    for k in 1 2 3 4; do
+        grep -q "part $k/4 of late-commits is done" "$place/worker-$k" || fail "worker $k: $(cat "$place/worker-$k")"
+    done
+    # In the middle of the load, when it has committed something. The others go on.
+    begin "$workers"
+    kill -KILL "${pids[1]}"
+    ends_without 2 4
+    dismiss
+}
 
 # A worker that was started for one plan serves no other; nor does a closed loop.
-hire 1 --part 1/1 --of late-commits --seed 7
-expect_exit 64 run "${plan[@]}" --workers "$workers"
-grep -q "it was started for another plan" "$place/err" || fail "no reason: $(cat "$place/err")"
-expect_exit 64 run "${plan[@]}" --set load.0.rate=max --workers "$workers"
-grep -q "a closed loop" "$place/err" || fail "no reason: $(cat "$place/err")"
-dismiss
+refusals() {
+    hire 1 --part 1/1 --of late-commits --seed 7
+    expect_exit 64 run "${plan[@]}" --workers "$workers"
+    grep -q "it was started for another plan" "$place/err" || fail "no reason: $(cat "$place/err")"
+    expect_exit 64 run "${plan[@]}" --set load.0.rate=max --workers "$workers"
+    grep -q "a closed loop" "$place/err" || fail "no reason: $(cat "$place/err")"
+    expect_exit 64 run "${plan[@]}" --workers "ssh://-oProxyCommand=x"
+    dismiss
+}
+
+# --- by ssh -------------------------------------------------------------------------------
+
+# The ssh of the system, with keys and known hosts of the test's own.
+prepare_ssh() {
+    mkdir "$place/bin"
+    cp "$mailproof" "$place/bin/mailproof" # where every user can read it
+    ssh-keygen -q -t ed25519 -N '' -f "$place/key"
+    cat >"$place/ssh_config" <<END
+IdentityFile $place/key
+IdentitiesOnly yes
+UserKnownHostsFile $place/known_hosts
+GlobalKnownHostsFile none
+StrictHostKeyChecking yes
+END
+    printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$(command -v ssh)" "$place/ssh_config" >"$place/bin/ssh"
+    chmod +x "$place/bin/ssh"
+    export PATH=$place/bin:$PATH
+    port=$((20000 + $$ % 1000 * 8))
+}
+
+# serve_ssh NAME ADDRESS COMMAND…: an sshd that the command starts; its port is in $port.
+serve_ssh() {
+    local name=$1 address=$2 left=1200
+    shift 2
+    port=$((port + 1))
+    ssh-keygen -q -t ed25519 -N '' -f "$place/$name-host"
+    chown "$user" "$place/$name-host"
+    echo "[$address]:$port $(cut -d' ' -f1,2 "$place/$name-host.pub")" >>"$place/known_hosts"
+    cat >"$place/$name.conf" <<END
+ListenAddress $address
+Port $port
+HostKey $place/$name-host
+AuthorizedKeysFile $place/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+END
+    "$@" /usr/sbin/sshd -D -e -f "$place/$name.conf" >"$place/$name.log" 2>&1 &
+    pids+=($!)
+    until grep -qs "Server listening" "$place/$name.log"; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "no sshd: $(cat "$place/$name.log")"
+        sleep 0.05
+    done
+}
+
+# Another user's sshd on this machine, or, for an ordinary user, one's own.
+near_machine() {
+    user=$(id -un)
+    local as=(env)
+    if [ "$(id -u)" -eq 0 ]; then
+        user=postgres
+        as=(setpriv --reuid=postgres --regid="$(id -g postgres)" --clear-groups --)
+    fi
+    serve_ssh near 127.0.0.1 "${as[@]}"
+    near=ssh://$user@127.0.0.1:$port$place/bin/mailproof
+}
+
+# Root's sshd on another machine. That reaches our server all the same, whose socket is a file.
+far_machine() {
+    ip link set lo up
+    mount -t tmpfs run /run
+    mkdir /run/sshd
+    ip netns add far
+    ip link add here type veth peer name there netns far
+    ip address add 192.0.2.1/24 dev here
+    ip link set here up
+    ip -n far address add 192.0.2.2/24 dev there
+    ip -n far link set there up
+    user=root serve_ssh far 192.0.2.2 ip netns exec far
+    far=ssh://root@192.0.2.2:$port$place/bin/mailproof
+}
+
+# refused WORKER REASON: the second of two.
+refused() {
+    expect_exit 70 run "${plan[@]}" --workers "$near,$1"
+    grep -q "$2" "$place/err" || fail "$1: no reason: $(cat "$place/err")"
+    grep -q "worker 2 of 2 at $1" "$place/err" || fail "not which: $(cat "$place/err")"
+}
+
+expect_no_workers() {
+    local left=1200
+    while pgrep -f "^$place/bin/mailproof load" >/dev/null; do
+        left=$((left - 1))
+        [ "$left" -gt 0 ] || fail "still sending: $(pgrep -af "^$place/bin/mailproof load")"
+        sleep 0.05
+    done
+}
+
+by_ssh() {
+    local nobody=${near/$user@/nobody@} unknown=${near/127.0.0.1/localhost}
+    expect_exit 0 run "${plan[@]}" --workers "$near,$near,${far:-$near}"
+    [ "$(figures)" = "$alone" ] || fail "three by ssh: $(figures); one generator: $alone"
+    refused "$nobody" "Permission denied"
+    refused "$unknown" "Host key verification failed"
+    refused "${near%/*}/nothing" "No such file"
+    begin "$near,$near"
+    # The sshd's process that has one of them.
+    kill -KILL "$(ps -o ppid= "$(pgrep -o -f "^$place/bin/mailproof load")" | tr -d ' ')"
+    ends_without "[12]" 2
+    expect_no_workers
+}
+
+# A worker that the run cannot reach any more stops sending, though ssh holds its connection.
+cut_off() {
+    begin "$near,$far"
+    ip -n far link set there down
+    ends_without 2 2
+    expect_no_workers
+}
+
+expect_exit 0 run "${plan[@]}"
+alone=$(figures)
+if [ "${1-}" != ssh ]; then
+    several
+    refusals
+else
+    for program in /usr/sbin/sshd ssh ssh-keygen; do
+        command -v "$program" >/dev/null ||
+            { echo "skipped: $program is not installed (Debian: openssh-server)"; exit 77; }
+    done
+    pids=()
+    prepare_ssh
+    [ "${2-}" != inside ] || ! command -v ip >/dev/null || far_machine
+    near_machine
+    by_ssh
+    [ -z "${far-}" ] || cut_off
+    dismiss
+fi
 expect_nothing_left
