@@ -1,5 +1,6 @@
 // `ci/bench adaptive`: the adaptive window beside the best fixed pair, as tables.
-// `ci/bench adaptive N`: the arrivals of the N-th load, for mailproof tune --model.
+// `ci/bench adaptive N`: the arrivals of the N-th load, for mailproof tune --model; `ci/bench
+// adaptive N row`: its row of the first table.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,6 +48,11 @@ int main(int argc, char **argv)
     if (chosen < 1 || chosen > pace_load_count) {
         fprintf(stderr, "the loads are 1 to %d\n", pace_load_count);
         return 64;
+    }
+    if (argc > 2) {
+        struct pace_figures f = pace_compare(&pace_loads[chosen - 1]);
+        row(&pace_loads[chosen - 1], &f);
+        return 0;
     }
     if (argc > 1) {
         pace_print_trace(&pace_loads[chosen - 1]);

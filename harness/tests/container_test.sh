@@ -2,7 +2,8 @@
 # A server in a container: an image built here without any registry, the faults
 # that can be done to it, what cannot is refused, and nothing is left: no
 # container, no volume, no image, whatever ended the run. With scenarios as
-# arguments only these run, in containers, and nothing else is tested.
+# arguments only these run, in containers, and nothing else is tested; with -- and a
+# command only this runs, with the options that put a server into a container.
 
 # podman's bridge and its rules go with a network of the test's own, and collide
 # with nobody's. A docker that answers has its network elsewhere.
@@ -107,6 +108,11 @@ case $code in
 125 | 126) skip "$engine cannot run a container here: $(tail -n 1 "$place/probe")" ;; # its own failure
 *) fail "the image does not run: $(cat "$place/probe")" ;;
 esac
+
+if [ "${1-}" = -- ]; then
+    "${@:2}" "${in_container[@]}" || code=$?
+    exit "$code"
+fi
 
 if [ $# -gt 0 ]; then
     "$mailproof" run "$@" --quiet --out "$place/results" "${in_container[@]}" || code=$?
