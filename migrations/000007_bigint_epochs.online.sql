@@ -93,26 +93,31 @@ SELECT pg_temp.briefly($$
 $$);
 
 -- Rows that others hold are passed over and looked at again, so that it never waits for
--- anybody while it holds rows itself.
+-- anybody while it holds rows itself. The planner has no statistics of the new columns and
+-- takes empty ones for rare; a range of ids keeps it from reading the whole table each time.
 CREATE OR REPLACE PROCEDURE pg_temp.fill_next(table_ regclass) LANGUAGE plpgsql AS $$
 DECLARE
     first_ CONSTANT bigint := -9223372036854775808;
     after bigint := first_;
+    upto bigint;
     missing bool;
 BEGIN
     LOOP
-        EXECUTE format('
-            WITH filled AS (
-                UPDATE %1$s SET created_at_next = created_at
-                WHERE id = ANY (ARRAY(SELECT id FROM %1$s WHERE id > $1 AND created_at_next IS NULL
-                    ORDER BY id LIMIT 5000 FOR NO KEY UPDATE SKIP LOCKED))
-                RETURNING id
-            )
-            SELECT max(id) FROM filled', table_) INTO after USING after;
-        COMMIT;
-        CONTINUE WHEN after IS NOT NULL;
+        EXECUTE format('SELECT max(id) FROM (
+            SELECT id FROM %s WHERE id > $1 ORDER BY id LIMIT 5000) AS batch', table_)
+            INTO upto USING after;
+        IF upto IS NOT NULL THEN
+            EXECUTE format('UPDATE %1$s SET created_at_next = created_at
+                WHERE id = ANY (ARRAY(SELECT id FROM %1$s
+                    WHERE id > $1 AND id <= $2 AND created_at_next IS NULL
+                    FOR NO KEY UPDATE SKIP LOCKED))', table_) USING after, upto;
+            COMMIT;
+            after := upto;
+            CONTINUE;
+        END IF;
         EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE created_at_next IS NULL)', table_) INTO missing;
         EXIT WHEN NOT missing;
+        COMMIT;
         after := first_;
         PERFORM pg_sleep(0.2);
     END LOOP;
