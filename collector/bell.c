@@ -35,12 +35,12 @@ void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
     if (b->silent_below == 0)
         b->silent_below = xmax;
     if (xmin >= b->silent_below)
-        b->every_ns = 0;
+        b->every_ns = b->look_at_ns = 0;
     else
         again(b, LAST_LOOK_NS, now_ns);
 }
 
 int64_t bell_due_ns(const struct bell *b)
 {
-    return b->every_ns > 0 ? b->look_at_ns : CLOCK_NEVER;
+    return b->look_at_ns > 0 || b->step == BELL_LET_GO ? b->look_at_ns : CLOCK_NEVER;
 }

@@ -20,6 +20,7 @@ main()
     who_sleeps_is_rung
     a_lost_session_is_not_deaf
     nobody_rings_under_a_backlog
+    producers_are_silent_while_a_batch_fills
     the_change_is_noticed
     two_that_share_are_both_rung
     a_producer_can_be_silent
@@ -84,6 +85,44 @@ nobody_rings_under_a_backlog()
     same "announcements while somebody sleeps" 1 "$(asleep; psql -qAtX -c 'LISTEN token_insert' \
         -c "$(account 13)" -c 'SELECT 1' | grep -c 'notification "token_insert"')"
     drained
+}
+
+# 4000 tokens, 20 in a transaction, for batches that fill in less than their timeout. The first of
+# them ring. A collector that holds the bell while its batch fills is rung for nearly all.
+producers_are_silent_while_a_batch_fills()
+{
+    ends a TERM 0
+    MAILROOM_BATCH_LIMIT=500 MAILROOM_BATCH_TIMEOUT=1000 run a
+    has_logged a collecting
+    asleep
+    open_session listener 6
+    echo "LISTEN token_insert;" >&6
+    # shellcheck disable=SC2016 # the dollars are SQL's
+    PGOPTIONS='-c synchronous_commit=off' sql 'DO $$ BEGIN FOR i IN 1..200 LOOP
+        INSERT INTO accounts (email, login) SELECT x || $a$@x$a$, x
+            FROM (SELECT format($f$s%s.%s$f$, i, n) FROM generate_series(1, 20) AS n) AS names (x);
+        COMMIT;
+        PERFORM pg_sleep(0.01);
+    END LOOP; END $$'
+    echo "SELECT 'counted';" >&6
+    lib_deadline=$(($(date +%s) + 60))
+    until grep -q counted "$server_dir/listener.out"; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "the listener never answered"
+        sleep 0.02
+    done
+    exec 6>&-
+    rung=$(grep -c 'notification "token_insert"' "$server_dir/listener.out" || true)
+    echo "4000 tokens came fast; $rung of them were announced"
+    [ "$rung" -gt 0 ] || failed "nobody rang at all"
+    [ "$rung" -lt 2000 ] || failed "$rung of 4000 tokens were announced"
+    drained
+    # Then it is quiet, and each token rings again.
+    asleep
+    sql "$(account 21)"
+    drained
+    ends a TERM 0
+    run a
+    has_logged a collecting
 }
 
 the_change_is_noticed()
@@ -156,7 +195,7 @@ asleep()
 open_session() # name, descriptor
 {
     mkfifo "$server_dir/$1"
-    psql -qAtX <"$server_dir/$1" >/dev/null &
+    psql -qAtX <"$server_dir/$1" >"$server_dir/$1.out" &
     eval "exec $2>\"$server_dir/$1\""
 }
 

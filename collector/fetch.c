@@ -284,7 +284,9 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
 
     if (verdict == LATER) {
         fetch_drop(c);
-        if (c->queue.bell[0] && c->bell.step == BELL_LET_GO) {
+        if (!ring_let_go_if_fast(c, e))
+            return false;
+        if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !ring_rests(c)) {
             c->bell.step = BELL_WANTED;
             return ask_next(c, e);
         }

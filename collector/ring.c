@@ -26,6 +26,36 @@ bool ring_let_go(struct collector *c, struct err *e)
            queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }
 
+bool ring_let_go_if_fast(struct collector *c, struct err *e)
+{
+    struct bell *b = &c->bell;
+    int64_t look_at_ns = CLOCK_NEVER;
+
+    if (b->step == BELL_ASKED)
+        return true;
+    if (c->queue.bell[0])
+        look_at_ns = window_glance_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);
+    if (look_at_ns != CLOCK_NEVER) {
+        if (!ring_let_go(c, e))
+            return false;
+        b->look_at_ns = look_at_ns;
+    } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
+        b->look_at_ns = 0;
+    }
+    return true;
+}
+
+bool ring_rests(const struct collector *c)
+{
+    return c->bell.step == BELL_LET_GO && c->bell.look_at_ns > 0;
+}
+
+// Where no bell is rung any more, a look that was planned still comes.
+int64_t ring_due_ns(const struct collector *c)
+{
+    return c->queue.bell[0] || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell) : CLOCK_NEVER;
+}
+
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
 {
     bool ours;

@@ -7,6 +7,7 @@
 #endif
 
 #include "deliver.h"
+#include "ring.h"
 #include "work.h"
 
 // A large batch leaves megabytes with the C library, which an idle collector
@@ -28,14 +29,16 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
 {
     struct session *s = &c->link.session;
     int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
-    int64_t due_ns = window_due_ns(&c->window);
-    int64_t first_ns = due_ns;
+    int64_t first_ns = window_due_ns(&c->window), due_ns = first_ns;
 
     assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
+    // Announcements may just have become many. A look that is planned stays so.
+    if (!ring_rests(c) && !ring_let_go_if_fast(c, e))
+        return false;
     // Nobody announces that a collector died with something in hand.
     if (!c->queue.mode->alone && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
-    due_ns = clock_min(due_ns, bell_due_ns(&c->bell));
+    due_ns = clock_min(due_ns, ring_due_ns(c));
     if (c->now_ns >= check_ns) {
         *next = FETCH;
         return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
@@ -44,7 +47,7 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
         *next = FETCH;
         return true;
     }
-    if (first_ns == CLOCK_NEVER)
+    if (first_ns == CLOCK_NEVER && !ring_rests(c))
         give_back_memory(c);
     else if (!turn_renew(c, e))
         return false;

@@ -40,6 +40,8 @@ void window_restart(struct window *w, int64_t now_ns)
 {
     w->shown = w->missed = w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
     w->reading_ns = w->complete_ns = w->unseen_ns = now_ns;
+    w->flow = (struct flow){.since_ns = now_ns, .arrived = w->taken};
+    w->unheard = 0;
     for (size_t i = 0; i <= w->mask; i++)
         w->memory[i] = (struct window_entry){0};
 }
@@ -86,8 +88,20 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
     }
 }
 
+// What nobody announced is taken to have come evenly, since what came before it.
+static void hear(struct window *w)
+{
+    int64_t from_ns = w->pace.last_ns > w->unseen_ns ? w->pace.last_ns : w->unseen_ns;
+    int64_t span_ns = w->reading_ns > from_ns ? w->reading_ns - from_ns : 0;
+
+    for (int i = 1; i <= w->unheard && w->pace.levels > 0; i++)
+        pace_arrived(&w->pace, from_ns + span_ns / w->unheard * i);
+    w->unheard = 0;
+}
+
 void window_reading(struct window *w, int64_t now_ns)
 {
+    hear(w);
     w->shown.count += w->fresh.count;
     w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
     w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
@@ -115,8 +129,10 @@ void window_shown(struct window *w, int64_t id)
         join(&w->shown, entry->at_ns);
         return;
     }
-    if (entry->what != SHOWN)
+    if (entry->what != SHOWN) {
         *entry = (struct window_entry){.id = id, .at_ns = w->unseen_ns, .what = SHOWN};
+        w->unheard++;
+    }
     join(&w->missed, entry->at_ns);
 }
 
@@ -128,6 +144,9 @@ void window_taken(struct window *w, int64_t id, int64_t now_ns)
         leave(&w->missed);
     else if (entry->what == ANNOUNCED)
         leave(entry->at_ns > w->reading_ns ? &w->fresh : &w->shown);
+    else if (entry->what == UNKNOWN)
+        w->unheard++;
+    w->taken++;
     *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = TAKEN};
 }
 
@@ -139,9 +158,21 @@ int64_t window_timeout_ns(const struct window *w)
     return first_ns == CLOCK_NEVER ? CLOCK_NEVER : pace_due_ns(&w->pace, first_ns, w->timeout_ns);
 }
 
+static int waiting(const struct window *w)
+{
+    return w->shown.count + w->missed.count + w->fresh.count;
+}
+
 int64_t window_due_ns(const struct window *w)
 {
-    bool full = w->shown.count + w->missed.count + w->fresh.count >= w->limit;
+    return waiting(w) >= w->limit ? 0 : window_timeout_ns(w);
+}
 
-    return full ? 0 : window_timeout_ns(w);
+int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns)
+{
+    int64_t timeout_ns = pace_due_ns(&w->pace, 0, w->timeout_ns), pause_ns;
+
+    flow_count(&w->flow, looking, w->taken + waiting(w), now_ns);
+    pause_ns = flow_pause_ns(&w->flow, looking, waiting(w), w->limit, timeout_ns);
+    return pause_ns == CLOCK_NEVER ? CLOCK_NEVER : now_ns + pause_ns;
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "flow.h"
 #include "pace.h"
 
 // How long an announcement may come behind a read that shows its token.
@@ -37,12 +38,15 @@ struct window {
     int limit;
     int64_t timeout_ns;
     struct pace pace; // whether to wait that long
+    struct flow flow; // whether to look, or to hear of each token
     struct window_group shown;
     struct window_group missed;
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
     int64_t unseen_ns;   // the same of the one before: what is new is younger
+    int64_t taken;       // tokens, ever
+    int unheard;         // that were shown or taken and not announced; the pace does not know yet
     struct window_entry *memory;
     size_t mask;
 };
@@ -73,3 +77,7 @@ int64_t window_due_ns(const struct window *w);
 
 // When the first token has waited long enough for a batch that is not full.
 int64_t window_timeout_ns(const struct window *w);
+
+// While tokens come fast: when to look for a full batch instead of hearing of each token;
+// else CLOCK_NEVER. `looking`: this is what we do already.
+int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns);

@@ -228,6 +228,35 @@ static void a_flood_does_not_grow_it(void **state)
     window_fini(&w);
 }
 
+// 1000 tokens a second, of which none is announced, and a look every 20 ms: the window plans the
+// next look, and what it does not hear of counts for the adaptive timeout as if it had come evenly.
+static void what_is_not_announced_has_a_rate(void **state)
+{
+    (void)state;
+    struct window w;
+    int64_t id = 0;
+
+    init(&w, 50, 400);
+    pace_init(&w.pace, 20 * MS, 400 * MS, 50);
+    assert_true(window_glance_ns(&w, true, 0) == CLOCK_NEVER);
+    for (int64_t at = 20 * MS; at <= 10000 * MS; at += 20 * MS, id += 20) {
+        shows(&w, id + 1, id + 20, at, at);
+        window_glance_ns(&w, true, at);
+        taken(&w, id + 1, id + 20, at);
+    }
+    shows(&w, id + 1, id + 20, 10020 * MS, 10020 * MS);
+    // In 80 ms a batch is full, so that is the longest timeout that is worth it.
+    assert_int_equal(w.pace.level[w.pace.now].timeout_ns, 80 * MS);
+    assert_true(window_glance_ns(&w, true, 10020 * MS) == 10040 * MS);
+    // It ends: after a stretch nothing is planned.
+    shows(&w, id + 1, id + 20, 10050 * MS, 10050 * MS);
+    shows(&w, id + 1, id + 20, 10150 * MS, 10150 * MS);
+    window_glance_ns(&w, true, 10150 * MS);
+    shows(&w, id + 1, id + 20, 10260 * MS, 10260 * MS);
+    assert_true(window_glance_ns(&w, true, 10260 * MS) == CLOCK_NEVER);
+    window_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +272,7 @@ int main(void)
         cmocka_unit_test(held_back_tokens_keep_their_time),
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),
         cmocka_unit_test(a_flood_does_not_grow_it),
+        cmocka_unit_test(what_is_not_announced_has_a_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

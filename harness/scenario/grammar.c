@@ -174,7 +174,7 @@ static const struct field postgres_fields[] = {
     {"schema", FIELD_INT, AT(postgres.schema), .default_text = "latest", .min = 1, .max = 999999,
         .words = schemas, .help = "latest, or the number of the migration to stop at"},
     {"announce", FIELD_WORD, AT(postgres.announce), .default_text = "each", .words = announces,
-        .help = "each: every token is announced; bell: only while a collector sleeps "
+        .help = "each: every token is announced; bell: only while a collector asks for it "
                 "(mailroom_announce)"},
     {"settings", FIELD_SETTINGS, AT(postgres.settings), .default_text = "{}",
         .help = "server settings, as postgresql.conf would have them"},

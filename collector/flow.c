@@ -1,0 +1,50 @@
+#include "flow.h"
+
+#include "base/clock.h"
+
+#define STRETCH_NS (100 * NS_PER_MS)
+#define PAUSED_NS (200 * NS_PER_MS) // for so long only if nothing came in the second half
+#define SHORTEST_NS (2 * NS_PER_MS) // between two looks
+#define LONGEST_NS (50 * NS_PER_MS)
+#define OF_TIMEOUT 4                    // or this part of the timeout, if that is shorter
+#define READ_AGAIN_NS (100 * NS_PER_US) // for each token that waits, if that is longer
+#define WORTH 4                         // announcements that a look must save
+#define LIMIT_LEAST 8                   // a smaller batch is full before a look pays
+
+void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
+{
+    int64_t stretch_ns = now_ns - f->since_ns;
+
+    if (stretch_ns < STRETCH_NS)
+        return;
+    // Fewer than before: other collectors took some, which says nothing about the rate.
+    if (!looking && stretch_ns > PAUSED_NS)
+        f->per_ns = 0;
+    else if (arrived >= f->arrived)
+        f->per_ns = (double)(arrived - f->arrived) / (double)stretch_ns;
+    f->since_ns = now_ns;
+    f->arrived = arrived;
+}
+
+static bool pays(const struct flow *f, bool looking, int limit, int64_t timeout_ns)
+{
+    double saved = f->per_ns * (double)clock_min(LONGEST_NS, timeout_ns / OF_TIMEOUT);
+
+    return limit >= LIMIT_LEAST && saved >= (looking ? WORTH / 2 : WORTH);
+}
+
+int64_t flow_pause_ns(
+    const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns)
+{
+    int64_t longest_ns = READ_AGAIN_NS * waiting;
+
+    if (!pays(f, looking, limit, timeout_ns))
+        return CLOCK_NEVER;
+    if (longest_ns < LONGEST_NS)
+        longest_ns = LONGEST_NS;
+    longest_ns = clock_min(longest_ns, timeout_ns / OF_TIMEOUT);
+    double full_ns = waiting < limit ? (limit - waiting) / f->per_ns : 0;
+    if (full_ns < (double)SHORTEST_NS)
+        full_ns = (double)SHORTEST_NS;
+    return full_ns < (double)longest_ns ? (int64_t)full_ns : longest_ns;
+}
