@@ -2,6 +2,7 @@
 # Every cut and every kill: the reference collector survives them, and collectors
 # that only a cut connection or a death at a certain message can harm are convicted
 # at the messages of their defect. With `all`: at every message there is, and pairs.
+# With `cut` or `kill`: one collector that this convicts.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -56,12 +57,35 @@ whole_session() {
     done
 }
 
+# A collector that moves first and takes no answer for no move loses what was moved.
+convicts_by_cut() {
+    every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
+        --collector "$zoo --defect drops-unanswered"
+    same "duplicated by one that drops" 0 "$(sum duplicated)"
+    [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
+    grep -q '^  before server CommandComplete number [0-9]*: lost 1[,;]' "$place/out" || fail "no cut is named"
+    echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
+}
+
+# A cursor that moves before the line is written loses it when the process dies.
+convicts_by_kill() {
+    every kill 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
+        --collector "$zoo --defect cursor-first"
+    [ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "cursor-first is not convicted at server CommandComplete"
+    same "duplicated by cursor-first" 0 "$(sum duplicated)"
+    echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
+}
+
 # Wherever the connection or the process ends, also while it recovers.
 if [ "${1-}" = all ]; then
     survives cut --pairs 100
     whole_session
     survives kill --pairs 100
     whole_session
+    expect_nothing_left
+    exit 0
+elif [ $# -gt 0 ]; then
+    "convicts_by_$1"
     expect_nothing_left
     exit 0
 fi
@@ -93,20 +117,8 @@ repeat=$(sed -n 's/^  repeat  *//p' "$place/out")
     fail "not the command that repeats it: $repeat"
 echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it should"
 
-# A collector that moves first and takes no answer for no move loses what was moved.
-every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
-    --collector "$zoo --defect drops-unanswered"
-same "duplicated by one that drops" 0 "$(sum duplicated)"
-[ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "drops-unanswered is not convicted at server CommandComplete"
-grep -q '^  before server CommandComplete number [0-9]*: lost 1[,;]' "$place/out" || fail "no cut is named"
-echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
-
-# A cursor that moves before the line is written loses it when the process dies.
-every kill 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
-    --collector "$zoo --defect cursor-first"
-[ "$(column lost 'server CommandComplete')" -ge 5 ] || fail "cursor-first is not convicted at server CommandComplete"
-same "duplicated by cursor-first" 0 "$(sum duplicated)"
-echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
+convicts_by_cut
+convicts_by_kill
 
 # A collector that fails without any cut is convicted of that, and not cut.
 every cut 1 --collector "$zoo --defect sends-twice"

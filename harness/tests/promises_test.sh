@@ -77,7 +77,8 @@ run_one() { # scenario, defect, invariants
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
         ;;
     promise-stop.breaks-off)
-        shorter+=(--set load.0.for=2s --set 'faults=[{at: 400ms, every: 400ms, until: 1700ms, do: stop-collector}]')
+        # Each time it must be back, with a batch to break off, also on a busy machine.
+        shorter+=(--set load.0.for=9s --set 'faults=[{at: 1s, every: 2s, until: 8s, do: stop-collector}]')
         ;;
     promise-stop.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: stop-collector}]')

@@ -1,0 +1,43 @@
+# What makes a machine hard to run on, and how hard it was. Sourced by ci/trust, which keeps the
+# processes that strain the machine in the array `strain`.
+# shellcheck shell=bash
+
+relax() {
+    local pid
+    for pid in "${strain[@]}"; do
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    strain=()
+}
+
+spin() { while :; do :; done; }
+
+# Prints the state and the number of a process and of all below it.
+family() { # pid
+    ps -eo pid=,ppid=,stat= | awk -v root="$1" '
+        {parent[$1] = $2; state[$1] = substr($3, 1, 1)}
+        END {for (pid in parent) {
+            for (p = pid; p in parent && p != root; p = parent[p]) {}
+            if (p == root && p in parent) print state[pid], pid
+        }}'
+}
+
+# Everything of a run stands still for 20 to 300 ms, every half second to three:
+# what a hypervisor takes from a guest. What the plan has stopped stays so.
+stop_in_bursts() { # pid
+    local pids
+    while sleep "$((RANDOM % 3)).$((RANDOM % 5 + 5))"; do
+        mapfile -t pids < <(family "$1" | sed -n 's/^[^T] //p')
+        kill -STOP "${pids[@]}" 2>/dev/null || true
+        sleep "0.$(printf '%03d' $((RANDOM % 280 + 20)))"
+        kill -CONT "${pids[@]}" 2>/dev/null || true
+    done
+}
+
+# Prints for how many microseconds something has waited for a processor since the boot.
+waited_us() {
+    sed -n 's/^some.*total=//p' /proc/pressure/cpu 2>/dev/null || true
+}
+
+now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
