@@ -1,4 +1,8 @@
 -- The queue's lanes, in the words of MAILROOM_LANES. $1 queue
-SELECT string_agg(array_to_string(actions, '+'), ',' ORDER BY lane)
-FROM cursors
-WHERE queue = $1::job_type
+SELECT string_agg(array_to_string(c.actions, '+'), ',' ORDER BY l.lane)
+FROM generate_series(1, cardinality(enum_range(NULL::token_action))) AS l (lane),
+     LATERAL (SELECT actions -- the newest version: an old snapshot may keep very many
+              FROM cursors
+              WHERE queue = $1::job_type AND lane = l.lane
+              ORDER BY n DESC
+              LIMIT 1) AS c
