@@ -14,6 +14,12 @@ column() { # number, file
     cut -d' ' -f"$1" "$2" | median
 }
 
+# Those of the first columns, in one line.
+medians() { # how many, file
+    local i
+    for ((i = 1; i <= $1; i++)); do column "$i" "$2"; done | tr '\n' ' '
+}
+
 divide() { awk -v a="$1" -v b="$2" -v digits="${3:-2}" 'BEGIN { printf "%.*f", digits, a / b }'; }
 
 fresh_database() { # name
@@ -83,6 +89,19 @@ blocks() {
         WHERE datname = current_database() AND state <> 'idle in transaction'"
     sql "SELECT pg_sleep(0.6)" >/dev/null
     sql "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()"
+}
+
+# The processor time, in ms, that the server's sessions have used which have ended.
+server_cpu() {
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    sed 's/.*) //' "/proc/$server_pid/stat" |
+        awk -v hz="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($14 + $15) * 1000 / hz }'
+}
+
+# The same for the collectors of the last drain.
+collectors_cpu() {
+    awk 'NR == 2 { gsub(/s/, ""); split($1, user, "m"); split($2, sys, "m")
+        printf "%.0f\n", (user[1] * 60 + user[2] + sys[1] * 60 + sys[2]) * 1000 }' "$server_dir/times"
 }
 
 # A queue that is drained again and again, in a database of its own.

@@ -31,7 +31,8 @@ main()
         same "wake-ups of an idle collector in 2 s, $mode" 0 "$(($(switches "$mode") - before))"
         size=$(awk '/^VmRSS/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$(pid_of "$mode")/status")
-        echo "$mode: $size KiB idle, $peak KiB at most"
+        files=$(awk '/^RssFile/ { print $2 }' "/proc/$(pid_of "$mode")/status")
+        echo "$mode: $size KiB idle, $peak KiB at most; $files KiB are pages of programs and libraries"
         # A sanitizer brings memory of its own.
         [ -n "${SANITIZE-}" ] || [ "$size" -le $((12 * 1024)) ] ||
             failed "$size KiB at a limit of 5000"

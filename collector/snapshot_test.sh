@@ -15,12 +15,12 @@ bare_loop=$BUILD_DIR/bin/mailroom-bare-loop
 # A batch of 10 has to look at some 60 to 150 pages, and a walk over what 20,000 moves
 # leave behind at some hundreds.
 stays_flat() { # mode
-    local before after ns
+    local before after
     prepare_drain "$1" 2000
-    read -r ns before <<<"$(batch_cost "$1" 2000)"
+    read -r _ before <<<"$(batch_cost "$1" 2000)"
     hold_snapshot
     simulate_moves "$1" 20000
-    read -r ns after <<<"$(batch_cost "$1" 2000)"
+    read -r _ after <<<"$(batch_cost "$1" 2000)"
     exec 8>&-
     echo "$1: $before pages a batch, $after under an old snapshot"
     [ "$(divide "$after" "$before" 3 | awk '{ print $1 < 1.5 }')" = 1 ] ||
