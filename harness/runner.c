@@ -111,6 +111,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->input.reader_stalls = &subject_cost(r->subject)->stalls;
     r->input.reader_ns = subject_cost(r->subject)->serving_ns;
     r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
+    r->input.others_share = usage_others(sampler_usage(r->sampler));
     r->input.interrupted = r->interrupted;
     r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
     provider_fetch_log(&r->server);
@@ -125,7 +126,8 @@ static bool keep_history(struct run *r, struct err *e)
     struct history_notes notes = {.reconnects = r->input.reconnects,
         .interrupted = r->input.interrupted,
         .reader_stalls = *r->input.reader_stalls,
-        .reader_ns = r->input.reader_ns};
+        .reader_ns = r->input.reader_ns,
+        .others_share = r->input.others_share};
     char path[PATH_MAX];
 
     snprintf(notes.gave_up, sizeof notes.gave_up, "%s", r->input.gave_up ? r->input.gave_up : "");

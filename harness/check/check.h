@@ -61,6 +61,7 @@ struct check_input {
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled
+    double others_share; // of the processors, used by processes of no part of the run; 0: unknown
 };
 
 MUST_USE bool check_ledger(

@@ -162,9 +162,9 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 8 had no attempts, 7 one generator, 6 did not know what failovers left behind, 5 had no
-// answers, 4 no changes, 3 nothing between the samples and the end; version 2 did not know how long
-// a collector waited for a processor.
+// Version 9 did not know what others used of the processors, 8 had no attempts, 7 one generator, 6
+// did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the
+// samples and the end; version 2 did not know how long a collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
@@ -190,10 +190,16 @@ static void the_versions_before_are_read(void **state)
     static const size_t workers = 3;
     // Version 9 has three attempts: their count, and three bytes for each.
     static const size_t attempts = 10;
-    unsigned char *end = bytes + size - 4 - attempts - workers - left - outcomes;
+    // Version 10 knows what others used: nothing.
+    static const size_t others = 1;
+    unsigned char *end = bytes + size - 4 - others - attempts - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes + left + workers + attempts, others);
+    *version = 9;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end + outcomes + left + workers, attempts);
     *version = 8;
     spill(bytes, size);

@@ -74,6 +74,33 @@ static void tell_late(struct story *s)
     story_line(s, 360, story_txn(s, 200, 1), 1);
 }
 
+// Programs of no part of the run use nine tenths of the processors, and the slack is measured.
+static void tell_late_in_a_crowd(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 900, story_txn(s, 200, 1), 1);
+    s->scenario.slack_ns = SLACK_AUTO;
+    s->input.others_share = 0.9;
+}
+
+static void tell_late_in_a_small_crowd(struct story *s)
+{
+    tell_late_in_a_crowd(s);
+    s->input.others_share = 0.5;
+}
+
+static void tell_late_beyond_a_set_slack(struct story *s)
+{
+    tell_late_in_a_crowd(s);
+    s->scenario.slack_ns = 50 * NS_PER_MS;
+}
+
+static void tell_lost_in_a_crowd(struct story *s)
+{
+    tell_late_in_a_crowd(s);
+    story_txn(s, 300, 1);
+}
+
 static void tell_barely_late(struct story *s)
 {
     story_good_token(s);
@@ -263,6 +290,11 @@ static const struct story_case cases[] = {
     {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
     {"the first line of a process", tell_first_line, "", VERDICT_PASS},
     {"late", tell_late, "late=1 ", VERDICT_VIOLATED},
+    {"late in a crowd", tell_late_in_a_crowd, "", VERDICT_INCONCLUSIVE},
+    {"late in a small crowd", tell_late_in_a_small_crowd, "late=1 ", VERDICT_VIOLATED},
+    {"late in a crowd, beyond a set slack", tell_late_beyond_a_set_slack, "late=1 ",
+        VERDICT_VIOLATED},
+    {"lost in a crowd", tell_lost_in_a_crowd, "lost=1 ", VERDICT_VIOLATED},
     {"barely late", tell_barely_late, "", VERDICT_PASS},
     {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
     {"full lines all the time", tell_busy, "", VERDICT_PASS},

@@ -33,6 +33,7 @@ bool replay_judge(struct replay *r, struct err *e)
         .reader_stalls = &n->reader_stalls,
         .reader_ns = n->reader_ns,
         .cpu_users = n->cpu_users,
+        .others_share = n->others_share,
     };
     return check_ledger(&r->result, &r->history.ledger, &r->input, e);
 }

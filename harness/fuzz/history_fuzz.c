@@ -68,6 +68,7 @@ static struct check_input input_of(const struct history *h)
         .reader_stalls = &n->reader_stalls,
         .reader_ns = n->reader_ns,
         .cpu_users = n->cpu_users,
+        .others_share = n->others_share,
     };
 }
 

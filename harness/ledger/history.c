@@ -293,6 +293,17 @@ static void pack_attempts(struct pack *p, struct history *h)
         pack_fail(p, "has attempts of no token");
 }
 
+// Packs the field that version 10 added.
+static void pack_others(struct pack *p, struct history *h)
+{
+    uint64_t ppm = (uint64_t)llround(h->notes.others_share * 1e6);
+
+    if (h->version < 10)
+        return;
+    pack_number(p, &ppm, 1000000);
+    h->notes.others_share = (double)ppm / 1e6;
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -332,6 +343,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_left_behind(p, h);
     pack_workers(p, h);
     pack_attempts(p, h);
+    pack_others(p, h);
     pack_end(p);
     return true;
 }

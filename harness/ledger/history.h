@@ -9,8 +9,9 @@
 
 #define HISTORY_NAME "history.bin.gz"
 // history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
-// no answers, 6 no commits that failovers left behind, 7 no workers, and 8 no attempts.
-#define HISTORY_VERSION 9
+// no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, and 9 no
+// others_share.
+#define HISTORY_VERSION 10
 
 // The check needs these beside the ledger.
 struct history_notes {
@@ -20,6 +21,7 @@ struct history_notes {
     char cpu_users[256]; // ""
     struct stalls reader_stalls;
     int64_t reader_ns;
+    double others_share; // kept in parts per million
 };
 
 // Owns everything that history_read has made. It may be zeroed.

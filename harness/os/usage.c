@@ -101,22 +101,28 @@ void usage_end(struct usage *u)
     u->known_count = kept;
 }
 
-const char *usage_text(const struct usage *u, char *text, size_t size)
+double usage_others(const struct usage *u)
 {
     double others_s = u->busy_s;
+
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        others_s -= u->cpu_s[g];
+    return u->total_s > 0 && others_s > 0 ? others_s / u->total_s : 0;
+}
+
+const char *usage_text(const struct usage *u, char *text, size_t size)
+{
     size_t used;
 
     if (u->total_s <= 0)
         return snprintf(text, size, "processors not measured") < 0 ? "" : text;
     used = (size_t)snprintf(text, size, "processors %.0f%% busy:", 100 * u->busy_s / u->total_s);
     for (enum usage_group g = 0; g < USAGE_GROUPS; g++) {
-        others_s -= u->cpu_s[g];
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, " %s %.0f%%,", usage_group_name(g),
                 100 * u->cpu_s[g] / u->total_s);
     }
     if (used < size)
-        snprintf(text + used, size - used, " others %.0f%%",
-            others_s > 0 ? 100 * others_s / u->total_s : 0);
+        snprintf(text + used, size - used, " others %.0f%%", 100 * usage_others(u));
     return text;
 }

@@ -39,6 +39,10 @@ void usage_begin(struct usage *u);
 void usage_process(struct usage *u, pid_t pid, enum usage_group group);
 void usage_end(struct usage *u);
 
+// Returns the share of the whole machine, 0 to 1, that processes of no group used; 0 before the
+// second round.
+double usage_others(const struct usage *u);
+
 // "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
 // shares of the whole machine. Returns text.
 const char *usage_text(const struct usage *u, char *text, size_t size);
