@@ -311,15 +311,16 @@ static bool cut_is_possible(const struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
 }
 
-// Refuses scenarios with more than one collector and one server, which a trial cannot have.
+// Refuses what a trial cannot have: a second server, and where messages are cut a second collector.
 static bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {
         const struct scenario *s = &scenarios[i];
         const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
-                           : s->collector.instances > 1 ? "more than one of collector.instances"
-                                                        : NULL;
+                           : s->collector.instances > 1 && !o->every_flush
+                               ? "more than one of collector.instances"
+                               : NULL;
         if (what)
             return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
                 o->every_flush ? "--every-flush" : cuts_option(o));

@@ -49,14 +49,12 @@ bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after)
 {
     assert(offset % CACHE_SECTOR == 0 && length % CACHE_SECTOR == 0 && length > 0);
-    unsigned char *bytes = make_room(c) ? malloc(after ? 2 * (size_t)length : length) : NULL;
+    unsigned char *bytes = make_room(c) ? malloc(2 * (size_t)length) : NULL;
     if (!bytes)
         return false;
     memcpy(bytes, before, length);
-    if (after)
-        memcpy(bytes + length, after, length);
-    c->items[c->count++] =
-        (struct cached_write){offset, length, bytes, after ? bytes + length : NULL};
+    memcpy(bytes + length, after, length);
+    c->items[c->count++] = (struct cached_write){offset, length, bytes, bytes + length};
     c->bytes += length;
     return true;
 }
@@ -72,12 +70,29 @@ void cache_evict(struct cache *c, uint64_t most)
         c->first = c->count = 0;
 }
 
-bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg)
+static bool undo(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
-    for (size_t i = c->count; i-- > c->first;) {
+    for (size_t i = c->count; i-- > from;) {
         const struct cached_write *w = &c->items[i];
         if (!put(arg, w->offset, w->before, w->length))
             return false;
+    }
+    return true;
+}
+
+bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg)
+{
+    return undo(c, c->first, put, arg);
+}
+
+bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg)
+{
+    if (!undo(c, from, put, arg))
+        return false;
+    while (c->count > from) {
+        struct cached_write *w = &c->items[--c->count];
+        c->bytes -= w->length;
+        free_write(w);
     }
     return true;
 }

@@ -17,7 +17,7 @@ struct cached_write {
     uint64_t offset; // bytes, whole sectors
     uint32_t length; // bytes, whole sectors
     unsigned char *before;
-    unsigned char *after; // NULL where only an undo is wanted
+    unsigned char *after;
 };
 
 struct cache {
@@ -29,7 +29,7 @@ struct cache {
 // Zeroed is empty. Frees everything.
 void cache_fini(struct cache *c);
 
-// Takes copies of both. `after` may be NULL. False when memory is short.
+// Takes copies of both. False when memory is short.
 MUST_USE bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
 
@@ -44,6 +44,9 @@ typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t
 
 // Puts back what was there before the first write, newest write first.
 MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
+
+// The same for the writes from item `from` on, which are then forgotten.
+MUST_USE bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
 // The part of the cache that a power cut left.
 struct cache_cut {

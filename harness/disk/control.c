@@ -120,6 +120,29 @@ static bool put_state(
     return true;
 }
 
+static bool tell_trial(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    (void)numbers;
+    if (!d->replay)
+        return err_set(e, ERR_USAGE, "there is no replay");
+    snprintf(answer, size, "%" PRIu64, replay_trial_flushes(d->replay));
+    return true;
+}
+
+static bool cut_again(
+    struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
+{
+    struct cache_cut left;
+
+    if (!d->replay)
+        return err_set(e, ERR_USAGE, "there is no replay");
+    if (!replay_again(d, numbers[0], numbers[1], &left, e))
+        return false;
+    tell_cut(&left, answer, size);
+    return true;
+}
+
 static const struct command commands[] = {
     {"counts", 0, tell_counts},
     {"settle", 0, settle},
@@ -132,6 +155,8 @@ static const struct command commands[] = {
     {"end-record", 0, end_record},
     {"replay", 0, start_replay},
     {"state", 2, put_state},
+    {"trial", 0, tell_trial},
+    {"again", 2, cut_again},
 };
 
 static const struct command *find(const char *line, size_t length)

@@ -81,10 +81,10 @@ bool device_put(void *device, uint64_t offset, const void *data, uint32_t length
     return write_all(d->image, offset, data, length);
 }
 
-static bool record(
-    struct device *d, enum journal_kind kind, uint64_t offset, const void *data, uint32_t length)
+static bool record(struct device *d, enum journal_kind kind, int64_t at_ns, uint64_t offset,
+    const void *data, uint32_t length)
 {
-    struct journal_entry entry = {kind, length, offset, clock_now_ns()};
+    struct journal_entry entry = {kind, length, offset, at_ns};
     struct err unsaid; // the harness counts the entries
 
     return !d->record || journal_append(d->record, &entry, data, &unsaid);
@@ -97,13 +97,13 @@ static bool take(struct device *d, uint64_t offset, const void *data, uint32_t l
     bool ok = before && device_read(d, offset, before, length);
 
     if (ok && d->replay)
-        ok = replay_remember(d->replay, offset, length, before);
+        ok = replay_remember(d->replay, offset, length, before, data);
     else if (ok)
         ok = cache_add(&d->cache, offset, length, before, data);
     free(before);
     cache_evict(&d->cache, CACHE_MAX);
     return ok && write_all(d->image, offset, data, length) &&
-           record(d, JOURNAL_WRITE, offset, data, length);
+           record(d, JOURNAL_WRITE, clock_now_ns(), offset, data, length);
 }
 
 static bool is_canary(const struct device *d, const void *data, size_t length)
@@ -137,15 +137,16 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
         d->counts.failed++;
         return DEVICE_FAILED;
     }
+    *due_ns = now_ns + d->flush_takes_ns;
     if (d->flushing == FLUSHING_HONEST) {
         cache_clear(&d->cache);
-        if (!record(d, JOURNAL_FLUSH, 0, NULL, 0))
+        if (!record(d, JOURNAL_FLUSH, *due_ns, 0, NULL, 0) ||
+            (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
     }
     if (d->flush_takes_ns == 0)
         return DEVICE_DONE;
     d->counts.delayed++;
-    *due_ns = now_ns + d->flush_takes_ns;
     return DEVICE_LATER;
 }
 
@@ -215,7 +216,7 @@ bool device_record(struct device *d, struct err *e)
         return false;
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
-        if (!record(d, JOURNAL_WRITE, w->offset, w->after, w->length))
+        if (!record(d, JOURNAL_WRITE, clock_now_ns(), w->offset, w->after, w->length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     }
     return true;
@@ -223,7 +224,7 @@ bool device_record(struct device *d, struct err *e)
 
 bool device_end_record(struct device *d, struct err *e)
 {
-    bool ok = d->record && record(d, JOURNAL_FLUSH, 0, NULL, 0);
+    bool ok = d->record && record(d, JOURNAL_FLUSH, clock_now_ns(), 0, NULL, 0);
 
     if (d->record)
         ok = fclose(d->record) == 0 && ok;

@@ -311,6 +311,53 @@ static void a_replay_goes_through_all_states(void **state)
     tell(&b->d, "state 4 2", "error the disk's record has no such flush");
 }
 
+// A trial that is itself cut: what it flushed before stays, what it wrote since is in doubt, and
+// what came later is gone. The next state knows nothing of it.
+static void a_trial_can_be_cut_as_well(void **state)
+{
+    struct bench *b = *state;
+    char answer[CONTROL_LINE_MAX];
+    unsigned torn = 0;
+
+    tell(&b->d, "again 1 1", "error there is no replay");
+    put(&b->d, 0, 32, 'o');
+    flush(&b->d);
+    tell(&b->d, "record", "ok 1 1 0 0");
+    for (unsigned i = 0; i < 20; i++)
+        flush(&b->d);
+    tell(&b->d, "end-record", "ok 1 21 0 0");
+    tell(&b->d, "replay", "ok 21");
+    for (unsigned n = 1; n <= 20; n++) {
+        char line[40];
+        unsigned fresh = 0;
+        snprintf(line, sizeof line, "state %u 1", n);
+        control_run(&b->d, line, answer, sizeof answer);
+        assert_int_equal(get(&b->d, 20), 'o');
+        put(&b->d, 0, 16, 'a');
+        flush(&b->d);
+        flush(&b->d);
+        put(&b->d, 16, 16, 'b');
+        flush(&b->d);
+        put(&b->d, 0, 32, 'c');
+        flush(&b->d);
+        put(&b->d, 0, 32, 'd');
+        tell(&b->d, "trial", "ok 3");
+        tell(&b->d, "again 4 1", "error the trial has not flushed that often");
+        snprintf(line, sizeof line, "again 2 %u", n);
+        control_run(&b->d, line, answer, sizeof answer);
+        assert_memory_equal(answer, "ok 1 16 ", 8);
+        for (unsigned s = 0; s < 16; s++) {
+            assert_int_equal(get(&b->d, s), 'a');
+            assert_true(get(&b->d, 16 + s) == 'o' || get(&b->d, 16 + s) == 'b');
+            fresh += get(&b->d, 16 + s) == 'b';
+        }
+        torn += fresh > 0 && fresh < 16;
+        put(&b->d, 0, 1, 'e');
+        tell(&b->d, "again 1 1", "error the trial has not flushed that often");
+    }
+    assert_in_range(torn, 5, 18);
+}
+
 // A recording that begins while something is in the cache: that is not yet safe.
 static void a_recording_begins_with_what_was_flushed(void **state)
 {
@@ -345,6 +392,7 @@ int main(void)
         WITH_BENCH(a_flush_takes_its_time_or_fails),
         WITH_BENCH(nonsense_is_refused),
         WITH_BENCH(a_replay_goes_through_all_states),
+        WITH_BENCH(a_trial_can_be_cut_as_well),
         WITH_BENCH(a_recording_begins_with_what_was_flushed),
     };
 

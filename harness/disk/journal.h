@@ -17,7 +17,7 @@ struct journal_entry {
     uint32_t kind;
     uint32_t length; // of the bytes that follow a write
     uint64_t offset;
-    int64_t at_ns; // on the monotonic clock
+    int64_t at_ns; // of a flush: when it is answered; on the monotonic clock
 };
 
 // Appends; `data` has entry->length bytes.

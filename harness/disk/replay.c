@@ -14,6 +14,9 @@ struct replay {
     FILE *record;
     uint64_t flushed;    // flushes before the state that the disk is in
     struct cache trial;  // what was done to the disk since that state was put
+    size_t chosen;       // of these writes, the first ones put the state
+    size_t *flushes;     // how many of these writes came before each flush that had any
+    size_t flush_count, flush_capacity;
     unsigned char *data; // of the entry that was read last
     size_t size;
 };
@@ -80,22 +83,40 @@ void replay_free(struct replay *r)
     if (r->record)
         fclose(r->record);
     cache_fini(&r->trial);
+    free(r->flushes);
     free(r->data);
     free(r);
 }
 
-bool replay_remember(struct replay *r, uint64_t offset, uint32_t length, const void *before)
+bool replay_remember(
+    struct replay *r, uint64_t offset, uint32_t length, const void *before, const void *after)
 {
     return r->trial.bytes + length <= TRIAL_MAX &&
-           cache_add(&r->trial, offset, length, before, NULL);
+           cache_add(&r->trial, offset, length, before, after);
 }
 
-static bool undo_trial(struct device *d, struct err *e)
+bool replay_flush(struct replay *r)
 {
-    if (!cache_undo(&d->replay->trial, device_put, d))
-        return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
-    cache_clear(&d->replay->trial);
+    const size_t last = r->flush_count ? r->flushes[r->flush_count - 1] : r->chosen;
+
+    if (r->trial.count == last)
+        return true;
+    if (r->flush_count == r->flush_capacity) {
+        size_t capacity = r->flush_capacity ? 2 * r->flush_capacity : 64;
+        size_t *more = realloc(r->flushes, capacity * sizeof *more);
+        if (!more)
+            return false;
+        r->flushes = more;
+        r->flush_capacity = capacity;
+    }
+    r->flushes[r->flush_count++] = r->trial.count;
     return true;
+}
+
+static bool undo_trial(struct device *d, size_t from, struct err *e)
+{
+    return cache_undo_from(&d->replay->trial, from, device_put, d) ||
+           err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }
 
 // A sector of the choice lies on the image only until the next state.
@@ -105,7 +126,7 @@ static bool put_for_trial(void *device, uint64_t offset, const void *data, uint3
     unsigned char before[CACHE_SECTOR];
 
     return length == sizeof before && device_read(d, offset, before, length) &&
-           replay_remember(d->replay, offset, length, before) &&
+           replay_remember(d->replay, offset, length, before, data) &&
            device_put(d, offset, data, length);
 }
 
@@ -136,12 +157,26 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
     return true;
 }
 
+// Lays a choice over the image for as long as the state lasts. What is written from now on is the
+// trial's.
+static bool choose(struct device *d, const struct cache *unflushed, uint64_t seed,
+    struct cache_cut *left, struct err *e)
+{
+    struct replay *r = d->replay;
+
+    r->flush_count = 0;
+    if (!cache_choose(unflushed, seed, put_for_trial, d, left, e))
+        return false;
+    r->chosen = r->trial.count;
+    return true;
+}
+
 bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e)
 {
     struct replay *r = d->replay;
     struct cache cache = {0};
-    bool ok = undo_trial(d, e);
+    bool ok = undo_trial(d, 0, e);
 
     if (ok && n <= r->flushed)
         return err_set(e, ERR_USAGE, "the states of a replay only go forward");
@@ -150,9 +185,33 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
         ok = read_interval(d, &cache, at_ns, e);
         r->flushed++;
     }
-    // The image now has all of the last interval. That is what the next state needs
-    // under its own; the choice is laid over it for as long as this one lasts.
-    ok = ok && cache_choose(&cache, seed, put_for_trial, d, left, e);
+    // The image now has all of the last interval. That is what the next state needs under its own.
+    ok = ok && choose(d, &cache, seed, left, e);
     cache_fini(&cache);
+    return ok;
+}
+
+uint64_t replay_trial_flushes(const struct replay *r)
+{
+    return r->flush_count;
+}
+
+bool replay_again(
+    struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left, struct err *e)
+{
+    struct replay *r = d->replay;
+    struct cache unflushed = {0};
+    bool ok = true;
+
+    if (n == 0 || n > r->flush_count)
+        return err_set(e, ERR_USAGE, "the trial has not flushed that often");
+    const size_t from = n > 1 ? r->flushes[n - 2] : r->chosen, to = r->flushes[n - 1];
+    for (size_t i = from; ok && i < to; i++) {
+        const struct cached_write *w = &r->trial.items[i];
+        ok = cache_add(&unflushed, w->offset, w->length, w->before, w->after) ||
+             err_set(e, ERR_INTERNAL, "out of memory");
+    }
+    ok = ok && undo_trial(d, from, e) && choose(d, &unflushed, seed, left, e);
+    cache_fini(&unflushed);
     return ok;
 }

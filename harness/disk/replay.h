@@ -3,7 +3,8 @@
 // flush took effect.
 //
 // A state is tried by a server, which writes to the disk as well; before the
-// next state all of that is undone. States only go forward.
+// next state all of that is undone. States only go forward. A trial can be cut itself, at one of its
+// own flushes.
 #pragma once
 
 #include <stdint.h>
@@ -19,10 +20,20 @@ void replay_free(struct replay *r);
 
 // Puts the device into the state at the n-th flush, from 1: what the flushes
 // before it made durable, and a choice, by the seed, of what was written since.
-// `at_ns` is when the flush was asked for.
+// `at_ns` is when the flush was answered: the cut came just before.
 MUST_USE bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e);
 
-// Keeps the bytes that a write to the device replaces, so that it can be undone.
+// A second cut, while a server tries a state. How many flushes there were since the state was put,
+// those left out that had nothing to flush; and the device in the state at the n-th of them, from
+// 1: everything later is undone, and of what was written since the flush before it the seed chooses
+// again.
+uint64_t replay_trial_flushes(const struct replay *r);
+MUST_USE bool replay_again(
+    struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left, struct err *e);
+
+// Keeps a write to the device with the bytes that it replaces, so that it can be undone; and where
+// a flush came. False when memory is short, or the trial has written too much.
 MUST_USE bool replay_remember(
-    struct replay *r, uint64_t offset, uint32_t length, const void *before);
+    struct replay *r, uint64_t offset, uint32_t length, const void *before, const void *after);
+MUST_USE bool replay_flush(struct replay *r);

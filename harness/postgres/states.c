@@ -12,11 +12,13 @@ static struct disk *disk_of(struct server *s, struct err *e)
     return NULL;
 }
 
-bool states_record(struct server *s, struct err *e)
+bool states_record(struct server *s, int64_t flush_ns, struct err *e)
 {
     struct disk *disk = disk_of(s, e);
+    int64_t delayed;
 
-    return disk && drive_tell(&disk->drive, NULL, 0, e, "record");
+    return disk && drive_tell(&disk->drive, NULL, 0, e, "record") &&
+           disk_slow_down(disk, flush_ns, &delayed, e);
 }
 
 static bool lay_down(struct server *s, struct disk *disk, struct err *e)
@@ -27,9 +29,10 @@ static bool lay_down(struct server *s, struct disk *disk, struct err *e)
 bool states_begin(struct server *s, uint64_t *count, struct err *e)
 {
     struct disk *disk = disk_of(s, e);
-    int64_t number;
+    int64_t number, delayed;
 
-    if (!disk || !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !lay_down(s, disk, e) ||
+    if (!disk || !disk_slow_down(disk, 0, &delayed, e) ||
+        !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !lay_down(s, disk, e) ||
         !drive_tell(&disk->drive, &number, 1, e, "replay"))
         return false;
     *count = (uint64_t)number;
@@ -47,5 +50,29 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         return false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
+    return true;
+}
+
+bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
+{
+    struct disk *disk = disk_of(s, e);
+    int64_t number;
+
+    if (!disk || !drive_tell(&disk->drive, &number, 1, e, "trial"))
+        return false;
+    *flushes = (uint64_t)number;
+    return true;
+}
+
+bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
+{
+    struct disk *disk = disk_of(s, e);
+    int64_t numbers[3];
+
+    if (!disk || !lay_down(s, disk, e) ||
+        !drive_tell(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
+            (unsigned long long)seed))
+        return false;
+    *out = (struct state){.writes = numbers[0], .sectors = numbers[1], .kept = numbers[2]};
     return true;
 }

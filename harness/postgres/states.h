@@ -8,12 +8,14 @@
 #include "postgres/provider.h"
 
 struct state {
-    int64_t at_ns;                 // when the flush was asked for that the cut was ahead of
+    int64_t at_ns;                 // when the flush was answered that the cut was ahead of
     int64_t writes, sectors, kept; // of what was not flushed; see disk/cache.h
 };
 
+// Records what reaches the disk. Each flush takes `flush_ns`: what was written before a flush
+// was asked for has been read when it is answered, if the reader is not later than that.
 // ERR_SKIP or ERR_USAGE where the server's disk is not ours.
-MUST_USE bool states_record(struct server *s, struct err *e);
+MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 
 // Ends the recording, kills the server, and goes back to the recording's beginning.
 // `count` gets how many states there are: one for each flush, and one for the end.
@@ -22,4 +24,12 @@ MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
 // Kills the server that tried the state before, and puts the disk into the n-th
 // state, from 1, always forward. Then the server may be started.
 MUST_USE bool states_put(
+    struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
+
+// How many flushes there were since the state was put, of those that had something to flush.
+MUST_USE bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e);
+
+// Kills the server that tries a state, and puts the disk into the state of a second cut: at the
+// n-th of these flushes, from 1.
+MUST_USE bool states_put_again(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);

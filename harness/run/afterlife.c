@@ -4,28 +4,36 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "check/outages.h"
 #include "os/interrupt.h"
 #include "plan/names.h"
+#include "plan/rng.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 #include "subject/command.h"
 
 // This token follows those of the workload: when it has come out, so has everything ahead of it.
 #define QUESTION AFTERLIFE_TOKENS
-#define TOKENS (AFTERLIFE_TOKENS + 1)
+#define TOKENS AFTERLIFE_ALL
 
 static const int64_t poll_ns = 500 * NS_PER_US;
+static const int64_t takeover_ns = NS_PER_S; // promised after the grace
+static const int64_t margin_ns = 500 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
 // The state of each token at the cut and after it.
 struct fates {
     bool acked[TOKENS], present[TOKENS];
     unsigned before[TOKENS], after[TOKENS]; // deliveries
-    bool in_doubt[TOKENS];                  // in the last line before the cut
+    bool in_doubt[TOKENS];                  // in the last line of its process before the cut
+    // In leased mode.
+    bool recorded[TOKENS]; // its end had been seen before the cut, or was there after it
+    bool ended[TOKENS];    // its end was there at last
+    unsigned again[TOKENS]; // deliveries after an answer for good, in one life of the collectors
 };
 
-struct subject *afterlife_start_collector(
-    const struct afterlife_setting *setting, struct command *command, struct err *e)
+struct subject *afterlife_start_collectors(const struct afterlife_setting *setting, int instances,
+    struct command *command, struct err *e)
 {
     const struct scenario *s = setting->scenario;
     struct buf conninfo;
@@ -40,9 +48,11 @@ struct subject *afterlife_start_collector(
         .command = command->argv,
         .env = (const char *const *)command->env,
         .key = command->key,
-        .instances = 1,
+        .instances = instances,
         .restart = true,
         .token_count = TOKENS,
+        .sender = setting->leased ? &s->collector.sender : NULL,
+        .seed = s->seed,
         .log_dir = setting->log_dir,
     };
     return subject_start(&config, e);
@@ -63,51 +73,88 @@ bool afterlife_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // --- what the cut left ------------------------------------------------------------
 
-static void count_line(const struct subject_log *log, const struct line_record *line,
-    unsigned deliveries[TOKENS], bool *in_doubt)
+// The deliveries that were read before `until_ns`, and those that came although the token had
+// been answered for good.
+static void count_deliveries(const struct subject_log *log, int64_t until_ns,
+    unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
-    for (uint32_t i = 0; line->state == LINE_WHOLE && i < line->tokens; i++) {
-        const struct delivery *d = &log->deliveries[line->first_delivery + i];
-        if (d->flags != 0 || d->token >= TOKENS)
+    bool answered[TOKENS] = {false};
+
+    for (size_t i = 0; i < log->delivery_count; i++) {
+        const struct delivery *d = &log->deliveries[i];
+        const struct line_record *line = &log->lines[d->line];
+        if (line->state != LINE_WHOLE || line->read_ns >= until_ns || d->flags != 0 ||
+            d->token >= TOKENS)
             continue;
         deliveries[d->token]++;
-        if (in_doubt)
-            in_doubt[d->token] = true;
+        again[d->token] += answered[d->token];
+        answered[d->token] = answered[d->token] ||
+                             (d->replied_ns && d->replied_ns < until_ns &&
+                                 (d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT));
     }
 }
 
-// A collector confirms a line before it begins another, so the cursor can be wrong only about the
-// last line.
+static bool is_last_line(const struct subject_log *log, size_t i, int64_t until_ns)
+{
+    for (size_t k = i + 1; k < log->line_count; k++) {
+        if (log->lines[k].process == log->lines[i].process && log->lines[k].read_ns < until_ns)
+            return false;
+    }
+    return log->lines[i].read_ns < until_ns;
+}
+
+// A collector confirms a line before it begins another, so it can be wrong only about its last.
+static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_doubt[TOKENS])
+{
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        if (line->state != LINE_WHOLE || !is_last_line(log, i, until_ns))
+            continue;
+        for (uint32_t k = 0; k < line->tokens; k++) {
+            const struct delivery *d = &log->deliveries[line->first_delivery + k];
+            if (d->flags == 0 && d->token < TOKENS)
+                in_doubt[d->token] = true;
+        }
+    }
+}
+
 static void look_before(const struct before *b, int64_t at_ns, struct fates *f)
 {
-    const struct line_record *last = NULL;
-    unsigned again[TOKENS] = {0};
-
-    for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++)
+    for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
         f->acked[t] = b->acked_ns[t] && b->acked_ns[t] < at_ns;
-    for (size_t i = 0; i < b->log->line_count; i++) {
-        if (b->log->lines[i].read_ns >= at_ns)
-            continue;
-        last = &b->log->lines[i];
-        count_line(b->log, last, f->before, NULL);
+        f->recorded[t] = b->recorded_ns[t] && b->recorded_ns[t] < at_ns;
     }
-    if (last)
-        count_line(b->log, last, again, f->in_doubt);
+    count_deliveries(b->log, at_ns, f->before, f->again);
+    find_doubt(b->log, at_ns, f->in_doubt);
 }
 
-static bool find_tokens(PGconn *conn, struct fates *f, struct err *e)
+// Marks the token of each login that the query returns.
+static bool find_tokens(PGconn *conn, const char *sql, bool found[TOKENS], struct err *e)
 {
-    PGresult *rows = sql_query(
-        conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id", 0, NULL, e);
+    PGresult *rows = sql_query(conn, sql, 0, NULL, e);
 
     for (int i = 0; rows && i < PQntuples(rows); i++) {
         uint32_t token;
         if (names_token(PQgetvalue(rows, i, 0), (size_t)PQgetlength(rows, i, 0), &token) &&
             token < TOKENS)
-            f->present[token] = true;
+            found[token] = true;
     }
     PQclear(rows);
     return rows != NULL;
+}
+
+static bool find_present(PGconn *conn, bool present[TOKENS], struct err *e)
+{
+    return find_tokens(conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id",
+        present, e);
+}
+
+bool afterlife_find_ended(PGconn *conn, bool ended[AFTERLIFE_ALL], struct err *e)
+{
+    return find_tokens(conn,
+        "SELECT a.login FROM mailroom_status s JOIN tokens t ON t.id = s.token JOIN accounts a ON "
+        "a.id = t.account WHERE s.state IN ('sent', 'dead')",
+        ended, e);
 }
 
 // Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
@@ -140,7 +187,9 @@ static PGconn *examine(const struct afterlife_setting *setting, const struct bef
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
     bool ok =
-        conn && find_tokens(conn, f, &e) && (!before->amcheck || look_for_damage(conn, r, &e));
+        conn && find_present(conn, f->present, &e) &&
+        (!setting->leased || afterlife_find_ended(conn, f->recorded, &e)) &&
+        (!before->amcheck || look_for_damage(conn, r, &e));
 
     if (!ok) {
         r->damaged++;
@@ -160,39 +209,86 @@ static bool all_seen(struct subject *subject, const struct fates *f)
     return true;
 }
 
-// Returns until when to wait. A token that has not come out this long after the question will not
-// come, because it was waiting before the collector began.
-static int64_t last_call_ns(const struct scenario *s)
+static bool shares(const struct scenario *s)
 {
-    return clock_now_ns() + s->collector.batch_timeout_ns + 500 * NS_PER_MS;
+    return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
+}
+
+// Returns how long the collectors of the dead host may keep others from what they held.
+static int64_t inherit_ns(const struct scenario *s)
+{
+    return s->collector.instances > 1 || shares(s) ? outages_grace_ns(s) + takeover_ns : 0;
+}
+
+static int64_t patience_ns(const struct afterlife_setting *setting)
+{
+    const struct scenario *s = setting->scenario;
+    int64_t retries_ns = setting->leased ? s->drain_ns : 0;
+
+    return s->recovery_limit_ns + s->collector.batch_timeout_ns + inherit_ns(s) + retries_ns +
+           (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
+}
+
+// Returns until when to wait after the question has come out. What has not come out by then will
+// not come: it was waiting before the collectors began. A retry may still be due, though.
+static int64_t last_call_ns(const struct afterlife_setting *setting)
+{
+    const struct scenario *s = setting->scenario;
+
+    return setting->leased
+               ? CLOCK_NEVER
+               : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
+}
+
+// Nothing is missing, and nothing is claimed or waits for a retry.
+static bool is_done(const struct afterlife_setting *setting, struct subject *subject, PGconn *conn,
+    const struct fates *f)
+{
+    struct err unanswered;
+    char count[24] = "";
+
+    return all_seen(subject, f) &&
+           (!shares(setting->scenario) ||
+               (subject_answered(subject) &&
+                   sql_value(conn, "SELECT count(*) FROM deliveries", count, sizeof count,
+                       &unanswered) &&
+                   strcmp(count, "0") == 0));
 }
 
 static bool wait_for_tokens(const struct afterlife_setting *setting, struct subject *subject,
-    const struct fates *f, struct err *e)
+    PGconn *conn, const struct fates *f, struct err *e)
 {
-    const struct scenario *s = setting->scenario;
-    int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
+    int64_t deadline = clock_now_ns() + patience_ns(setting);
     bool answered = false;
 
-    while (!all_seen(subject, f) && clock_now_ns() < deadline && !subject_gave_up(subject, NULL)) {
+    while (!is_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
+           !subject_gave_up(subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (subject_failed(subject, e))
             return false;
         if (!answered && subject_seen(subject, QUESTION)) {
             answered = true;
-            deadline = clock_min(deadline, last_call_ns(s));
+            deadline = clock_min(deadline, last_call_ns(setting));
         }
     }
     return true;
 }
 
-static bool drain(const struct afterlife_setting *setting, PGconn *conn, struct fates *f,
-    struct afterlife_result *r, struct err *e)
+// What the collectors wrote and how they ended, after they were stopped.
+static void look_after(const struct subject_log *log, struct fates *f, struct afterlife_result *r)
+{
+    count_deliveries(log, CLOCK_NEVER, f->after, f->again);
+    for (size_t i = 0; i < log->process_count; i++)
+        r->exits += !log->processes[i].asked;
+}
+
+static bool drain(const struct afterlife_setting *setting, PGconn *conn, int instances,
+    struct fates *f, struct afterlife_result *r, struct err *e)
 {
     struct command command = {0};
     struct err refused;
-    struct subject *subject = afterlife_start_collector(setting, &command, e);
+    struct subject *subject = afterlife_start_collectors(setting, instances, &command, e);
     bool ok = subject != NULL;
 
     if (ok) {
@@ -200,55 +296,91 @@ static bool drain(const struct afterlife_setting *setting, PGconn *conn, struct 
         f->present[QUESTION] = afterlife_insert(conn, QUESTION, &refused);
         if (!f->present[QUESTION] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
-        ok = wait_for_tokens(setting, subject, f, e);
+        ok = wait_for_tokens(setting, subject, conn, f, e);
         subject_stop(subject, collector_end_ns);
         ok = ok && !subject_failed(subject, e);
     }
-    if (ok) {
-        const struct subject_log *log = subject_log(subject);
-        for (size_t i = 0; i < log->line_count; i++)
-            count_line(log, &log->lines[i], f->after, NULL);
-        for (size_t i = 0; i < log->process_count; i++)
-            r->exits += !log->processes[i].asked;
-    }
+    if (ok)
+        look_after(subject_log(subject), f, r);
+    if (ok && setting->leased && !afterlife_find_ended(conn, f->ended, &refused) &&
+        r->damaged++ == 0)
+        snprintf(r->why, sizeof r->why, "%.190s", refused.text);
     subject_free(subject);
     command_fini(&command);
     return ok;
 }
 
-static void judge(
-    const struct fates *f, const struct before *b, int64_t cut_ns, struct afterlife_result *r)
+// In leased mode a token may come until its end is recorded, and not after an answer for good.
+static unsigned count_repeats(const struct fates *f, uint32_t t, bool leased)
+{
+    if (leased)
+        return f->again[t] + (f->recorded[t] && f->after[t]);
+    return f->before[t] + f->after[t] > 1u + f->in_doubt[t];
+}
+
+static void judge(const struct fates *f, const struct before *b, int64_t cut_ns, bool leased,
+    struct afterlife_result *r)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
+        bool written = f->before[t] || f->after[t];
         // Commits are in order, so the first one that vanished is the oldest.
         if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
             r->oldest_ns = cut_ns - b->acked_ns[t];
-        r->lost += f->present[t] && !f->before[t] && !f->after[t];
-        r->duplicated += f->before[t] + f->after[t] > 1u + f->in_doubt[t];
+        r->lost += f->present[t] && (!written || (leased && !f->ended[t]));
+        r->duplicated += count_repeats(f, t, leased);
     }
 }
 
+// --- the server ---------------------------------------------------------------------
+
+static bool start(const struct afterlife_setting *setting, struct afterlife_result *r,
+    struct err *e)
+{
+    struct err refused = {0};
+
+    r->starts = setting->server->provider->start(setting->server, &refused);
+    if (r->starts)
+        return true;
+    snprintf(r->why, sizeof r->why, "%.190s", refused.text);
+    return refused.kind != ERR_INTERRUPTED || err_set(e, ERR_INTERRUPTED, "interrupted");
+}
+
+// Starts the server. For a second cut its recovery shows how often it flushes; then the disk goes
+// back to one of these flushes, and the server starts once more.
+static bool start_on_state(const struct afterlife_setting *setting,
+    const struct afterlife_trial *trial, struct afterlife_result *r, struct err *e)
+{
+    uint64_t flushes;
+    struct rng rng;
+
+    if (!start(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
+        return false;
+    if (!r->starts || !trial->again || flushes == 0)
+        return true;
+    rng_init(&rng, trial->again_seed, 0);
+    r->again = 1 + rng_below(&rng, flushes);
+    return states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) &&
+           start(setting, r, e);
+}
+
 bool afterlife_try(const struct afterlife_setting *setting, const struct before *before,
-    const struct state *state, struct afterlife_result *result, struct err *e)
+    const struct state *state, const struct afterlife_trial *trial, struct afterlife_result *result,
+    struct err *e)
 {
     struct fates f = {0};
-    struct err refused = {0};
     int64_t began_ns = clock_now_ns();
     bool ok = true;
 
     *result = (struct afterlife_result){0};
     look_before(before, state->at_ns, &f);
-    result->starts = setting->server->provider->start(setting->server, &refused);
-    if (!result->starts) {
-        snprintf(result->why, sizeof result->why, "%.190s", refused.text);
-        if (refused.kind == ERR_INTERRUPTED)
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    } else {
+    if (!start_on_state(setting, trial, result, e))
+        return false;
+    if (result->starts) {
         PGconn *conn = examine(setting, before, &f, result);
-        ok = !conn || drain(setting, conn, &f, result, e);
+        ok = !conn || drain(setting, conn, trial->instances, &f, result, e);
         PQfinish(conn);
     }
-    judge(&f, before, state->at_ns, result);
+    judge(&f, before, state->at_ns, setting->leased, result);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
 }

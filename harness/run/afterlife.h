@@ -1,5 +1,5 @@
-// Tries one state of --every-flush: starts a server on the disk that a power cut left, and a
-// collector, as after the death of their host.
+// Tries one state of --every-flush: starts a server on the disk that a power cut left, and
+// collectors, as after the death of their host.
 #pragma once
 
 #include "postgres/provider.h"
@@ -8,22 +8,26 @@
 #include "subject/subject.h"
 
 #define AFTERLIFE_TOKENS 40
+#define AFTERLIFE_ALL (AFTERLIFE_TOKENS + 1) // and one that is inserted after the cut
 
 // The events of the recorded workload, all by one clock.
 struct before {
-    int64_t sent_ns[AFTERLIFE_TOKENS];  // 0: never
-    int64_t acked_ns[AFTERLIFE_TOKENS]; // 0: never
-    const struct subject_log *log;      // its lines count as delivered when they were read
-    bool amcheck;                       // the database can be looked through for damage
+    int64_t sent_ns[AFTERLIFE_TOKENS];     // 0: never
+    int64_t acked_ns[AFTERLIFE_TOKENS];    // 0: never
+    int64_t recorded_ns[AFTERLIFE_TOKENS]; // leased: its end was seen in the database; 0: never
+    const struct subject_log *log;         // its lines count as delivered when they were read
+    bool amcheck;                          // the database can be looked through for damage
 };
 
 struct afterlife_result {
     bool starts;         // the server starts and answers
     unsigned vanished;   // acknowledged before the cut and missing
-    unsigned lost;       // present, but read neither before nor after the cut
-    unsigned duplicated; // read twice, and not in the last line before the cut
+    unsigned lost;       // present, but read neither before nor after the cut, or without an end
+    unsigned duplicated; // read again, and not from a line that was in doubt at the cut
     unsigned damaged;    // a page or an index that is broken
     unsigned exits;      // ends of the collector that nobody asked for
+    uint64_t again;      // the flush of the recovery that a second cut came at; 0: none
+    struct state second; // what that cut left
     char why[200];       // the server's words, when it does not start or is damaged
     int64_t oldest_ns;   // how long before the cut the oldest of the vanished was acknowledged
     int64_t took_ns;
@@ -33,17 +37,31 @@ struct afterlife_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario's
     struct server *server; // not running; its disk is in the state
+    bool leased;           // the scenario's collector waits for answers
     const char *log_dir;
 };
 
-// Starts a collector on the running server. The caller owns it; `command` must outlive it.
+// Starts so many collectors on the running server. In leased mode the harness answers their lines.
+// The caller owns them; `command` must outlive them.
 struct command;
-MUST_USE struct subject *afterlife_start_collector(
-    const struct afterlife_setting *setting, struct command *command, struct err *e);
+MUST_USE struct subject *afterlife_start_collectors(const struct afterlife_setting *setting,
+    int instances, struct command *command, struct err *e);
+
+// In leased mode: which tokens have an end in the database. `conn` is the superuser's.
+MUST_USE bool afterlife_find_ended(PGconn *conn, bool ended[AFTERLIFE_ALL], struct err *e);
 
 // Commits a token of the workload as the load would.
 MUST_USE bool afterlife_insert(PGconn *conn, uint32_t token, struct err *e);
 
-// False when the harness itself failed.
+// What is tried on a state.
+struct afterlife_trial {
+    int instances;       // of the collectors that start again
+    bool again;          // the power is cut a second time while the server recovers …
+    uint64_t again_seed; // … which draws the flush, and what that cut keeps
+};
+
+// Starts the server and the collectors, and judges what comes. False when the harness itself
+// failed.
 MUST_USE bool afterlife_try(const struct afterlife_setting *setting, const struct before *before,
-    const struct state *state, struct afterlife_result *result, struct err *e);
+    const struct state *state, const struct afterlife_trial *trial, struct afterlife_result *result,
+    struct err *e);

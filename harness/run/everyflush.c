@@ -9,18 +9,22 @@
 #include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"
+#include "plan/rng.h"
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "report/junit.h"
 #include "report/report.h"
 #include "run/afterlife.h"
+#include "scenario/leased.h"
 #include "subject/command.h"
 
 #define STATES_MAX 10000
 #define WORST_SHOWN 10
+#define AGAIN_ONE_IN 4 // states, with a second cut while the server recovers
 #define CHECKPOINT_EVERY 13 // tokens: so that pages are written, too, not only the log
 
 static const int64_t pace_ns = 4 * NS_PER_MS; // between commits: batches of several sizes
+static const int64_t flush_ns = 20 * NS_PER_MS;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
@@ -69,12 +73,16 @@ static bool add_amcheck(struct flushes *f, PGconn *admin)
 
 static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 {
+    struct leased leased;
+
+    leased_read(&leased, s);
     f->server.provider = provider_find(&s->postgres);
     f->server.conninfo = f->options->postgres;
     f->server.seed = s->seed;
     f->setting = (struct afterlife_setting){.scenario = s,
         .collector = f->options->collector,
         .server = &f->server,
+        .leased = leased.on,
         .log_dir = f->folder.logs};
     if (!provider_suits(f->server.provider, &s->postgres, e) ||
         !f->server.provider->open(&f->server, &s->postgres, e) ||
@@ -92,6 +100,23 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 
 // --- the workload -----------------------------------------------------------------
 
+// In leased mode: notes the ends that are in the database by now. What one session sees of another
+// is committed, and a cut must leave it.
+static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
+{
+    bool ended[AFTERLIFE_ALL] = {false};
+
+    if (!f->setting.leased)
+        return true;
+    if (!afterlife_find_ended(conn, ended, e))
+        return false;
+    for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
+        if (ended[t] && !f->before.recorded_ns[t])
+            f->before.recorded_ns[t] = clock_now_ns();
+    }
+    return true;
+}
+
 static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
@@ -99,6 +124,8 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
         if (!afterlife_insert(conn, t, e))
             return false;
         f->before.acked_ns[t] = clock_now_ns();
+        if (!note_ends(f, conn, e))
+            return false;
         if (t % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1 && !sql_exec(conn, "CHECKPOINT", e))
             return false;
         if (!interrupt_sleep_until(clock_now_ns() + pace_ns))
@@ -107,18 +134,26 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
+static bool is_done(const struct flushes *f)
+{
+    for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
+        if (!subject_seen(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
+            return false;
+    }
+    return true;
+}
+
 // A collector that does not write all tokens without a cut is judged by that: the tokens will be
 // lost in the last state, too.
-static bool await_all(struct flushes *f, struct err *e)
+static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;
     int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
 
-    while (subject_tokens(f->subject) < AFTERLIFE_TOKENS && clock_now_ns() < deadline &&
-           !subject_gave_up(f->subject, NULL)) {
+    while (!is_done(f) && clock_now_ns() < deadline && !subject_gave_up(f->subject, NULL)) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (subject_failed(f->subject, e))
+        if (subject_failed(f->subject, e) || !note_ends(f, conn, e))
             return false;
     }
     return true;
@@ -127,9 +162,10 @@ static bool await_all(struct flushes *f, struct err *e)
 static bool record(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
-    bool ok = conn && states_record(&f->server, e) &&
-              (f->subject = afterlife_start_collector(&f->setting, &f->command, e)) &&
-              insert_all(f, conn, e) && await_all(f, e) && states_begin(&f->server, &f->count, e);
+    bool ok = conn && states_record(&f->server, flush_ns, e) &&
+              (f->subject = afterlife_start_collectors(&f->setting,
+                   f->setting.scenario->collector.instances, &f->command, e)) &&
+              insert_all(f, conn, e) && await_all(f, conn, e) && states_begin(&f->server, &f->count, e);
 
     PQfinish(conn);
     if (!ok)
@@ -148,6 +184,19 @@ static void show(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
+// By turns: all collectors start again, and only one. A second cut comes where the seed draws it.
+static struct afterlife_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed, 1);
+    return (struct afterlife_trial){
+        .instances = i % 2 == 0 ? f->setting.scenario->collector.instances : 1,
+        .again = rng_below(&rng, AGAIN_ONE_IN) == 0,
+        .again_seed = rng_next(&rng),
+    };
+}
+
 static bool try_all(struct flushes *f, struct err *e)
 {
     int64_t began_ns = clock_now_ns();
@@ -164,8 +213,9 @@ static bool try_all(struct flushes *f, struct err *e)
         // Mutated: what is tried is the state after the last flush, which lacks nothing.
         uint64_t flush = mutant_is("run", "every-flush") ? f->count : i + 1;
         show(f, i);
+        struct afterlife_trial trial = trial_of(f, i, seed);
         ok = states_put(&f->server, flush, seed, &f->states[i], e) &&
-             afterlife_try(&f->setting, &f->before, &f->states[i], &f->results[i], e);
+             afterlife_try(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }
@@ -218,8 +268,8 @@ static const struct failure {
 } failures[] = {
     {"unstartable", "the server does not start", count_starts},
     {"vanished", "acknowledged, and not there", count_vanished},
-    {"lost", "there, and never written", count_lost},
-    {"duplicated", "written again, not in the line in doubt", count_duplicated},
+    {"lost", "there, and never written (leased: or without an end)", count_lost},
+    {"duplicated", "written again, not from a line in doubt", count_duplicated},
     {"damaged", "pages, indexes or queries broken", count_damaged},
     {"exits", "the collector ended", count_exits},
 };
@@ -245,17 +295,20 @@ static bool write_states(struct flushes *f, struct err *e)
     struct buf csv;
 
     buf_init(&csv, 16 << 20);
-    buf_append_str(&csv, "flush,at_ms,writes,sectors,kept");
+    buf_append_str(&csv, "flush,at_ms,writes,sectors,kept,again,again_sectors,again_kept");
     for (size_t k = 0; k < FAILURES; k++)
         buf_printf(&csv, ",%s", failures[k].name);
     buf_append_str(&csv, ",ms\n");
     for (uint64_t i = 0; i < f->count; i++) {
         const struct state *s = &f->states[i];
+        const struct afterlife_result *r = &f->results[i];
         buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
             (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
+        buf_printf(&csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors,
+            r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
-            buf_printf(&csv, ",%u", failures[k].count(&f->results[i]));
-        buf_printf(&csv, ",%lld\n", (long long)(f->results[i].took_ns / NS_PER_MS));
+            buf_printf(&csv, ",%u", failures[k].count(r));
+        buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
     bool ok = folder_write(&f->folder, "flushes.csv", &csv, e);
     buf_fini(&csv);
@@ -285,7 +338,7 @@ static void print_worst(const struct flushes *f)
         const struct afterlife_result *r = &f->results[i];
         if (!is_bad(r))
             continue;
-        printf("  flush %" PRIu64 ":", i + 1);
+        printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
         for (size_t k = 0; k < FAILURES; k++) {
             if (failures[k].count(r))
                 printf(" %u %s", failures[k].count(r), failures[k].name);
@@ -307,19 +360,34 @@ static void print_window(const struct flushes *f)
             (double)oldest_ns / 1e6);
 }
 
-static void print(const struct flushes *f, enum verdict verdict)
+static bool is_torn(const struct state *s)
 {
-    uint64_t sectors = 0, kept = 0, torn = 0;
+    return s->kept > 0 && s->kept < s->sectors;
+}
+
+static void print_states(const struct flushes *f)
+{
+    uint64_t sectors = 0, kept = 0, torn = 0, again = 0, again_torn = 0;
 
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
         kept += (uint64_t)f->states[i].kept;
-        torn += f->states[i].kept > 0 && f->states[i].kept < f->states[i].sectors;
+        torn += is_torn(&f->states[i]);
+        again += f->results[i].again > 0;
+        again_torn += is_torn(&f->results[i].second);
     }
-    printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
     printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
            " unflushed sectors kept, in %" PRIu64 " states a part\n",
         f->count, (double)f->took_ns / 1e9, AFTERLIFE_TOKENS, kept, sectors, torn);
+    printf("  %" PRIu64 " of them cut again while the server recovered, of which %" PRIu64
+           " kept a part\n",
+        again, again_torn);
+}
+
+static void print(const struct flushes *f, enum verdict verdict)
+{
+    printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
+    print_states(f);
     if (!f->before.amcheck)
         printf("  pages and indexes were not looked through: there is no amcheck\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");

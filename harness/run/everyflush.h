@@ -5,7 +5,7 @@
 
 #include "runner.h"
 
-// Runs like run_scenario. It uses the scenario's postgres, with crashable storage, its one
-// collector, recovery_limit and seed, and replaces its load and faults.
+// Runs like run_scenario. It uses the scenario's postgres, with crashable storage, its
+// collectors, recovery_limit and seed, and replaces its load and faults.
 MUST_USE bool everyflush_run(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e);
