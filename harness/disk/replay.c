@@ -12,10 +12,10 @@
 
 struct replay {
     FILE *record;
-    uint64_t flushed;    // flushes before the state that the disk is in
-    struct cache trial;  // what was done to the disk since that state was put
-    size_t chosen;       // of these writes, the first ones put the state
-    size_t *flushes;     // how many of these writes came before each flush that had any
+    uint64_t flushed;   // flushes before the state that the disk is in
+    struct cache trial; // what was done to the disk since that state was put
+    size_t chosen;      // of these writes, the first ones put the state
+    size_t *flushes;    // how many of these writes came before each flush that had any
     size_t flush_count, flush_capacity;
     unsigned char *data; // of the entry that was read last
     size_t size;

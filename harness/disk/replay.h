@@ -3,8 +3,8 @@
 // flush took effect.
 //
 // A state is tried by a server, which writes to the disk as well; before the
-// next state all of that is undone. States only go forward. A trial can be cut itself, at one of its
-// own flushes.
+// next state all of that is undone. States only go forward. A trial can be cut itself, at one of
+// its own flushes.
 #pragma once
 
 #include <stdint.h>

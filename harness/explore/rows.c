@@ -29,6 +29,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.settings", NULL, 0, WARM},
     {"postgres.storage", NULL, 0, "comes with the verbs that need it"},
     {"postgres.disk", NULL, 0, "comes with the verbs that need it"},
+    {"postgres.filesystem", NULL, 0, "comes with the verbs that need it"},
     {"postgres.checksums", NULL, 0, WARM},
     {"postgres.durability", NULL, 0, "always proved"},
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},

@@ -13,10 +13,31 @@
 #include "os/paths.h"
 #include "os/process.h"
 
+#define TOOL_WORDS 7
 #define DISK_BYTES (INT64_C(2) << 30) // sparse: takes what is written
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
+
+// Only the server's writes may reach the disk: the kernel must not fill inode tables in the
+// background, and nothing is discarded.
+static const struct disk_filesystem {
+    const char *type;
+    const char *make[TOOL_WORDS + 1]; // the image's name follows
+    const char *options, *unasked; // of the mount; `unasked` without barriers, NULL: it cannot be
+    const char *repair[TOOL_WORDS + 1]; // the device's name follows
+} filesystems[] = {
+    [FILES_EXT4] = {"ext4",
+        {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
+            "lazy_itable_init=1,lazy_journal_init=1,nodiscard"},
+        "loop,noinit_itable,barrier", "loop,noinit_itable,nobarrier", {"e2fsck", "-fy"}},
+    [FILES_WRITEBACK] = {"ext4",
+        {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
+            "lazy_itable_init=1,lazy_journal_init=1,nodiscard"},
+        "loop,noinit_itable,barrier,data=writeback", "loop,noinit_itable,nobarrier,data=writeback",
+        {"e2fsck", "-fy"}},
+    [FILES_XFS] = {"xfs", {"mkfs.xfs", "-q", "-f", "-K"}, "loop", NULL, {"xfs_repair", "-L"}},
+};
 
 static bool enter_namespace(struct err *e)
 {
@@ -37,28 +58,34 @@ static bool make_file(const char *path, int64_t bytes, struct err *e)
     return ok;
 }
 
+// Runs the command with the path as its last word.
+static bool run_tool(const char *const command[], const char *path, struct err *e)
+{
+    const char *argv[TOOL_WORDS + 2] = {NULL};
+    char text[300];
+
+    for (size_t i = 0; i < TOOL_WORDS && command[i]; i++) {
+        argv[i] = command[i];
+        argv[i + 1] = path;
+    }
+    return process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
+}
+
 static bool make_image(const struct disk *d, struct err *e)
 {
-    char text[300];
-    const char *argv[] = {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
-        "lazy_itable_init=1,lazy_journal_init=1,nodiscard", d->image, NULL};
-
     if (!make_file(d->image, DISK_BYTES, e) || !make_file(d->device, 0, e))
         return false;
-    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, e))
+    if (run_tool(d->files->make, d->image, e))
         return true;
     e->kind = ERR_SKIP;
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
-// The kernel must not fill inode tables in the background: only the server's writes may reach the
-// disk.
 static bool mount_it(struct disk *d, struct err *e)
 {
     char text[300];
-    const char *options =
-        d->manner == DISK_UNASKED ? "loop,noinit_itable,nobarrier" : "loop,noinit_itable,barrier";
-    const char *argv[] = {"mount", "-t", "ext4", "-o", options, d->device, d->mount, NULL};
+    const char *options = d->manner == DISK_UNASKED ? d->files->unasked : d->files->options;
+    const char *argv[] = {"mount", "-t", d->files->type, "-o", options, d->device, d->mount, NULL};
 
     d->mounted = process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
     return d->mounted;
@@ -74,10 +101,13 @@ static bool serve(struct disk *d, const char *dir, struct err *e)
     return true;
 }
 
-bool disk_make(struct disk *d, const char *dir, enum disk_manner manner, uint64_t seed, uid_t uid,
-    gid_t gid, struct err *e)
+bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want, uint64_t seed,
+    uid_t uid, gid_t gid, struct err *e)
 {
-    *d = (struct disk){.drive = DRIVE_INIT, .manner = manner, .seed = seed};
+    *d = (struct disk){.drive = DRIVE_INIT,
+        .manner = want->disk,
+        .files = &filesystems[want->files],
+        .seed = seed};
     if (geteuid() != 0)
         return err_set(e, ERR_SKIP, "storage: crashable needs root, for a disk of its own");
     if (!path_join(d->image, dir, "disk.img", e) || !path_join(d->device, dir, "disk.dev", e) ||
@@ -153,11 +183,9 @@ bool disk_unmount(struct disk *d, struct err *e)
 // Repairs the file system, as an operator does with a disk that does not mount.
 static bool repair(const struct disk *d, struct err *e)
 {
-    char text[300];
-    const char *argv[] = {"e2fsck", "-fy", d->device, NULL};
     struct err repaired; // it exits with 1 when it repaired something; the mount will tell
 
-    if (process_run(argv, (uid_t)-1, 0, text, sizeof text, &repaired))
+    if (run_tool(d->files->repair, d->device, &repaired))
         return true;
     return repaired.kind == ERR_SYSTEM || err_set(e, repaired.kind, "%s", repaired.text);
 }
@@ -185,21 +213,22 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
 bool disk_mount(struct disk *d, struct err *e)
 {
     int64_t left[3];
-    bool cut = d->power == DISK_OFF, repaired = false;
+    bool cut = d->power == DISK_OFF;
 
     if (d->mounted)
         return true;
     if (cut && !drive_tell(&d->drive, left, 3, e, "on"))
         return false;
     d->power = DISK_ON;
+    d->repaired = false;
     if (!mount_it(d, e)) {
-        // An honest disk never needs a repair, because its file system is built for power cuts.
-        repaired = true;
-        if (!cut || d->manner == DISK_HONEST || !repair(d, e) || !mount_it(d, e))
+        bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
+        if (!may_repair || !repair(d, e) || !mount_it(d, e))
             return false;
+        d->repaired = true;
     }
-    return !cut ||
-           (look_at_canary(d, left, repaired, e) && canary_write_flushed(&d->canary, d->mount, e));
+    return !cut || (look_at_canary(d, left, d->repaired, e) &&
+                       canary_write_flushed(&d->canary, d->mount, e));
 }
 
 void disk_remove(struct disk *d)

@@ -1,4 +1,4 @@
-// A disk of the cluster's own that can crash: an ext4 file system on a loop device
+// A disk of the cluster's own that can crash: a file system (ext4 or xfs) on a loop device
 // on a file that mailproof-disk serves through FUSE, so that every write and every
 // flush goes through a program of ours (harness/disk).
 //
@@ -23,6 +23,8 @@
 
 enum disk_power { DISK_ON, DISK_DARK, DISK_OFF };
 
+struct disk_filesystem;
+
 struct disk {
     char image[PATH_MAX];
     char device[PATH_MAX]; // the file that mailproof-disk serves
@@ -30,11 +32,14 @@ struct disk {
     struct drive drive;
     struct canary canary;
     enum disk_manner manner;
+    const struct disk_filesystem *files;
     enum disk_power power;
     uint64_t seed;      // draws what each cut keeps
     unsigned cuts;      // so far
     bool served;        // the device is mounted
     bool mounted;       // the file system is
+    bool torn;          // a cut may have come while it was being mounted; see disk_mount
+    bool repaired;      // since the last cut
     char evidence[160]; // of the last cut, in words
 };
 
@@ -43,11 +48,12 @@ struct disk {
         .drive = DRIVE_INIT                                                                        \
     }
 
-// Makes and mounts a disk in `dir`. ERR_SKIP without root, FUSE or loop devices.
+// Makes and mounts a disk in `dir`, with the manner and the file system that are wanted. ERR_SKIP
+// without root, FUSE, loop devices or the file system's tools.
 // Must be called on the main thread, before others are started. disk_remove in any
 // case.
-MUST_USE bool disk_make(struct disk *d, const char *dir, enum disk_manner manner, uint64_t seed,
-    uid_t uid, gid_t gid, struct err *e);
+MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want,
+    uint64_t seed, uid_t uid, gid_t gid, struct err *e);
 
 // Flushes all that was written so far. From now on the disk is as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);
@@ -75,7 +81,9 @@ bool disk_is_read_only(const struct disk *d);
 
 // After every process on it has ended: unmounts it, and mounts it again, which
 // replays its journal. After a cut, mounting it proves by the canary that the cut
-// took effect, and leaves the evidence.
+// took effect, and leaves the evidence. A file system is built for power cuts, but
+// ext4's mount writes a superblock of two sectors in place: it is repaired when the
+// disk lies, or when the cut may have torn that.
 MUST_USE bool disk_unmount(struct disk *d, struct err *e);
 MUST_USE bool disk_mount(struct disk *d, struct err *e);
 

@@ -48,6 +48,7 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
+    disk->torn = false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
     return true;
@@ -73,6 +74,15 @@ bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state 
         !drive_tell(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
+    disk->torn = true;
     *out = (struct state){.writes = numbers[0], .sectors = numbers[1], .kept = numbers[2]};
     return true;
+}
+
+bool states_repaired(struct server *s)
+{
+    struct err ignored;
+    const struct disk *disk = disk_of(s, &ignored);
+
+    return disk && disk->repaired;
 }

@@ -33,3 +33,7 @@ MUST_USE bool states_count_flushes(struct server *s, uint64_t *flushes, struct e
 // n-th of these flushes, from 1.
 MUST_USE bool states_put_again(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
+
+// True when the file system had to be repaired before it could be mounted: the second cut tore
+// its superblock.
+bool states_repaired(struct server *s);

@@ -27,13 +27,13 @@ struct fates {
     unsigned before[TOKENS], after[TOKENS]; // deliveries
     bool in_doubt[TOKENS];                  // in the last line of its process before the cut
     // In leased mode.
-    bool recorded[TOKENS]; // its end had been seen before the cut, or was there after it
-    bool ended[TOKENS];    // its end was there at last
+    bool recorded[TOKENS];  // its end had been seen before the cut, or was there after it
+    bool ended[TOKENS];     // its end was there at last
     unsigned again[TOKENS]; // deliveries after an answer for good, in one life of the collectors
 };
 
-struct subject *afterlife_start_collectors(const struct afterlife_setting *setting, int instances,
-    struct command *command, struct err *e)
+struct subject *afterlife_start_collectors(
+    const struct afterlife_setting *setting, int instances, struct command *command, struct err *e)
 {
     const struct scenario *s = setting->scenario;
     struct buf conninfo;
@@ -88,9 +88,9 @@ static void count_deliveries(const struct subject_log *log, int64_t until_ns,
             continue;
         deliveries[d->token]++;
         again[d->token] += answered[d->token];
-        answered[d->token] = answered[d->token] ||
-                             (d->replied_ns && d->replied_ns < until_ns &&
-                                 (d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT));
+        answered[d->token] =
+            answered[d->token] || (d->replied_ns && d->replied_ns < until_ns &&
+                                      (d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT));
     }
 }
 
@@ -145,8 +145,8 @@ static bool find_tokens(PGconn *conn, const char *sql, bool found[TOKENS], struc
 
 static bool find_present(PGconn *conn, bool present[TOKENS], struct err *e)
 {
-    return find_tokens(conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id",
-        present, e);
+    return find_tokens(
+        conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id", present, e);
 }
 
 bool afterlife_find_ended(PGconn *conn, bool ended[AFTERLIFE_ALL], struct err *e)
@@ -186,10 +186,9 @@ static PGconn *examine(const struct afterlife_setting *setting, const struct bef
 {
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
-    bool ok =
-        conn && find_present(conn, f->present, &e) &&
-        (!setting->leased || afterlife_find_ended(conn, f->recorded, &e)) &&
-        (!before->amcheck || look_for_damage(conn, r, &e));
+    bool ok = conn && find_present(conn, f->present, &e) &&
+              (!setting->leased || afterlife_find_ended(conn, f->recorded, &e)) &&
+              (!before->amcheck || look_for_damage(conn, r, &e));
 
     if (!ok) {
         r->damaged++;
@@ -248,11 +247,10 @@ static bool is_done(const struct afterlife_setting *setting, struct subject *sub
     char count[24] = "";
 
     return all_seen(subject, f) &&
-           (!shares(setting->scenario) ||
-               (subject_answered(subject) &&
-                   sql_value(conn, "SELECT count(*) FROM deliveries", count, sizeof count,
-                       &unanswered) &&
-                   strcmp(count, "0") == 0));
+           (!shares(setting->scenario) || (subject_answered(subject) &&
+                                              sql_value(conn, "SELECT count(*) FROM deliveries",
+                                                  count, sizeof count, &unanswered) &&
+                                              strcmp(count, "0") == 0));
 }
 
 static bool wait_for_tokens(const struct afterlife_setting *setting, struct subject *subject,
@@ -333,8 +331,8 @@ static void judge(const struct fates *f, const struct before *b, int64_t cut_ns,
 
 // --- the server ---------------------------------------------------------------------
 
-static bool start(const struct afterlife_setting *setting, struct afterlife_result *r,
-    struct err *e)
+static bool start(
+    const struct afterlife_setting *setting, struct afterlife_result *r, struct err *e)
 {
     struct err refused = {0};
 
@@ -359,8 +357,11 @@ static bool start_on_state(const struct afterlife_setting *setting,
         return true;
     rng_init(&rng, trial->again_seed, 0);
     r->again = 1 + rng_below(&rng, flushes);
-    return states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) &&
-           start(setting, r, e);
+    if (!states_put_again(setting->server, r->again, trial->again_seed, &r->second, e) ||
+        !start(setting, r, e))
+        return false;
+    r->repaired = states_repaired(setting->server);
+    return true;
 }
 
 bool afterlife_try(const struct afterlife_setting *setting, const struct before *before,

@@ -28,6 +28,7 @@ struct afterlife_result {
     unsigned exits;      // ends of the collector that nobody asked for
     uint64_t again;      // the flush of the recovery that a second cut came at; 0: none
     struct state second; // what that cut left
+    bool repaired;       // the file system, after it
     char why[200];       // the server's words, when it does not start or is damaged
     int64_t oldest_ns;   // how long before the cut the oldest of the vanished was acknowledged
     int64_t took_ns;
@@ -44,8 +45,8 @@ struct afterlife_setting {
 // Starts so many collectors on the running server. In leased mode the harness answers their lines.
 // The caller owns them; `command` must outlive them.
 struct command;
-MUST_USE struct subject *afterlife_start_collectors(const struct afterlife_setting *setting,
-    int instances, struct command *command, struct err *e);
+MUST_USE struct subject *afterlife_start_collectors(
+    const struct afterlife_setting *setting, int instances, struct command *command, struct err *e);
 
 // In leased mode: which tokens have an end in the database. `conn` is the superuser's.
 MUST_USE bool afterlife_find_ended(PGconn *conn, bool ended[AFTERLIFE_ALL], struct err *e);

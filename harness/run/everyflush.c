@@ -20,7 +20,7 @@
 
 #define STATES_MAX 10000
 #define WORST_SHOWN 10
-#define AGAIN_ONE_IN 4 // states, with a second cut while the server recovers
+#define AGAIN_ONE_IN 4      // states, with a second cut while the server recovers
 #define CHECKPOINT_EVERY 13 // tokens: so that pages are written, too, not only the log
 
 static const int64_t pace_ns = 4 * NS_PER_MS; // between commits: batches of several sizes
@@ -163,9 +163,10 @@ static bool record(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
     bool ok = conn && states_record(&f->server, flush_ns, e) &&
-              (f->subject = afterlife_start_collectors(&f->setting,
-                   f->setting.scenario->collector.instances, &f->command, e)) &&
-              insert_all(f, conn, e) && await_all(f, conn, e) && states_begin(&f->server, &f->count, e);
+              (f->subject = afterlife_start_collectors(
+                   &f->setting, f->setting.scenario->collector.instances, &f->command, e)) &&
+              insert_all(f, conn, e) && await_all(f, conn, e) &&
+              states_begin(&f->server, &f->count, e);
 
     PQfinish(conn);
     if (!ok)
@@ -304,8 +305,8 @@ static bool write_states(struct flushes *f, struct err *e)
         const struct afterlife_result *r = &f->results[i];
         buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
             (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
-        buf_printf(&csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors,
-            r->second.kept);
+        buf_printf(
+            &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
             buf_printf(&csv, ",%u", failures[k].count(r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
@@ -367,7 +368,7 @@ static bool is_torn(const struct state *s)
 
 static void print_states(const struct flushes *f)
 {
-    uint64_t sectors = 0, kept = 0, torn = 0, again = 0, again_torn = 0;
+    uint64_t sectors = 0, kept = 0, torn = 0, again = 0, again_torn = 0, repaired = 0;
 
     for (uint64_t i = 0; i < f->count; i++) {
         sectors += (uint64_t)f->states[i].sectors;
@@ -375,13 +376,14 @@ static void print_states(const struct flushes *f)
         torn += is_torn(&f->states[i]);
         again += f->results[i].again > 0;
         again_torn += is_torn(&f->results[i].second);
+        repaired += f->results[i].repaired;
     }
     printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
            " unflushed sectors kept, in %" PRIu64 " states a part\n",
         f->count, (double)f->took_ns / 1e9, AFTERLIFE_TOKENS, kept, sectors, torn);
     printf("  %" PRIu64 " of them cut again while the server recovered, of which %" PRIu64
-           " kept a part\n",
-        again, again_torn);
+           " kept a part; %" PRIu64 " file systems repaired\n",
+        again, again_torn, repaired);
 }
 
 static void print(const struct flushes *f, enum verdict verdict)

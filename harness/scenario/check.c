@@ -143,6 +143,11 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(node_child(postgres, "disk"), e,
             "only with postgres.storage: crashable is the disk ours");
+    if (s->postgres.files != FILES_EXT4 && s->postgres.storage != STORAGE_CRASHABLE)
+        return node_err(node_child(postgres, "filesystem"), e,
+            "only with postgres.storage: crashable is the disk ours");
+    if (s->postgres.files == FILES_XFS && s->postgres.disk == DISK_UNASKED)
+        return node_err(node_child(postgres, "disk"), e, "xfs cannot be mounted without barriers");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
 
     for (size_t i = 0; i < s->postgres.settings.count; i++) {

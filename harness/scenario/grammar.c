@@ -61,6 +61,13 @@ static const struct word disks[] = {
     {0},
 };
 
+static const struct word files[] = {
+    {"ext4", FILES_EXT4, NULL},
+    {"ext4-writeback", FILES_WRITEBACK, NULL},
+    {"xfs", FILES_XFS, NULL},
+    {0},
+};
+
 static const struct word durabilities[] = {
     {"prove", DURABILITY_PROVE, NULL},
     {"waive", DURABILITY_WAIVE, NULL},
@@ -183,6 +190,8 @@ static const struct field postgres_fields[] = {
     {"disk", FIELD_WORD, AT(postgres.disk), .default_text = "honest", .words = disks,
         .help = "of storage: crashable: honest, lying (flushes are answered, not done) or "
                 "no-barriers (the file system asks for none)"},
+    {"filesystem", FIELD_WORD, AT(postgres.files), .default_text = "ext4", .words = files,
+        .help = "of storage: crashable: ext4, ext4-writeback (data=writeback) or xfs"},
     {"checksums", FIELD_BOOL, AT(postgres.checksums), .default_text = "false",
         .help = "data pages carry checksums; provider: local"},
     {"durability", FIELD_WORD, AT(postgres.durability), .default_text = "prove",

@@ -31,6 +31,13 @@ enum disk_manner {
     DISK_UNASKED // the file system asks for none: mounted without barriers
 };
 
+// The file system of a crashable disk.
+enum disk_files {
+    FILES_EXT4,
+    FILES_WRITEBACK, // ext4 with data=writeback: a file may be longer before its data is there
+    FILES_XFS
+};
+
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
 // How collectors share a queue. Cursor: one collector works, in commit order. Shared: any
@@ -59,6 +66,7 @@ struct scenario_postgres {
     enum durability durability;
     enum storage storage;
     enum disk_manner disk;
+    enum disk_files files;
     bool checksums; // of data pages
     enum standby_mode standby;
     enum route route;
