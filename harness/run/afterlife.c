@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/outages.h"
+#include "check/harm.h"
 #include "os/interrupt.h"
 #include "plan/names.h"
 #include "plan/rng.h"
@@ -17,7 +17,6 @@
 #define TOKENS AFTERLIFE_ALL
 
 static const int64_t poll_ns = 500 * NS_PER_US;
-static const int64_t takeover_ns = NS_PER_S; // promised after the grace
 static const int64_t margin_ns = 500 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
@@ -216,7 +215,7 @@ static bool shares(const struct scenario *s)
 // Returns how long the collectors of the dead host may keep others from what they held.
 static int64_t inherit_ns(const struct scenario *s)
 {
-    return s->collector.instances > 1 || shares(s) ? outages_grace_ns(s) + takeover_ns : 0;
+    return s->collector.instances > 1 || shares(s) ? harm_grace_ns(s) + harm_takeover_ns : 0;
 }
 
 static int64_t patience_ns(const struct afterlife_setting *setting)
