@@ -42,6 +42,15 @@ cut 0 "${patient[@]}"
 grep -q 'unflushed, 0 flushed' "$result" || fail "something flushed is gone"
 expect_no_traces
 
+# The same on other file systems.
+others=(ext4-writeback)
+[ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || others+=(xfs)
+for files in "${others[@]}"; do
+    cut 0 "${patient[@]}" --set "postgres.filesystem=$files"
+    grep -q 'unflushed, 0 flushed' "$result" || fail "$files: something flushed is gone"
+done
+expect_no_traces
+
 cut 1 --set postgres.disk=lying
 [ "$(number vanished "$result")" -gt 0 ] || fail "a disk that lies lost nothing"
 grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary does not tell the lie"

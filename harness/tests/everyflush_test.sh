@@ -37,7 +37,12 @@ states=$(sed -n 's/^  \([0-9]*\) states .*/\1/p' "$place/out")
 grep -qE ' in [1-9][0-9]* states a part$' "$place/out" || fail "no state was torn"
 [ "$(tail -n +2 "$place/results/power-cut/latest/flushes.csv" | wc -l)" = "$states" ] ||
     fail "flushes.csv does not have $states states"
+again=$(sed -nE 's/^  ([0-9]+) of them cut again .*, of which [1-9][0-9]* kept a part;.*/\1/p' "$place/out")
+[ "${again:-0}" -gt 10 ] || { cat "$place/out" >&2; fail "recovery was cut in ${again:-no} states, or never torn"; }
 every_flush 0 --set postgres.checksums=true
+# Its data may come after the length of a file, and what PostgreSQL has flushed is there.
+every_flush 0 --set postgres.filesystem=ext4-writeback
+[ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || every_flush 0 --set postgres.filesystem=xfs
 
 # A page is torn where it matters in a few states of one seed, and perhaps in none.
 torn() {
@@ -57,6 +62,12 @@ every_flush 1 --set postgres.settings.synchronous_commit=off --junit "$place/jun
 [ "$(sum damaged)" = 0 ] || fail "an asynchronous commit damaged something"
 grep -q 'was acknowledged up to [0-9]* ms before its cut' "$place/out" || fail "no window"
 grep -q '<testcase classname="power-cut.flush" name="vanished">' "$place/junit.xml" || fail "no case"
+
+# Several collectors, sharing or not, and answers: all of them die with the host.
+for promise in takeover sharing outcome; do
+    expect_exit 0 run "promise-$promise" --every-flush --set postgres.storage=crashable \
+        --set postgres.settings.recovery_init_sync_method=syncfs
+done
 
 convicts_collector
 expect_nothing_left
