@@ -29,6 +29,7 @@ BEGIN;
 
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 SET LOCAL enable_seqscan = off; -- what is looked for under the lock is in indexes
+SET LOCAL jit = off; -- for which a scan that is off costs enough
 
 -- A queue of skip-locked goes by way of the older cursor.
 DO $$
