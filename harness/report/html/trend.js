@@ -13,7 +13,8 @@ function trendPicture(runs) {
   const x = (i) => 5 + i * (trendWidth - 10) / Math.max(runs.length - 1, 1);
   const y = (v) => trendHeight - 5 - (Number.isNaN(v) ? 0 : v / highest * (trendHeight - 12));
   const measured = runs.map((r, i) => [i, r.p99]).filter(([, v]) => !Number.isNaN(v));
-  const picture = make('svg', { width: trendWidth, height: trendHeight, role: 'img',
+  const picture = make('svg', { width: trendWidth, height: trendHeight,
+    viewBox: `0 0 ${trendWidth} ${trendHeight}`, role: 'img',
     'aria-label': `p99 of the last ${runs.length} runs, at most ${highest} ms` });
   picture.append(make('polyline', { points: measured.map(([i, v]) => `${x(i)},${y(v)}`).join(' '),
     fill: 'none', stroke: 'currentColor', opacity: 0.5 }));
