@@ -55,7 +55,8 @@ struct collector;
 bool ask_next(struct collector *c, struct err *e) MUST_USE;
 bool ask_take(struct collector *c, int fewest, struct err *e) MUST_USE;
 
-// Behind the batch in hand, if that is likely to pay, before its line is signed.
+// Asks for the batch after the one in hand, if that is likely to pay, before this one's line is
+// signed.
 bool ask_ahead(struct collector *c, struct err *e) MUST_USE;
 
 // Asks for what is behind a batch, in the same trip as its move. Asks nothing while a

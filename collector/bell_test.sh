@@ -1,7 +1,6 @@
 #!/bin/sh
-# The doorbell: producers are silent unless a collector sleeps, and no token waits
-# for a wake-up that never comes. The health check, which would find it, is an
-# hour away.
+# The bell: producers announce only while a collector sleeps, and no token waits for a wake-up that
+# never comes. The health check, which would hide a missed one, is an hour away.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -191,7 +190,7 @@ asleep()
         WHERE usename = 'collector' AND state <> 'idle')"
 }
 
-# A psql that takes its statements from a pipe, until that is closed.
+# Opens a psql that takes its statements from a pipe, until the pipe is closed.
 open_session() # name, descriptor
 {
     mkfifo "$server_dir/$1"

@@ -166,8 +166,8 @@ static bool send_pass(struct collector *c, struct err *e)
     c->deliver->pass.step = PASS_SENT;
     if (!batch_is_delivery(b))
         c->queue.n = b->number + 1;
-    // More waits behind a batch that did not see everything: ask for it in the
-    // same trip. Nothing of it is written before the pass is confirmed.
+    // More tokens wait behind a batch that did not see everything, so the same round trip asks for
+    // them. They are written only after the pass is confirmed.
     if (c->deliver->pass.subject != PASS_WRITTEN)
         return true;
     if (!b->all && !work_stopping(c))

@@ -30,8 +30,8 @@ static void stop_once(bool now)
     }
 }
 
-// FAKE(type, name, (parameters), (arguments), what a failure returns), and the
-// same with something to be done before.
+// FAKE(type, name, (parameters), (arguments), what a failure returns) defines a call that fails on
+// demand. The second macro does something before it.
 #define FAKE(type, name, parameters, arguments, failure)                                           \
     FAKE_AFTER((void)0, type, name, parameters, arguments, failure)
 #define FAKE_AFTER(before, type, name, parameters, arguments, failure)                             \

@@ -183,7 +183,7 @@ void fetch_abandon(struct collector *c)
     c->left.whose = NULL;
 }
 
-// As it is when a session begins.
+// Puts everything back to where a new session begins.
 void fetch_forget(struct collector *c)
 {
     struct fetch *f = &c->fetch;
@@ -206,8 +206,8 @@ enum verdict {
     SKIP,    // nothing of it can be sent
 };
 
-// The read is short of a batch though it did not see everything: there is more
-// behind rows that do not count. Looks further the next time, if it may.
+// The read did not see everything, and yet found less than a batch, because many rows do not count.
+// The next read looks further, if it may.
 static bool look_further(struct collector *c)
 {
     struct fetch *f = &c->fetch;
@@ -225,8 +225,8 @@ static bool look_further(struct collector *c)
     return true;
 }
 
-// The read saw everything: so the window knows what waits, and what was in doubt
-// and is not there is passed; but not if it may be among what is not its turn now.
+// The read saw everything, so the window learns what waits. A token in doubt that is not among the
+// rows was moved past, unless it may be among those whose turn has not come.
 static void saw_all(struct collector *c)
 {
     const struct batch *b = &c->fetch.next;

@@ -15,7 +15,7 @@ bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
 // The batch in hand is on its way to be passed: the one behind it becomes the next,
 // if it was read ahead, or is asked for.
 bool fetch_follow(struct collector *c, struct err *e) MUST_USE;
-// Nothing is to follow, or the pass has failed: what was read behind is dropped.
+// Drops what was read ahead, because the pass has failed or nothing may follow it.
 void fetch_unfollow(struct collector *c);
 
 void fetch_drop(struct collector *c);    // the batch that is ready, and what was read behind it

@@ -61,7 +61,7 @@ static inline void meters_add(struct meters *m, enum meter_id id, double n)
     m->of[id] += n;
 }
 
-// What stands beside the table.
+// The figures that are not in the table.
 struct meters_about {
     const char *version, *mode, *queue;
     bool leased;

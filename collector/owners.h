@@ -42,9 +42,10 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
 // Somebody has something in hand, or is gone and may have left something.
 bool owners_matter(const struct owners *o);
 
-// Nothing of this owner is left. One that is not finished, because it may still
-// take more, is looked at again when it is overdue again.
+// Notes that nothing of this owner is left. An owner that is not finished may still take more, and
+// is looked at again when it is overdue again.
 void owners_was_empty(struct owner *o, bool finished, int64_t now_ns);
 
-// Those that are finished and have nothing left, as an array: {12,34}; returns `text`.
+// Writes the owners that are finished and have nothing left, as an array such as {12,34}. Returns
+// `text`.
 const char *owners_finished(const struct owners *o, char text[OWNERS_TEXT_LEN]);

@@ -1,6 +1,6 @@
-// The adaptive window, auto:20..500, on the fake clock beside every fixed pair (limit, timeout),
-// for the test and for `ci/bench adaptive`. Pure: the same figures on every machine. Reads take no
-// time.
+// Simulates the adaptive window, auto:20..500, and every fixed pair of limit and timeout, on a fake
+// clock, for the test and for `ci/bench adaptive`. Pure: the figures are the same on every machine.
+// A read takes no time.
 #pragma once
 
 #include <stddef.h>

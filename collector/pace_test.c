@@ -99,7 +99,7 @@ static void what_waits_in_vain_is_few(void **state)
     assert_int_equal(wait_ns(&p), 0);
 }
 
-// What fills a line is not held for longer than it takes.
+// A line that is filling is not held for longer than filling it takes.
 static void a_limit_that_is_soon_reached_needs_no_long_wait(void **state)
 {
     (void)state;

@@ -55,8 +55,8 @@ static bool send_patience(
 
 void queue_new_session(struct queue *q)
 {
-    // A session that was not set up may not have ended its predecessor, and had
-    // no lock of its own.
+    // A session that was never set up had no lock of its own, and may not have ended its
+    // predecessor.
     if (q->set_up)
         q->predecessor = q->backend;
     q->set_up = false;

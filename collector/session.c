@@ -22,8 +22,8 @@ static void find_sqlstate(const char *text, struct err *e)
             snprintf(e->sqlstate, sizeof e->sqlstate, "%.5s", p + 3);
 }
 
-// Of a list of hosts each has its own reason, in a line that begins like this;
-// the lines between are hints and details.
+// Each host of a list has its own reason, in a line that begins like this. The lines between them
+// are hints and details.
 static void add_other_hosts(const char *why, struct err *e)
 {
     static const char start[] = "connection to server ";
@@ -332,7 +332,7 @@ bool session_check(const PGresult *result, struct err *e)
         return true;
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    // Without an SQLSTATE libpq speaks for itself: the connection is gone.
+    // An error without an SQLSTATE comes from libpq itself: the connection is lost.
     err_set(e, state ? ERR_SQL : ERR_CONNECTION, "%s", text ? text : "the connection was lost");
     if (state)
         snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state);

@@ -47,7 +47,7 @@ struct session_params {
     const char *const *values;
 };
 
-// The parameters that are named, while the block they are named in lasts.
+// The named parameters. They live as long as the block in which they are named.
 #define SESSION_PARAMS(...)                                                                        \
     (struct session_params)                                                                        \
     {                                                                                              \

@@ -15,7 +15,7 @@ void turn_forget(struct collector *c)
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
 }
 
-// Nobody will come back for the queue but we ourselves.
+// True when no other collector can come back for the queue.
 static bool abandoned(const struct collector *c)
 {
     return strcmp(c->queue.seen.holder, c->queue.self) == 0 || holder_is_dead(c->queue.seen.holder);

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-// How long the announcement of a token that was already taken is waited for.
-// Later, the same id is another token: tables can be truncated.
+// The announcement of a token that was already taken is awaited for this long. After it the same id
+// means another token, because tables can be truncated.
 #define TAKEN_NS NS_PER_S
 
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
@@ -58,7 +58,7 @@ static void leave(struct window_group *g)
         g->first_ns = CLOCK_NEVER;
 }
 
-// The place for this id; what another id left there is forgotten.
+// Returns the place for this id. Another id that was kept there is forgotten.
 static struct window_entry *recall(struct window *w, int64_t id)
 {
     struct window_entry *entry = &w->memory[(size_t)id & w->mask];
@@ -77,7 +77,7 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
         pace_arrived(&w->pace, now_ns);
     if (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
         return;
-    // A repeated announcement, which anybody can send, does not make it younger.
+    // Anybody can repeat an announcement, so a repeated one does not make the token younger.
     if (entry && what != ANNOUNCED)
         *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = ANNOUNCED};
     if (what == SHOWN) {

@@ -178,7 +178,7 @@ static void missed_announcements_are_bounded_by_the_last_view(void **state)
     window_fini(&w);
 }
 
-// Behind the horizon: announced, not shown, and later shown after all.
+// Tokens behind the horizon are announced, are not shown at first, and are shown later.
 static void held_back_tokens_keep_their_time(void **state)
 {
     (void)state;

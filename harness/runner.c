@@ -226,7 +226,7 @@ static void close_down(struct run *r)
         *r->options->server = r->server;
     else if (r->server.provider)
         r->server.provider->close(&r->server);
-    // Behind the server's end: a query to a frozen one would not return.
+    // Comes after the server's end: a query to a frozen server would not return.
     sampler_free(r->sampler);
     queue_close(r);
     subject_free(r->subject);

@@ -1,4 +1,4 @@
-// What a sender answers, one line each (pure):
+// Reads the answers of a sender, one line each. Pure.
 //
 //   12 sent                               every token of line 12 without an answer
 //   12.3 sent                             its third token

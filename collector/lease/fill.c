@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-// How long the announcement of a token that was taken is waited for. Later, the
-// same id is another token: tables can be truncated.
+// The announcement of a token that was already taken is awaited for this long. After it the same id
+// means another token, because tables can be truncated.
 #define TAKEN_NS NS_PER_S
 
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e)
@@ -40,7 +40,7 @@ void fill_restart(struct fill *f, int64_t now_ns)
     f->look_at_ns = now_ns;
 }
 
-// What is remembered of this token; NULL.
+// Returns what is remembered of this token; NULL: nothing.
 static struct fill_entry *recall(const struct fill *f, int64_t id)
 {
     struct fill_entry *entry = &f->memory[(size_t)id & f->mask];

@@ -43,7 +43,8 @@ struct fill {
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
 void fill_fini(struct fill *f); // accepts a zeroed struct
 
-// Nobody knows what waits: look at once, and send what is there.
+// Forgets everything, because nobody knows what waits: the next look is at once, and sends what it
+// finds.
 void fill_restart(struct fill *f, int64_t now_ns);
 
 void fill_announced(struct fill *f, int64_t id, int64_t now_ns); // id 0: not said
@@ -54,7 +55,7 @@ void fill_due(struct fill *f, int64_t at_ns);
 // When to look; CLOCK_NEVER.
 int64_t fill_look_ns(const struct fill *f);
 
-// How many tokens there must be for a line now: the limit, or 1.
+// Returns how many tokens must wait before a line is made now: the limit, or 1.
 int fill_fewest(const struct fill *f, int64_t now_ns);
 
 void fill_looking(struct fill *f, int64_t now_ns);

@@ -124,7 +124,8 @@ static void a_token_announced_during_a_look_is_looked_for(void **state)
     assert_true(fill_look_ns(&f) == 211 * MS);
 }
 
-// The look saw it already. Those that come later have a window of their own.
+// The look that took the token had seen it already. Tokens that come later have a window of their
+// own.
 static void an_announcement_during_the_look_that_took_it_opens_no_window(void **state)
 {
     (void)state;

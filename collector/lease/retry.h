@@ -15,7 +15,7 @@ struct retry {
     uint64_t random; // state; seed it with anything
 };
 
-// After the errors-th attempt that failed (1, 2, …): true when it is the last.
+// Returns true when the errors-th failed attempt (counted from 1) was the last.
 bool retry_is_last(const struct retry *r, int errors);
 
 // The longest that the next attempt may be put off.

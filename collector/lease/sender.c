@@ -222,7 +222,7 @@ bool sender_lost(struct leased *l, struct err *e)
     return true;
 }
 
-// Nobody answers any more, and nobody can be started who does.
+// No sender answers any more, and none can be started.
 static bool reader_lost(struct leased *l, struct err *e)
 {
     l->sender = SENDER_ENDED;

@@ -89,7 +89,7 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->curl);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);
-    // Not to print: to know how far the server was asked.
+    // Prints nothing: the callback learns how far the server was asked.
     curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
     curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_debug);
     curl_easy_setopt(easy, CURLOPT_DEBUGDATA, s);

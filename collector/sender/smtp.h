@@ -33,7 +33,7 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
 // Ends the connection, politely; the next mail opens another.
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
-// What a reply means (pure). `code` is the server's, 0 when it gave none;
-// `command` is the last that it was sent: only MAIL's recipient and its content
-// are the mail's own fault, everything before them is ours.
+// Returns the meaning of a reply. Pure. `code` is the server's, 0 when it gave none; `command` is
+// the last one sent. Only replies to RCPT and to the content blame the mail; earlier failures are
+// ours.
 enum outcome smtp_judge(long code, const char *command);

@@ -20,7 +20,7 @@ static void the_code_and_its_command_decide(void **state)
         {550, "RCPT", MAIL_PERMANENT},
         {554, "DATA", MAIL_PERMANENT},
         {552, "DATA", MAIL_PERMANENT},
-        // The rate is used up, or the server goes: no other mail has a chance.
+        // The rate is used up, or the server leaves: other mails would fail too.
         {454, "RCPT", MAIL_LATER},
         {421, "DATA", MAIL_LATER},
         {454, "MAIL", MAIL_LATER},

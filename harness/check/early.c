@@ -141,7 +141,7 @@ static void check_line(const struct early *t, uint32_t index)
     int64_t latest_ns = line->read_ns - timeout_ns + early_slack_ns;
     uint32_t before = t->short_since[index];
 
-    // Without an earlier short line, these tokens may have waited at the start.
+    // If no short line came before, these tokens may have waited since the start.
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||

@@ -246,8 +246,8 @@ static void await_others(const struct scenario *s, const struct outages *o, stru
         first_ns == CLOCK_NEVER ? CLOCK_NEVER : out->others_ns + first_ns - out->from_ns;
 }
 
-// Where they share the work, the tokens of one wait for its return. Where they take turns, the
-// others write them.
+// Collectors that share the work leave a lost one's tokens until it returns. Collectors that take
+// turns write them.
 static void take_over(const struct scenario *s, struct outage *out)
 {
     int64_t late_ns = check_shares(s) ? harm_takeover_ns : 0;

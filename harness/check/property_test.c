@@ -162,7 +162,7 @@ static void plant_duplicated(struct random_story *r)
     r->planted[METRIC_DUPLICATED] += (uint64_t)rows;
 }
 
-// Beside a death: what comes again was not the last line.
+// Plants, beside a death, a repeated line that was not the last one.
 static void plant_again_after_death(struct random_story *r)
 {
     uint32_t old = story_txn(&r->s, r->now_ms, 3);
@@ -174,7 +174,7 @@ static void plant_again_after_death(struct random_story *r)
     r->planted[METRIC_DUPLICATED] += 3;
 }
 
-// Beside a fault: held back for longer than the fault and the slack of both take.
+// Plants, beside a fault, a token that is held back for longer than the fault and the slack excuse.
 static void plant_held_back(struct random_story *r)
 {
     story_fault(&r->s, "terminate-backend", r->now_ms + 5, r->now_ms + 6);
@@ -266,7 +266,7 @@ static void plant_unplanned_exit(struct random_story *r)
 
 typedef void step_function(struct random_story *r);
 
-// Those with faults, of which a story has room for a few.
+// Steps with faults. A story has room for only a few of them.
 static step_function *const faulty_steps[] = {good_killed, good_reconnect};
 static step_function *const bad_faulty_steps[] = {plant_again_after_death, plant_held_back};
 

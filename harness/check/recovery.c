@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-// What the recoveries are judged by.
+// The state by which recoveries are judged.
 struct recovery {
     const struct check *c;
     int64_t *over_ns; // per fault: from when on fresh tokens are due within recovery_limit: its end

@@ -340,7 +340,7 @@ static void arrive(struct sim *m, double rate)
         insert(m, 1 + (int)rng_below(&m->rng, 2));
 }
 
-// What the scenario says, and how fast a line is.
+// Draws the scenario and the speed of a line.
 static double set_up(struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];

@@ -25,7 +25,7 @@ enum sim_defect {
     SIM_NO_LIMIT, // writes all that waits
 };
 
-// What a defect needs to show, and what it is convicted of.
+// The setting in which a defect shows, and the invariant that it breaks.
 struct sim_setting {
     int least, most; // instances
     double rate;     // transactions a second; 0: drawn

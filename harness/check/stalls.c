@@ -148,7 +148,7 @@ static void merge(struct stall_list *s)
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct outages *o, int64_t least_ns, struct err *e)
 {
-    // The samples of a probe follow each other, so that an outage cuts one of each at most.
+    // The samples of one probe do not overlap, so an outage cuts at most one of each probe.
     size_t samples = l->probe_count + l->flush_count;
     size_t most =
         2 * samples + 2 * o->count + cold_servers_most(l) + (reader ? reader->kept_count : 0);

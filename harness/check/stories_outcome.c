@@ -52,7 +52,7 @@ static void tell_double_leased(struct story *s)
     s->outcomes[0] = OUTCOME_SENT;
 }
 
-// Nothing stood in the way of the answer that it was sent.
+// Nothing delayed the answer that the token was sent.
 static void tell_resurrected(struct story *s)
 {
     tell_sent(s);
@@ -133,8 +133,8 @@ static void tell_given_up_soon(struct story *s)
     s->outcomes[0] = OUTCOME_DEAD;
 }
 
-// A line 50 ms after its first announcement, when it may wait for 100: the retry in it
-// was due. Without one it is early.
+// A line comes 50 ms after its first announcement, although it may wait for 100 ms. A retry in it
+// was due; without one the line is early.
 static void tell_short_line(struct story *s, bool retry)
 {
     tell_leases(s);

@@ -120,7 +120,7 @@ static void tell_two_late_lines(struct story *s)
     story_by(s, 0);
 }
 
-// Without a takeover in sight the line is just written twice.
+// No takeover is near, so the line counts as written twice.
 static void tell_late_line_of_short_pause(struct story *s)
 {
     story_good_token(s);

@@ -71,7 +71,7 @@ static void tell_premature(struct story *s)
     story_line(s, 350, story_txn(s, 250, 1), 1);
     story_last(s)->commit_ns += 200 * NS_PER_MS;
     story_last(s)->ended_ns += 200 * NS_PER_MS;
-    // Nothing is announced before the line either: but a fault window covers it.
+    // Nothing is announced before this line either, but a fault window covers it.
     story_fault(s, "terminate-backend", 340, 341);
 }
 
@@ -330,7 +330,7 @@ static void tell_changed_long_before(struct story *s)
     tell_changed(s, CHANGE_CONSUME, 3);
 }
 
-// Nobody knows whether it happened.
+// The change may have happened or not.
 static void tell_perhaps_changed(struct story *s)
 {
     tell_changed(s, CHANGE_SUSPEND, 3)->outcome = TXN_UNKNOWN;

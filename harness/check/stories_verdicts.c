@@ -70,7 +70,7 @@ static void tell_lost_expected_while_draining(struct story *s)
     expect_metric(s, "lost", "=", 0);
 }
 
-// Nothing that the drain waits for was missing any more.
+// The drain ended early because all that it waits for had come.
 static void tell_drain_ended_early(struct story *s)
 {
     tell_still_draining(s);
@@ -224,7 +224,7 @@ static void tell_left_out(struct story *s)
     story_line(s, 500, story_txn(s, 400, 1), 1);
 }
 
-// The one that was left out may have been the death that is missing.
+// The fault that was left out may have caused the missing death.
 static void tell_too_few_deaths_left_out(struct story *s)
 {
     tell_left_out(s);

@@ -25,6 +25,6 @@ struct field {
 const char *cells_title(size_t column);
 
 // Asks all questions of all subjects that are installed. Each question goes to all of them in turn,
-// so that a machine that changes its speed changes it for all. What was found so far stays when a
-// question ends with an error.
+// so that a machine that changes its speed changes it for all. If a question ends with an error,
+// the answers so far stay.
 MUST_USE bool cells_fill(struct field *f, struct err *e);

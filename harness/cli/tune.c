@@ -195,7 +195,7 @@ static bool tune(struct tuning *t, struct err *e)
            tell(t, e);
 }
 
-// Without an answer, the reason as the verdict of a run would give it.
+// If there is no answer, returns the code that a run with this verdict would give.
 static int exit_code(const struct tune *t)
 {
     if (tune_recommend(t))

@@ -7,6 +7,6 @@
 // folders of them at any depth. ERR_USAGE when there is none.
 MUST_USE bool collect_runs(struct side *s, const char *path, struct err *e);
 
-// Those of one scenario.
+// Collects the runs of one scenario.
 MUST_USE bool collect_scenario(
     struct side *s, const struct side *all, const char *scenario, struct err *e);

@@ -170,7 +170,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
 
 // --- recording --------------------------------------------------------------------
 
-// Only what is not a hole.
+// Copies only what is not a hole.
 static bool copy_image(int from, int to, uint64_t size)
 {
     off_t at = 0, end;

@@ -211,8 +211,8 @@ static void obey(struct server *s, char *line)
         s->state = DESERTED;
 }
 
-// Without its harness the disk only serves until it is unmounted, and is switched
-// on, so that this can come to its end.
+// A disk without its harness only serves until it is unmounted. It is switched on, so that this can
+// finish.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);

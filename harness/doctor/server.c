@@ -71,7 +71,7 @@ static void examine_durability(struct patient *p)
             p, "settings keep acknowledged commits; whether the disk does is proved by a run");
 }
 
-// A time-out of the server's that is shorter than what a collector needs; 0 is off.
+// Finds time-outs of the server that are shorter than a collector needs; 0 is off.
 static void examine_timeouts(struct patient *p)
 {
     static const struct {

@@ -29,7 +29,7 @@ static void examine_transactions(struct patient *p)
         p, own_session, "a transaction of several statements is refused: %.200s", why.text);
 }
 
-// Behind a pooler the pid that libpq was told is not the server process's.
+// A pooler gives libpq another pid than the server process has.
 static bool behind_pooler(struct patient *p)
 {
     char pid[32];

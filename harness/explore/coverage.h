@@ -14,9 +14,9 @@ struct coverage {
 
 void coverage_add(struct coverage *c, const struct tried *t);
 
-// How much a scenario would add, by its plan: the more, the sooner it is worth
-// running. What a fault will meet on the wire is not known before; one that has met
-// few states is worth more.
+// Returns how much a scenario would add to the coverage, judged by its plan. Those that add most
+// are run first. The state that a fault will meet is not known before; a fault that has met few
+// states is worth more.
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan);
 
 // How many cells there are, and how many of them were seen.

@@ -111,8 +111,8 @@ static void write_env(struct drawing *d, struct rng *rng)
     buf_append_str(d->out, "}\n");
 }
 
-// How tokens are dequeued; in leased mode a sender that errs, hangs and answers oddly,
-// and retries that are over before a short run is.
+// Writes how tokens are dequeued. In leased mode it adds a sender that errs, hangs and answers
+// oddly, and retries that end within a short run.
 static void write_dequeue(struct drawing *d, struct rng *rng)
 {
     static const char senders[] = "{delay: 1ms..10ms}|{error: 20%, delay: 5ms..40ms}|"
@@ -371,12 +371,12 @@ static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed
     double share = rng_uniform(&rng);
     while (share >= shares[profile] && profile + 1 < PROFILES)
         profile++;
-    // Those without faults say nothing about verbs.
+    // Profiles without faults tell nothing about verbs.
     return limits->any_only && profile > PROFILE_BULK ? PROFILE_RANDOM : profile;
 }
 
-// Of those that the limits leave, cursor mode the most often. Two that stand by for
-// each other share no burst.
+// Draws one of the modes that the limits allow, cursor mode most often. A burst needs collectors
+// that share it, so it leaves out cursor mode.
 static enum dequeue draw_dequeue(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, enum profile profile)
 {

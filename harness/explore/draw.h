@@ -57,7 +57,7 @@ const struct draw_row *draw_row(const char *path);
 // How often a verb is drawn, compared with others.
 unsigned draw_weight(const struct verb *verb);
 
-// How long it must last to take effect for certain; 0: any time.
+// Returns how long the fault must last to take effect for certain; 0: any time.
 int64_t draw_least_ns(const struct verb *verb);
 
 // The key of postgres without which the verb is refused, such as "storage:

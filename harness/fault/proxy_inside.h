@@ -1,5 +1,5 @@
-// What the proxy's two files share: proxy.c, which other threads call, and proxy_thread.c, which
-// passes the bytes on.
+// Internals shared by proxy.c, which other threads call, and proxy_thread.c, which passes the bytes
+// on.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// What was answered is found again after the file is opened anew; a line cut short is said.
+// Answers are found again after the file is opened anew, and a line that was cut short is reported.
 #include "field/answers.h"
 
 #include <math.h>

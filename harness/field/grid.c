@@ -163,7 +163,7 @@ static void markdown_commands(const struct grid *g, struct buf *out)
     }
 }
 
-// What the maintainers of a queue need to see it themselves.
+// Writes what the maintainers of a queue need to see the failure themselves.
 static void markdown_convictions(const struct grid *g, struct buf *out)
 {
     for (size_t i = 0; i < g->row_count; i++) {

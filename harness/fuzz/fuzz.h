@@ -9,10 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Seeds that are better made than stored, because they hold signatures, lengths
-// or a version. Returns the length of the index-th, and whether it is one that
-// must be accepted; 0: there are no more. A
-// target without such seeds need not define it.
+// Makes seeds that cannot well be stored, because they hold signatures, lengths or a version.
+// Returns the length of the index-th, 0 after the last, and sets `good` if it must be accepted. A
+// target without such seeds leaves this out.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good);
 
 // The input was what it should be. Replay insists on it for the seeds that a

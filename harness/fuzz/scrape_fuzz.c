@@ -1,4 +1,4 @@
-// Whatever a scraper sends, only GET /metrics over HTTP/1.0 or 1.1 is served. A status that was
+// A scraper may send anything: only GET /metrics over HTTP/1.0 or 1.1 is served. A status once
 // given stays, however many bytes follow.
 #include <stdlib.h>
 #include <string.h>

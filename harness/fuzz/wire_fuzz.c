@@ -37,8 +37,8 @@ static uint64_t fingerprint(const char *text, size_t len)
     return hash + len;
 }
 
-// Of most messages only the header need be there. What the proxy reads of the
-// others (a password, a tag) must not depend on how much more has arrived.
+// Only the header of most messages need have arrived. The text that the proxy reads of the others
+// (a password, a tag) must not depend on how much more has arrived.
 static uint64_t text_of(const struct wire *w, const struct wire_message *m)
 {
     size_t len = m->text_len;

@@ -8,8 +8,8 @@
 // Sorts the plan's changes by transaction. False without memory.
 bool change_index(struct load *l);
 
-// The next change that is due and whose token's insert was acknowledged; SIZE_MAX:
-// none. What is due and cannot happen, because the insert did not, is given up here.
+// Returns the next change that is due and whose token's insert was acknowledged; SIZE_MAX: none.
+// Gives up changes that are due and cannot happen, because their insert did not.
 size_t change_due(struct load *l, int64_t now);
 
 // When the next of them may become due; CLOCK_NEVER when all are over.

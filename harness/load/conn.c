@@ -10,9 +10,8 @@
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
 static const int64_t connect_limit_ns = 10 * NS_PER_S; // a step of the handshake
-// For the network to answer. Where a host is away without anybody saying so, as a
-// container that restarts beside others, the kernel asks again after 1 s, then
-// after 2 s: a new connection asks sooner.
+// The time for the network to answer. A container that restarts may be away without an error; the
+// kernel then asks again after 1 s and 2 s, and a new connection asks sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)

@@ -31,7 +31,7 @@ struct txn_record {
     enum txn_outcome outcome;
 };
 
-// How a planned change went. What of it was not answered may have happened.
+// The outcome of a planned change. Without an answer it may have happened or not.
 struct change_record {
     int64_t sent_ns;      // 0: never, because its token was not committed or the run was over
     int64_t ended_ns;     // the answer, or the connection's death

@@ -49,8 +49,8 @@ static bool add(struct accounts *a, const struct plan *plan, const struct plan_t
     return ++a->held < CHUNK || insert(a, e);
 }
 
-// Names that the wire cannot carry are refused where they enter, since 000006. What
-// was there before, or came in another way, a collector has to live with.
+// Since 000006 the database refuses names that the wire cannot carry. A collector must still handle
+// older ones, and those that came in another way.
 static bool let_in(PGconn *conn, struct err *e)
 {
     return sql_exec(conn,

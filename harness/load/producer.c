@@ -48,7 +48,7 @@ static void finish(struct producer *p, size_t txn, enum txn_outcome outcome, int
     }
 }
 
-// What it was given and did not answer may have happened or not.
+// Jobs that the process got and did not answer may have been put or not.
 static void give_up_the_rest(struct producer *p, int64_t now)
 {
     for (size_t i = p->oldest; i < p->next; i++) {
@@ -198,7 +198,7 @@ static int64_t due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
-// What is due while there is no process is put by the next one, as late as it is.
+// Jobs that fall due while no process runs are put by the next one, late.
 static void put_what_is_due(struct producer *p, int64_t now)
 {
     for (; p->pid && due_ns(p) <= now; p->next++) {

@@ -5,6 +5,6 @@
 
 #include "load/load.h"
 
-// What load_run does for a config with a producer. Each transaction has one row.
+// Does what load_run does, for a config with a producer. Each transaction has one row.
 MUST_USE bool producer_run(const struct load_config *config, struct load_progress *progress,
     struct load_result *result, struct err *e);

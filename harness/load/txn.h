@@ -18,8 +18,8 @@ size_t txn_prepared_count(void);
 // sends it later.
 bool txn_ends_at_once(const struct plan_txn *txn);
 
-// Sends the statements, and the end if it is due at once, with a Sync behind.
-// Room for the arrays is taken from `scratch`. Not for what is to be copied.
+// Sends the statements, the end too if it is due at once, and a Sync. Takes room for the arrays
+// from `scratch`. Not for a transaction that copies.
 struct buf;
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
@@ -27,9 +27,9 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
 // The same for the jobs of a subject.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue);
 
-// A transaction whose accounts come by COPY, which no pipeline carries: outside of it
-// BEGIN and COPY are sent, at the server's word the rows, and back in the pipeline the
-// rest, like everything else.
+// True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY, so BEGIN and
+// COPY are sent outside it, then the rows when the server asks for them; the rest goes through the
+// pipeline again.
 bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert);
 bool txn_send_copy(PGconn *conn);
 bool txn_send_copied(

@@ -149,7 +149,7 @@ static void damage_is_refused(void **state)
         refuse(text.data, len);
     for (size_t i = 0; i < text.len; i++) {
         char was = text.data[i];
-        // Not the last letter before padding: some of its bits are unused.
+        // Leaves out the last letter before padding: some of its bits are unused.
         if (i + 3 < text.len) {
             text.data[i] = was == 'A' ? 'B' : 'A';
             refuse(text.data, text.len);

@@ -299,7 +299,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-// Those of this parent, or of this group; -1: any.
+// Finds the processes of this parent, or of this group; -1: of any.
 static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
@@ -324,8 +324,8 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     return find_processes(parent, -1, pids, max);
 }
 
-// Once its leader stands still, everybody in the group has got the signal, and
-// nobody can have joined since.
+// When the leader stands still, every process of the group has got the signal, and no new one can
+// have joined since.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 {
     pid_t pids[GROUP_MAX];

@@ -72,7 +72,7 @@ struct process_stat {
 
 bool process_stat(pid_t pid, struct process_stat *out);
 
-// How many descriptors it has open; 0: that is not to be seen.
+// Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);
 
 // Its memory that it shares with nobody, nor with a file; 0: not to be seen.

@@ -40,8 +40,8 @@ struct names {
     char login[NAMES_SHAPED_MAX], email[NAMES_SHAPED_MAX];
 };
 
-// Of a shape that the wire cannot carry: login, email or both, as the token's number
-// has it; the other one is plain.
+// Makes names of the shape. If the wire cannot carry it, the token's number decides whether login,
+// email or both have the shape; the other one is plain.
 void names_make(struct names *names, uint32_t token, enum name_shape shape);
 
 // Appends an element of an array literal, in quotes.

@@ -27,7 +27,7 @@ static bool is_bad(const char *name)
     return c1;
 }
 
-// Every piece that a reader who splits at commas and newlines could see as a name.
+// Checks every piece that a reader could take for a name when it splits at commas and newlines.
 static bool names_it_somewhere(const char *text, uint32_t want)
 {
     uint32_t token;

@@ -55,7 +55,7 @@ static void too_much_is_refused(void **state)
     refused(f, "the scenario comes to more than 100000 faults, the most that a plan holds");
 }
 
-// Of two that begin a second apart and last two: whether the plan leaves one out.
+// Plans two faults that begin a second apart and last two. Returns whether one is left out.
 static void faults_collide_over_the_same_thing(void **state)
 {
     enum {

@@ -17,8 +17,8 @@ struct printer {
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
-// The transaction to print after this one. Of a closed loop only the first is
-// printed: what the others are is planned, but not when, nor how many.
+// Returns the transaction to print after this one. Prints only the first of a closed loop: the
+// others have no planned time, and their number is open.
 static size_t after(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;

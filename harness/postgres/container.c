@@ -162,7 +162,7 @@ static bool create(struct container *c, struct err *e)
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
-        // Of those that `logs` can read, the one that both know.
+        // Both docker and podman know this log driver, and their `logs` can read it.
         "--log-driver", "json-file", "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA,
         c->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)

@@ -92,7 +92,7 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
     snprintf(options, sizeof options, "fd=%d,rootmode=100000,user_id=0,group_id=0", d->fuse);
     if (mount("mailproof", path, "fuse.mailproof", MS_NOSUID | MS_NODEV, options) != 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs to mount FUSE");
-    // Without a copy of ours, the kernel notices when the program is gone.
+    // We keep no copy of this descriptor, so the kernel notices when the program is gone.
     close(d->fuse);
     d->fuse = -1;
     return drive_tell(d, NULL, 0, e, "serve");

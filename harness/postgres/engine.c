@@ -99,7 +99,7 @@ static void remove_left(const char *engine, char *names, const char *const *remo
             argv[n] = removal[n - 1];
         argv[n] = line;
         if (!engine_run(argv, text, sizeof text, &ignored)) {
-            // The next run will try again.
+            // The next run tries again.
         }
     }
 }

@@ -393,7 +393,7 @@ static void local_close(struct server *s)
 
     if (!l)
         return;
-    // Nobody will look at the server again, so the fastest end is good enough.
+    // Nothing reads the server's data again, so the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))

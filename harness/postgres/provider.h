@@ -61,9 +61,8 @@ struct provider {
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
-    // Does that to the cluster. Where its leader is to change, returns when another
-    // takes writes. Mending undoes it, and returns when the cluster takes writes. NULL:
-    // the server is no cluster.
+    // Does that to the cluster. If its leader is to change, returns when another takes writes.
+    // Mending undoes it, and returns when the cluster takes writes. NULL: the server is no cluster.
     MUST_USE bool (*strike)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(

@@ -34,8 +34,8 @@ struct wait_count {
 
 struct sampler_config {
     const char *conninfo; // a superuser's; copied
-    // Of the server's first process, 0 while it cannot be seen, when the server counts
-    // its processes otherwise than we; NULL: it does not. Outlives the sampler.
+    // The pid of the server's first process as we see it, 0 while unknown, when the server counts
+    // pids otherwise than we do; NULL: it does not. Outlives the sampler.
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
     // The collector's processes, at most max; called from the sampler's thread.

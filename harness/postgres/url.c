@@ -28,7 +28,7 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    // What stands last counts. Of several hosts only the leader serves.
+    // The last setting of a name counts. If there are several hosts, only the leader serves.
     return target_conninfo(&u->target, user, dbname, out) &&
            (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));
 }

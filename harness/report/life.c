@@ -26,7 +26,7 @@ static const char *outcome_text(const struct ledger *l, uint32_t token)
     }
 }
 
-// True of a fault between one second before the token's intended time and its delivery.
+// True for a fault between one second before the token's intended time and its delivery.
 static bool is_met(const struct ledger *l, uint32_t token, const struct fault_record *f)
 {
     int64_t from_ns = ledger_intended_ns(l, token) - NS_PER_S;
@@ -52,8 +52,8 @@ static void delivery_text(const struct ledger *l, const struct delivery *d, char
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
 
-// As its sender names it in an answer, "12.3": the line since the process began, and the
-// place in it.
+// Writes the token's name as its sender gives it in an answer: "12.3" is the line since the process
+// began, and the place in it.
 static void name_text(const struct ledger *l, const struct delivery *d, char *out, size_t size)
 {
     const struct line_record *lines = l->log->lines;

@@ -17,7 +17,7 @@
 #define TEXT_MAX ((size_t)4 << 20)
 #define RUNS_MAX 100 // about 20 KB each
 
-// What the main thread has told, under the lock.
+// The facts that the main thread has reported. Guarded by the lock.
 struct told {
     bool running;
     char scenario[64], phase[16];

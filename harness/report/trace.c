@@ -20,7 +20,8 @@ struct span {
     int64_t from_ns, until_ns;
 };
 
-// What becomes of each span: `begin` comes before its children, `end`, where there is one, after.
+// The two steps for each span: `begin` comes before its children, and `end`, if there is one, after
+// them.
 struct sink {
     void (*begin)(struct sink *, const struct report *, const struct span *);
     void (*end)(struct sink *, const struct span *);

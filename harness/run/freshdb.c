@@ -67,7 +67,7 @@ void freshdb_close(struct freshdb *db)
     struct err ignored;
 
     if (db->boss && !drop(db, &ignored)) {
-        // The server's end removes it.
+        // It goes when the server ends.
     }
     PQfinish(db->boss);
     db->boss = NULL;

@@ -16,7 +16,7 @@ bool utf8_next(const char **text, uint32_t *character)
             return false;
         c = c << 6 | (p[i] & 0x3f);
     }
-    // Longer than need be, a surrogate, or past the last plane.
+    // Refuses overlong forms, surrogates and numbers past the last plane.
     if (c < least[more] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
         return false;
     *character = c;

@@ -100,8 +100,8 @@ bool search_drop_phases(struct search *s)
 
 // --- fewer faults: delta debugging ------------------------------------------------------
 
-// Of the faults that are left, those in the part-th of `parts` equal parts; or all
-// the others.
+// Tries with only the faults of the part-th of `parts` equal parts, or, with `others`, without
+// them.
 static bool try_part(struct search *s, size_t parts, size_t part, bool others)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;

@@ -86,8 +86,8 @@ static bool copy_environment(struct command *c, size_t *count)
     return true;
 }
 
-// Under the name that collectors of every age know; what the scenario's environment
-// says itself stays.
+// Passes the mode under the name that collectors of every age know, unless the scenario's
+// environment names one.
 static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
 {
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};

@@ -19,8 +19,8 @@ struct decoded {
     size_t email_len, login_len, code_len;
     unsigned char secret[DECODE_SECRET_LEN];
     bool signature_ok;
-    // Of a token that cannot be decoded: which field cannot be right, where it
-    // begins in the line, and what it should be.
+    // For a token that cannot be decoded: the field that is wrong, where it begins in the line, and
+    // what it should be.
     const char *wrong, *wrong_field, *should_be;
 };
 

@@ -192,7 +192,7 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         wrong->wrong_field, wrong->should_be, begins);
 }
 
-// Where the secret with its signature stands: its bytes are nobody's business.
+// The place of the secret and its signature. Their bytes must not be shown.
 static void note_forged(struct reader *r, const struct decoded *t, uint32_t token, const char *text)
 {
     char login[48];

@@ -17,8 +17,8 @@ struct reader {
     size_t seen_count;
 };
 
-// Nothing real is longer; a collector that writes for ever without a newline is
-// not allowed to fill the memory.
+// No real line is longer. The limit keeps a collector that writes without a newline from filling
+// the memory.
 #define READER_LINE_MAX (64u << 20)
 
 MUST_USE bool reader_init(

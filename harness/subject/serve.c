@@ -116,8 +116,8 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
     return true;
 }
 
-// Nothing reads this output any more. The writer stands still meanwhile, so that
-// what it had written is known to have been read, to the last byte.
+// Nothing reads this output any more. The writer is stopped first, so that everything it had
+// written is known to have been read, to the last byte.
 static void close_output(struct subject *s, struct instance *in)
 {
     size_t all = SIZE_MAX;
@@ -143,7 +143,7 @@ static bool close_is_asked(struct subject *s, struct instance *in)
     return asked;
 }
 
-// How much of an output may be read now, and when to look again.
+// Returns how much of an output may be read now, and when to look again.
 static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
 {
     const int64_t step_ns = 10 * NS_PER_MS;
@@ -165,7 +165,7 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
     return (size_t)p->budget;
 }
 
-// How the living processes are; returns when to look again.
+// Samples the living processes. Returns when to look again.
 static int64_t sample_due(struct subject *s, int64_t now, int64_t due_ns)
 {
     if (now < due_ns)

@@ -29,7 +29,7 @@ static struct subject *start(char *const *command, int instances)
     return s;
 }
 
-// A process that is told to end at any moment of its start ends.
+// A process ends when it is told to, at whatever moment of its start.
 static void a_starting_process_ends_too(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};

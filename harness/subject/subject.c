@@ -24,7 +24,7 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
-// Under the lock: whether it lives and the signal reached it.
+// Called under the lock. Returns whether the process lives and the signal reached it.
 static bool send_signal(struct subject *s, int index, int signal)
 {
     struct instance *in = &s->instances[index];

@@ -156,8 +156,9 @@ bool subject_started(struct subject *s, uint64_t held);
 #define READER_UNLIMITED INT64_C(-1)
 void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 
-// How much was written by these instances and is not read yet; and read so far.
+// Returns how many bytes these instances have written that are not read yet.
 size_t subject_unread(struct subject *s, int instance);
+// Returns how many bytes were read so far.
 uint64_t subject_read_bytes(struct subject *s);
 
 // Sets how the harness behaves as the sender of an instance, or with -1 of all.

@@ -1,4 +1,4 @@
-// How a process is, from /proc: what it cost so far, and what it holds.
+// Reads from /proc what a process has used so far, and what it holds.
 #pragma once
 
 #include "subject/subject.h"

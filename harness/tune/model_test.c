@@ -37,7 +37,7 @@ static void draws_by_size(void **state)
     for (int i = 0; i < 1000; i++) {
         assert_in_range(queries_draw(&q.reads, 1, &rng), MS, MS + 199);
         assert_in_range(queries_draw(&q.turns, 50, &rng), 5 * MS, 5 * MS + 199);
-        // None of just this size: both sides.
+        // No query of just this size was measured, so both neighbours count.
         assert_true(queries_draw(&q.reads, 20, &rng) >= MS);
     }
     assert_near(queries_median_ms(&q.reads), 5, 0.001);

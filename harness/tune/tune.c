@@ -33,8 +33,8 @@ static bool beats(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
-// True when half of the runs or more were inconclusive. What makes a pair slow makes its runs
-// inconclusive, too, and the other runs would look too good.
+// True when half of the runs or more were inconclusive. A slow pair makes its runs inconclusive,
+// and judging only the others would flatter it.
 static bool mostly_inconclusive(const struct tune_pair *p)
 {
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;

@@ -72,7 +72,7 @@ static void published_example(void **state)
     model_result_fini(&r);
 }
 
-// Without a limit: the first token, and whatever comes within the timeout.
+// There is no limit: the line holds the first token and those that come within the timeout.
 static void timeout_alone(void **state)
 {
     const double rate = 200, timeout_s = 0.1, more = rate * timeout_s;

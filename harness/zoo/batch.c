@@ -171,8 +171,8 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     return true;
 }
 
-// text becomes base64url of the secret and its signature, NUL-terminated. Without
-// a code (NULL) a recovery is signed like no good collector does it.
+// Writes base64url of the secret and its signature, NUL-terminated. A recovery without a code
+// (NULL) is signed as no good collector would.
 static bool sign(
     const char *action, const char *secret_hex, const char *code, const uint8_t *key, char *text)
 {

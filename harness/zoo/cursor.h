@@ -1,5 +1,4 @@
-// How far the queue is done: a cursor in jobs. A queue that is shared has none
-// (sharing.h).
+// The cursor in jobs, which says how far the queue is done. A shared queue has none (sharing.h).
 #pragma once
 
 #include "batch.h"

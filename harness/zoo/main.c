@@ -1,5 +1,5 @@
-// mailroom-zoo: collectors that are broken on purpose, for the harness to find
-// out. Without a defect it is a good one.
+// mailroom-zoo: collectors that are broken on purpose, so that the harness can convict them.
+// Without a defect it is a good one.
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ void output_init(void)
 {
     struct stat st;
 
-    // Not a terminal: that is often stderr's and the shell's too.
+    // A terminal is left alone: stderr and the shell often share it.
     if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }

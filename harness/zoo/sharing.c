@@ -15,7 +15,7 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
     uint64_t number = 0;
 
     *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
-    // Without random bytes the time will do: it only has to be nobody else's.
+    // If there are no random bytes, the time serves: the number need only differ from others.
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);

@@ -23,14 +23,14 @@ struct sharing {
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
 
-// Takes, in a new session, the locks without which it may claim nothing.
+// Takes the locks in a new session. A collector without them may claim nothing.
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
 // Gives back its claims. Do not call it while a line is being written or unmarked.
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// The rows that wait, in the form of sql/read.sql, to be PQcleared. With `claim`
-// they are ours, unless they hold fewer tokens than `least`.
+// Returns the rows that wait, as sql/read.sql gives them; the caller clears them. With `claim` they
+// become ours, unless they hold fewer tokens than `least`.
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e) MUST_USE;
 
