@@ -99,8 +99,8 @@ void link_lose(struct collector *c, const struct err *e)
 
     l->loss = loss_of(l, c->now_ns, e);
     work_count(c, reasons[l->loss], 1);
-    // libpq would begin again with those before it, and come to the host that does not
-    // answer before it has tried the others.
+    // The next attempt leaves out the hosts tried so far. libpq would begin again with the first,
+    // and reach the silent one before the others.
     if (l->loss == LOSS_SILENT && !l->session.up)
         l->silent_hosts += l->session.hosts_tried;
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,

@@ -57,8 +57,8 @@ who_may_come_back_is_waited_for()
     ends e TERM 0
 }
 
-# f loses its session while another name gets into its place: it neither
-# collects nor takes the queue back before the other has had its grace.
+# f loses its session, and another collector takes its place. f neither collects nor takes the queue
+# back before the other has had its grace.
 who_comes_back_stands_by()
 {
     MAILROOM_GRACE=86400000 run f

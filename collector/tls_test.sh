@@ -11,7 +11,7 @@ set -eu
 main()
 {
     command -v openssl >/dev/null || { echo "skipped: no openssl command here"; exit 77; }
-    # Of the whole network 127 one address is ours, most likely.
+    # A random address of network 127 is most likely free.
     address=127.$(od -An -N3 -tu1 /dev/urandom | awk '{ print $1 "." $2 "." 1 + $3 % 254 }')
     start_server -c "listen_addresses=$address"
     migrate

@@ -48,8 +48,8 @@ static size_t on_header(char *data, size_t one, size_t len, void *context)
     return len;
 }
 
-// The end of a mail's data belongs to DATA, and is reported as no header. A
-// refusal is followed by QUIT, whose 221 would hide it.
+// Notes the last command. The end of a mail's data belongs to DATA and comes as no header. After a
+// refusal libcurl sends QUIT, whose reply 221 would hide the refusal.
 static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void *context)
 {
     struct smtp *s = context;

@@ -1,4 +1,4 @@
--- Gives back what we took and have not begun to write: it is nobody's again.
+-- Gives back what we took and have not begun to write, for any collector to take.
 --
 -- $1 queue | $2 our number | $3 an n before which nothing is ours
 WITH back AS (

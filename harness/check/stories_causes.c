@@ -36,7 +36,7 @@ static void tell_twice_beside_deaths(struct story *s)
     }
 }
 
-// The last line of one that died comes again, and then once more.
+// The last line of a collector that died comes again, and then once more.
 static void tell_again_and_again(struct story *s)
 {
     story_good_token(s);
@@ -45,7 +45,7 @@ static void tell_again_and_again(struct story *s)
     story_line(s, 280, 0, 1);
 }
 
-// Before its writer was dead: nobody could know that it would die.
+// The line came before its writer died, so no cause excuses it.
 static void tell_again_before_the_death(struct story *s)
 {
     story_good_token(s);
@@ -103,7 +103,7 @@ static void tell_late_after_its_return(struct story *s)
     s->lines[1].read_ns += 200 * NS_PER_MS;
 }
 
-// It lasts, and the session survives: nothing is excused behind its end.
+// The pause ends and the session survives, so nothing later is excused.
 static void tell_late_after_a_pause(struct story *s)
 {
     story_good_token(s);

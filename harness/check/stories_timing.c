@@ -29,7 +29,7 @@ static void tell_barely_early(struct story *s)
     story_line(s, 500, story_txn(s, 402, 1), 1);
 }
 
-// Written twice is duplicated, and says nothing about the timeout.
+// A token written twice is duplicated. The second line says nothing about the timeout.
 static void tell_line_again(struct story *s)
 {
     story_good_token(s);

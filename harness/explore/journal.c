@@ -103,7 +103,7 @@ static bool take_line(struct journal *j, const json_t *line, struct err *e)
     return tried_read(&t, line, e) && remember(j, &t, e);
 }
 
-// The last line may be half written: what was killed while it wrote has not told it.
+// A process that is killed while it writes leaves half a line at the end, which is skipped.
 static bool read_lines(struct journal *j, FILE *file, const struct journal_head *head, bool *any,
     bool *half, struct err *e)
 {

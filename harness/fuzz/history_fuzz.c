@@ -1,8 +1,8 @@
-// A stored history from anywhere is refused, or one that can be judged, and
-// that says the same when it is written and read again.
+// Any stored history is either refused or can be judged. If it can, it gives the same verdict after
+// it is written and read again.
 //
-// The input: a byte that chooses the scenario, then the history uncompressed,
-// as zlib also reads it.
+// The input: a byte that chooses the scenario, then the history uncompressed, as zlib also reads
+// it.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-// One connection of the generator: a small state machine over non-blocking libpq
-// in pipeline mode. load.c decides what it does and when; here it is done, and
-// its outcome recorded.
+// One connection of the generator: a small state machine over non-blocking libpq in pipeline mode.
+// load.c decides what it does and when. This module does it and records the outcome.
 #pragma once
 
 #include "base/buf.h"

@@ -18,13 +18,12 @@ bool ssh_is(const char *address);
 // Fails with ERR_USAGE: a part is missing, or would mean something to a shell or to ssh.
 MUST_USE bool ssh_parse(const char *address, struct ssh_address *out, struct err *e);
 
-// Returns a socket to the worker, which the caller closes; -1 with the reason. The
-// caller ends the process when the socket is closed. What ssh has to say goes to our
-// standard error.
+// Returns a socket to the worker, which the caller closes; -1 with the reason. The caller ends the
+// process when the socket is closed. ssh writes its messages to our standard error.
 MUST_USE int ssh_connect(const char *address, pid_t *pid, struct err *e);
 
-// On the other side: a socket on which the standard streams are read and written, by
-// threads; -1 with the reason. What the program itself prints from then on is lost.
+// For the other side: returns a socket on which threads serve the standard streams; -1 with the
+// reason. What the program itself prints from then on is lost.
 MUST_USE int ssh_accept(struct err *e);
 // When the socket is closed: waits until all that was written to it has left.
 void ssh_finish(void);

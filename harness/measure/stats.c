@@ -30,8 +30,8 @@ static double pair_ratio(double a, double b)
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
-// Of how many arrangements of n and m values each U comes: the coefficients of
-// the Gaussian binomial, product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
+// Counts the arrangements of n and m values that give each U: the coefficients of the Gaussian
+// binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
 static void count_arrangements(double *counts, size_t n, size_t m)
 {
     size_t top = n * m;

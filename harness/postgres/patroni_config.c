@@ -53,8 +53,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
 
     snprintf(data, sizeof data, "%s/%s", l->dir, name);
     snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
-    // The folder lets nobody else in; over TCP the password does. A member whose data
-    // has parted from the leader's, and cannot be rewound, is made anew.
+    // Only we can reach the socket's folder; over TCP a password is asked for. A member whose data
+    // has diverged from the leader's, and cannot be rewound, is made anew.
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
                      "s:[s,s,s,s]}",
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",

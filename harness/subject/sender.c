@@ -170,7 +170,7 @@ static void flush(struct sender *s)
     }
 }
 
-// Its earlier answers may still arrive; the rest is never said.
+// Ends the sender. Its earlier answers may still arrive; it gives no more.
 static void die(struct sender *s)
 {
     flush(s);

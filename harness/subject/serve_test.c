@@ -130,7 +130,7 @@ static void a_script_s_command_may_finish(void **state)
     alarm(0);
 }
 
-// A script that ends by itself leaves nobody who would write beside its successor.
+// A script ends by itself. Its children are killed, so that none writes beside its successor.
 static void a_script_s_children_are_killed(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready", NULL};

@@ -77,7 +77,7 @@ felt '{at: 1s, do: pause-sender, for: 1s}' expect "$outcome" --set collector.deq
 felt '{at: 1s, do: hang-sender, for: 1s}' expect "$outcome" --set collector.dequeue=leased \
     --set 'collector.env={MAILROOM_ANSWER_TIMEOUT: "1000"}'
 
-# Faults that show in the server's log.
+# These faults show in the server's log.
 felt '{at: 1s, do: stop-server, for: 300ms}' log 'received fast shutdown request'
 felt '{at: 1s, do: restart-server}' log 'received fast shutdown request'
 felt '{at: 1s, do: crash-server}' log 'received immediate shutdown request'
