@@ -63,7 +63,7 @@ struct sim {
     int instances;
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t origin_ns, now_ms, service_ms;
-    int64_t cut_ms; // nothing passes until then
+    int64_t cut_ms;                  // nothing passes until then
     int64_t free_ms[SIM_TOKENS_MAX]; // nobody has taken it from then on; NEVER_MS: written or taken
     int64_t since_ms[SIM_TOKENS_MAX]; // it waits
     bool delivered[SIM_TOKENS_MAX];

@@ -79,12 +79,12 @@ struct ledger {
     struct ledger_token *tokens;         // owned; one per plan token
     struct attempt_record *attempts;     // owned; by token and number; none in an old history
     size_t attempt_count;
-    uint32_t *txn_of;                    // owned; the transaction of each token
-    int64_t start_ns;                    // the plan's time 0 on the run's clock
-    int64_t load_end_ns;                 // load and faults over
-    int64_t drain_end_ns;                // TERM was sent to the collector
-    int64_t server_epoch_s;              // the server's clock at start_ns, seconds since 1970
-    size_t strangers;                    // tokens in the database that the plan does not know
+    uint32_t *txn_of;       // owned; the transaction of each token
+    int64_t start_ns;       // the plan's time 0 on the run's clock
+    int64_t load_end_ns;    // load and faults over
+    int64_t drain_end_ns;   // TERM was sent to the collector
+    int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
+    size_t strangers;       // tokens in the database that the plan does not know
 };
 
 // The caller fills the borrowed fields and the times as the run goes on.
