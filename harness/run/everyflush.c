@@ -12,14 +12,10 @@
 #include "plan/rng.h"
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
-#include "report/junit.h"
-#include "report/report.h"
-#include "run/afterlife.h"
+#include "run/everyflush_inside.h"
 #include "scenario/leased.h"
-#include "subject/command.h"
 
 #define STATES_MAX 10000
-#define WORST_SHOWN 10
 #define AGAIN_ONE_IN 4      // states, with a second cut while the server recovers
 #define CHECKPOINT_EVERY 13 // tokens: so that pages are written, too, not only the log
 
@@ -28,25 +24,9 @@ static const int64_t flush_ns = 20 * NS_PER_MS;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
-struct flushes {
-    struct afterlife_setting setting;
-    const struct run_options *options;
-    struct server server;
-    struct folder folder;
-    struct durability_proof proof;
-    struct before before;
-    struct subject *subject; // of the workload
-    struct command command;
-    struct state *states;
-    struct afterlife_result *results;
-    uint64_t count;
-    int64_t took_ns;
-};
-
 static bool prepare(struct flushes *f, const struct scenario *s, struct err *e);
 static bool record(struct flushes *f, struct err *e);
 static bool try_all(struct flushes *f, struct err *e);
-static bool report(struct flushes *f, struct run_outcome *outcome, struct err *e);
 static void close_down(struct flushes *f);
 
 bool everyflush_run(const struct scenario *s, const struct run_options *o,
@@ -58,7 +38,7 @@ bool everyflush_run(const struct scenario *s, const struct run_options *o,
               prepare(&f, s, e) &&                    // a server on a disk that can crash
               record(&f, e) &&                        // the workload, once
               try_all(&f, e) &&                       // each state that a cut leaves of it
-              report(&f, outcome, e);
+              everyflush_report(&f, outcome, e);
     close_down(&f);
     return ok;
 }
@@ -221,11 +201,14 @@ static bool try_all(struct flushes *f, struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory");
     for (uint64_t i = 0; ok && i < f->count; i++) {
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
-        // Mutated: what is tried is the state after the last flush, which lacks nothing.
-        uint64_t flush = mutant_is("run", "every-flush") ? f->count : i + 1;
+        // Mutated: only the last state is tried, which lacks nothing.
+        if (mutant_is("run", "every-flush") && i + 1 < f->count) {
+            f->results[i].starts = true;
+            continue;
+        }
         show(f, i);
         struct afterlife_trial trial = trial_of(f, i, seed);
-        ok = states_put(&f->server, flush, seed, &f->states[i], e) &&
+        ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
              afterlife_try(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
@@ -233,229 +216,6 @@ static bool try_all(struct flushes *f, struct err *e)
     show(f, f->count);
     f->took_ns = clock_now_ns() - began_ns;
     return ok;
-}
-
-// --- what came of it ------------------------------------------------------------------
-
-static bool is_bad(const struct afterlife_result *r)
-{
-    return !r->starts || r->vanished || r->lost || r->duplicated || r->damaged || r->exits;
-}
-
-// One kind of failure, and the function that counts it in a state.
-static unsigned count_starts(const struct afterlife_result *r)
-{
-    return !r->starts;
-}
-
-static unsigned count_vanished(const struct afterlife_result *r)
-{
-    return r->vanished;
-}
-
-static unsigned count_lost(const struct afterlife_result *r)
-{
-    return r->lost;
-}
-
-static unsigned count_duplicated(const struct afterlife_result *r)
-{
-    return r->duplicated;
-}
-
-static unsigned count_damaged(const struct afterlife_result *r)
-{
-    return r->damaged;
-}
-
-static unsigned count_exits(const struct afterlife_result *r)
-{
-    return r->exits;
-}
-
-static const struct failure {
-    const char *name, *help;
-    unsigned (*count)(const struct afterlife_result *r);
-} failures[] = {
-    {"unstartable", "the server does not start", count_starts},
-    {"vanished", "acknowledged, and not there", count_vanished},
-    {"lost", "there, and never written (leased: or without an end)", count_lost},
-    {"duplicated", "written again, not from a line in doubt", count_duplicated},
-    {"damaged", "pages, indexes or queries broken", count_damaged},
-    {"exits", "the collector ended", count_exits},
-};
-
-#define FAILURES (sizeof failures / sizeof *failures)
-
-// Returns how many states have the failure; *sum counts its cases.
-static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
-{
-    uint64_t states = 0;
-
-    *sum = 0;
-    for (uint64_t i = 0; i < f->count; i++) {
-        unsigned count = kind->count(&f->results[i]);
-        states += count > 0;
-        *sum += count;
-    }
-    return states;
-}
-
-static bool write_states(struct flushes *f, struct err *e)
-{
-    struct buf csv;
-
-    buf_init(&csv, 16 << 20);
-    buf_append_str(&csv, "flush,at_ms,writes,sectors,kept,again,again_sectors,again_kept");
-    for (size_t k = 0; k < FAILURES; k++)
-        buf_printf(&csv, ",%s", failures[k].name);
-    buf_append_str(&csv, ",ms\n");
-    for (uint64_t i = 0; i < f->count; i++) {
-        const struct state *s = &f->states[i];
-        const struct afterlife_result *r = &f->results[i];
-        buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
-            (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
-        buf_printf(
-            &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
-        for (size_t k = 0; k < FAILURES; k++)
-            buf_printf(&csv, ",%u", failures[k].count(r));
-        buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
-    }
-    bool ok = folder_write(&f->folder, "flushes.csv", &csv, e);
-    buf_fini(&csv);
-    return ok;
-}
-
-static void append_repeat(const struct flushes *f, struct buf *out)
-{
-    report_repeat_of(f->folder.path, f->setting.scenario, f->setting.collector, out);
-    buf_append_str(out, " --every-flush");
-}
-
-static void print_repeat(const struct flushes *f)
-{
-    struct buf command;
-
-    buf_init(&command, 1 << 16);
-    append_repeat(f, &command);
-    if (buf_str(&command))
-        printf("  repeat      %s\n", command.data);
-    buf_fini(&command);
-}
-
-static void print_worst(const struct flushes *f)
-{
-    for (uint64_t i = 0, shown = 0; i < f->count && shown < WORST_SHOWN; i++) {
-        const struct afterlife_result *r = &f->results[i];
-        if (!is_bad(r))
-            continue;
-        printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
-        for (size_t k = 0; k < FAILURES; k++) {
-            if (failures[k].count(r))
-                printf(" %u %s", failures[k].count(r), failures[k].name);
-        }
-        printf("%s%s\n", *r->why ? ": " : "", r->why);
-        shown++;
-    }
-}
-
-// Prints the window of loss that PostgreSQL documents for synchronous_commit = off.
-static void print_window(const struct flushes *f)
-{
-    int64_t oldest_ns = 0;
-
-    for (uint64_t i = 0; i < f->count; i++)
-        oldest_ns = f->results[i].oldest_ns > oldest_ns ? f->results[i].oldest_ns : oldest_ns;
-    if (oldest_ns)
-        printf("  what vanished was acknowledged up to %.0f ms before its cut\n",
-            (double)oldest_ns / 1e6);
-}
-
-static bool is_torn(const struct state *s)
-{
-    return s->kept > 0 && s->kept < s->sectors;
-}
-
-static void print_states(const struct flushes *f)
-{
-    uint64_t sectors = 0, kept = 0, torn = 0, again = 0, again_torn = 0, repaired = 0;
-
-    for (uint64_t i = 0; i < f->count; i++) {
-        sectors += (uint64_t)f->states[i].sectors;
-        kept += (uint64_t)f->states[i].kept;
-        torn += is_torn(&f->states[i]);
-        again += f->results[i].again > 0;
-        again_torn += is_torn(&f->results[i].second);
-        repaired += f->results[i].repaired;
-    }
-    printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
-           " unflushed sectors kept, in %" PRIu64 " states a part\n",
-        f->count, (double)f->took_ns / 1e9, AFTERLIFE_TOKENS, kept, sectors, torn);
-    printf("  %" PRIu64 " of them cut again while the server recovered, of which %" PRIu64
-           " kept a part; %" PRIu64 " file systems repaired\n",
-        again, again_torn, repaired);
-}
-
-static void print(const struct flushes *f, enum verdict verdict)
-{
-    printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
-    print_states(f);
-    if (!f->before.amcheck)
-        printf("  pages and indexes were not looked through: there is no amcheck\n");
-    printf("  %-12s %7s %7s\n", "", "states", "sum");
-    for (size_t k = 0; k < FAILURES; k++) {
-        uint64_t sum, states = count_states(f, &failures[k], &sum);
-        printf("  %-12s %7" PRIu64 " %7" PRIu64 "  %s\n", failures[k].name, states, sum,
-            failures[k].help);
-    }
-    print_window(f);
-    print_worst(f);
-    printf("  result      %s\n", f->folder.path);
-    if (verdict != VERDICT_PASS)
-        print_repeat(f);
-}
-
-static bool add_suite(const struct flushes *f, struct err *e)
-{
-    const char *name = f->setting.scenario->name;
-    struct buf *out = f->options->suites, command;
-    struct junit_counts counts = {.tests = (int)FAILURES};
-    uint64_t states[FAILURES], sum;
-
-    for (size_t k = 0; k < FAILURES; k++) {
-        states[k] = count_states(f, &failures[k], &sum);
-        counts.failures += states[k] > 0;
-    }
-    buf_init(&command, 1 << 16);
-    buf_append_str(&command, "repeat: ");
-    append_repeat(f, &command);
-    junit_open(name, &counts, (double)f->took_ns / 1e9, out);
-    for (size_t k = 0; k < FAILURES; k++) {
-        char message[120];
-        snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states[k],
-            f->count, failures[k].help);
-        junit_case(name,
-            &(struct junit_case){"flush", failures[k].name, states[k] ? "failure" : NULL, message,
-                buf_str(&command)},
-            out);
-    }
-    buf_fini(&command);
-    return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
-}
-
-static bool report(struct flushes *f, struct run_outcome *outcome, struct err *e)
-{
-    outcome->verdict = VERDICT_PASS;
-    for (uint64_t i = 0; i < f->count; i++) {
-        if (is_bad(&f->results[i]))
-            outcome->verdict = VERDICT_VIOLATED;
-    }
-    snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);
-    if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
-        !folder_link_latest(&f->folder, e))
-        return false;
-    print(f, outcome->verdict);
-    return !f->options->suites || add_suite(f, e);
 }
 
 static void close_down(struct flushes *f)

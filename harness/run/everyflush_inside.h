@@ -1,0 +1,26 @@
+// What everyflush.c and everyflush_report.c share.
+#pragma once
+
+#include "postgres/durability.h"
+#include "report/folder.h"
+#include "run/afterlife.h"
+#include "run/everyflush.h"
+#include "subject/command.h"
+
+struct flushes {
+    struct afterlife_setting setting;
+    const struct run_options *options;
+    struct server server;
+    struct folder folder;
+    struct durability_proof proof;
+    struct before before;
+    struct subject *subject; // of the workload
+    struct command command;
+    struct state *states;
+    struct afterlife_result *results;
+    uint64_t count;
+    int64_t took_ns;
+};
+
+// Writes the files of the result folder, prints the summary and fills the outcome.
+MUST_USE bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct err *e);
