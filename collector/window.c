@@ -68,13 +68,26 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
+// Tells the pace of a token that was announced. One that a read showed before is in `unheard`, or
+// was told of by then; its announcement only says better when it came.
+static void pace_announced(
+    struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
+{
+    bool known = what == SHOWN || (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
+
+    if (what == ANNOUNCED || (known && w->unheard == 0))
+        return;
+    if (known)
+        w->unheard--;
+    pace_arrived(&w->pace, now_ns);
+}
+
 void window_announce(struct window *w, int64_t id, int64_t now_ns)
 {
     struct window_entry *entry = id == 0 ? NULL : recall(w, id);
     enum what what = entry ? entry->what : UNKNOWN;
 
-    if (what != ANNOUNCED)
-        pace_arrived(&w->pace, now_ns);
+    pace_announced(w, entry, what, now_ns);
     if (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
         return;
     // Anybody can repeat an announcement, so a repeated one does not make the token younger.

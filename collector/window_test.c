@@ -257,6 +257,22 @@ static void what_is_not_announced_has_a_rate(void **state)
     window_fini(&w);
 }
 
+// Two tokens are announced just after a read has shown them, one is announced never.
+static void what_is_announced_late_counts_once(void **state)
+{
+    (void)state;
+    struct window w;
+
+    init(&w, 50, 400);
+    pace_init(&w.pace, 20 * MS, 400 * MS, 50);
+    shows(&w, 1, 3, 20 * MS, 20 * MS);
+    taken(&w, 1, 1, 20 * MS);
+    announce(&w, 1, 2, 21 * MS);
+    window_reading(&w, 40 * MS);
+    assert_int_equal(w.pace.level[w.pace.levels - 1].count, 3);
+    window_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +289,7 @@ int main(void)
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),
         cmocka_unit_test(a_flood_does_not_grow_it),
         cmocka_unit_test(what_is_not_announced_has_a_rate),
+        cmocka_unit_test(what_is_announced_late_counts_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
