@@ -9,12 +9,12 @@ percentile() { # of a hundred
 
 median() { percentile 50; }
 
-# The median of one column of a file that has a round in each line.
+# Prints the median of one column of a file that has a line for each round.
 column() { # number, file
     cut -d' ' -f"$1" "$2" | median
 }
 
-# Those of the first columns, in one line.
+# Prints the medians of the first columns in one line.
 medians() { # how many, file
     local i
     for ((i = 1; i <= $1; i++)); do column "$i" "$2"; done | tr '\n' ' '
@@ -29,7 +29,8 @@ fresh_database() { # name
     migrate
 }
 
-# The queue has its cursor before anything waits: what waits then would be left over.
+# Makes the queue's cursor before anything waits, because tokens that wait at that moment would
+# become left-over deliveries.
 use_mode() { # mode
     MAILROOM_DEQUEUE=$1 MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
         "$collector" --switch-mode 2>>"$server_dir/bench.log"
@@ -45,8 +46,8 @@ rewind_ours() {
     sql "CHECKPOINT"
 }
 
-# Drains with so many collectors; prints the times of the first byte and of each
-# of the marks, counted in tokens, in ns since the start.
+# Drains with this many collectors; prints the times of the first byte and of each of the marks,
+# counted in tokens, in ns since the start.
 drained() { # collectors, limit, marks...
     rewind
     drained_now "$@"
@@ -56,7 +57,7 @@ drained_now() {
     local from i limit=$2 n=$1
     shift 2
     from=$(date +%s%N)
-    # The counter ends with the last token; so the collectors lose their reader.
+    # The counter ends at the last token, and then the collectors have no reader any more.
     {
         for ((i = 0; i < n; i++)); do
             MAILROOM_BATCH_LIMIT=$limit MAILROOM_BATCH_TIMEOUT=0 "$collector" 2>>"$server_dir/bench.log" &
@@ -68,8 +69,8 @@ drained_now() {
         "$server_dir/counted"
 }
 
-# The same in leased mode, each token answered at once: prints 0, and the time from the
-# first lease to the last record, in ns.
+# Drains in leased mode, with each token answered at once: prints 0, and the time from the first
+# lease to the last record, in ns.
 leased_now() { # limit, tokens
     local pid
     sql "TRUNCATE attempts; DELETE FROM runs"
@@ -82,7 +83,7 @@ leased_now() { # limit, tokens
     sql "SELECT 0, round(extract(epoch FROM max(ended) - min(leased)) * 1000000000) FROM attempts" | tr '|' ' '
 }
 
-# The pages of this database that its sessions have looked at, those in memory too. It
+# Prints how many pages of this database its sessions have read, including those in memory. This
 # does not depend on what else the machine does. Before 15 the server counts with a delay.
 blocks() {
     until_true "SELECT count(*) = 1 FROM pg_stat_activity
@@ -91,20 +92,20 @@ blocks() {
     sql "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()"
 }
 
-# The processor time, in ms, that the server's sessions have used which have ended.
+# Prints the processor time, in ms, of the server's sessions that have ended.
 server_cpu() {
     until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"
     sed 's/.*) //' "/proc/$server_pid/stat" |
         awk -v hz="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($14 + $15) * 1000 / hz }'
 }
 
-# The same for the collectors of the last drain.
+# Prints the processor time of the collectors of the last drain.
 collectors_cpu() {
     awk 'NR == 2 { gsub(/s/, ""); split($1, user, "m"); split($2, sys, "m")
         printf "%.0f\n", (user[1] * 60 + user[2] + sys[1] * 60 + sys[2]) * 1000 }' "$server_dir/times"
 }
 
-# A queue that is drained again and again, in a database of its own.
+# Makes a queue that is drained again and again, in a database of its own.
 prepare_drain() { # mode, tokens
     fresh_database "drain_$1"
     use_mode "$1"
@@ -113,7 +114,7 @@ prepare_drain() { # mode, tokens
     sql "UPDATE tokens SET expires_at = expires_at + 86400"
 }
 
-# Drains it in batches of 10; prints what one of them costs: ns, and pages.
+# Drains that queue in batches of 10, and prints the cost of one batch: ns, and pages.
 batch_cost() { # mode, tokens
     local before after begun ended rest
     rewind
@@ -128,7 +129,7 @@ batch_cost() { # mode, tokens
         'BEGIN { printf "%.0f %.1f\n", ns / batches, pages / batches }'
 }
 
-# A psql that keeps a snapshot, until fd 8 is closed.
+# Opens a psql that keeps a snapshot until fd 8 is closed.
 hold_snapshot() {
     rm -f "$server_dir/report"
     mkfifo "$server_dir/report"
@@ -139,8 +140,8 @@ hold_snapshot() {
         WHERE state = 'idle in transaction' AND backend_xmin IS NOT NULL"
 }
 
-# Leaves behind as many versions of the cursor, and of deliveries, as so many
-# batches. The settings are the collector's: else the planner walks all of them.
+# Leaves behind as many row versions of the cursor and of deliveries as this many batches do. It
+# uses the collector's settings, because the planner would otherwise walk over all of them.
 simulate_moves() { # mode, moves
     PGOPTIONS="-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan" sql "
          DO \$\$ DECLARE taken bigint; BEGIN FOR i IN 1..$2 LOOP

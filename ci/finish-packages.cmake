@@ -1,4 +1,4 @@
-# Run by cpack between staging and packing: what Debian asks of every package.
+# cpack runs this between staging and packing. It does what Debian asks of every package.
 foreach(package mailproof mailroom-collector)
     set(stage ${CPACK_TEMPORARY_DIRECTORY}/${package}/usr)
     if(NOT EXISTS ${stage})

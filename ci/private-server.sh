@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# A PostgreSQL of a script's own; sourced, not run:
+# Gives a script a PostgreSQL of its own. Sourced, not run:
 #
 #   . "$SOURCE_DIR/ci/private-server.sh"
 #   at_exit 'kill "$collector"'        # optional; the last one runs first

@@ -1,4 +1,4 @@
-# What makes a machine hard to run on, and how hard it was. Sourced by ci/trust, which keeps the
+# Puts load on the machine, and measures how much it had. Sourced by ci/trust, which keeps the
 # processes that strain the machine in the array `strain`.
 # shellcheck shell=bash
 
@@ -23,8 +23,8 @@ family() { # pid
         }}'
 }
 
-# Everything of a run stands still for 20 to 300 ms, every half second to three:
-# what a hypervisor takes from a guest. What the plan has stopped stays so.
+# Freezes all processes of a run for 20 to 300 ms, every half to three seconds, as a hypervisor does
+# to a guest. Processes that the plan has stopped stay stopped.
 stop_in_bursts() { # pid
     local pids
     while sleep "$((RANDOM % 3)).$((RANDOM % 5 + 5))"; do
@@ -35,7 +35,7 @@ stop_in_bursts() { # pid
     done
 }
 
-# Prints for how many microseconds something has waited for a processor since the boot.
+# Prints for how many microseconds since the boot some process has waited for a processor.
 waited_us() {
     sed -n 's/^some.*total=//p' /proc/pressure/cpu 2>/dev/null || true
 }

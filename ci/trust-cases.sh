@@ -1,7 +1,7 @@
 # What ci/trust runs: collectors and scenarios, with a copy of all programs in $place/frozen.
 # shellcheck shell=bash
 
-# Copies all that is run, so that a build meanwhile changes nothing.
+# Copies all programs that are run, so that a build meanwhile changes nothing.
 freeze() {
     cmake --install build --prefix "$place/frozen" >/dev/null
     cp build/tests/mailroom-zoo "$place/frozen/bin/"
@@ -10,8 +10,8 @@ freeze() {
     cp -r harness/zoo/scenarios "$place/frozen/zoo"
 }
 
-# A collector whose output is spoilt by a share: of lines written twice, or left out.
-# The filter ends when the collector has, whatever signal comes.
+# Runs a collector and spoils a share of its output: lines are written twice, or left out. The
+# filter ends when the collector has ended, whatever signal comes.
 spoiler() { # name, perl program
     cat >"$place/frozen/bin/$1" <<SPOILER
 #!/bin/sh
@@ -44,13 +44,13 @@ command_of() { # collector
 good_cases() { # condition, slack
     local file
     for file in scenarios/*.yaml; do
-        # Written to be violated without its own option.
+        # This scenario is meant to be violated without its own option.
         case $file in */every-cut.yaml) continue ;; esac
         printf '%s\treference\t%s\t%s\n' "$1" "$file" "$2"
     done
     for file in harness/zoo/scenarios/*.yaml; do
         case $file in */foreign.yaml) continue ;; esac
-        # Those that set a slack of their own keep it.
+        # Scenarios that set a slack of their own keep it.
         [ "$2" = auto ] || ! grep -q '^slack:' "$file" || continue
         printf '%s\tzoo\tzoo/%s\t%s\n' "$1" "${file##*/}" "$2"
     done
@@ -86,7 +86,7 @@ set_options() { # collector, slack
     [ "$2" = auto ] || options=(--set "slack=$2")
     case $1 in
     python) options+=(--set collector.layout=foreign) ;;
-    # Full batches come before the timeout, and would hide that it is longer.
+    # Full batches come before the timeout, and would hide a longer timeout.
     late-*) options+=(--set collector.batch_limit=100 --set load.0.rate=50/s --set 'judged={late: 50%}') ;;
     esac
 }

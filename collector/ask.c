@@ -45,7 +45,7 @@ static bool ask_read(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
-    // The bell first: what is inserted behind this look rings.
+    // Takes the bell first, so that whatever is inserted after this look is announced.
     if (!ring_take(c, e))
         return false;
     window_reading(&c->window, c->now_ns);
@@ -55,7 +55,7 @@ static bool ask_read(struct collector *c, struct err *e)
             &c->queue, &c->link.session, f->wanted, f->examine, work_deadline_ns(c), e));
 }
 
-// One collector alone has no others, so what they left is its own at once.
+// A collector that works alone takes what others left at once, because no other can come back.
 static struct owner *due(struct collector *c)
 {
     bool alone = c->queue.mode->alone;
@@ -85,7 +85,7 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_read(c, e);
 }
 
-// Another take comes only after all else that is to be asked for.
+// Everything else is asked for before another take.
 static bool may_take(struct collector *c)
 {
     return !c->left.ours && !due(c) && !look_at_owners(c);

@@ -10,17 +10,17 @@ struct fetch {
     enum asked {
         ASK_NOTHING,
         ASK_READ,
-        ASK_AHEAD,      // behind `next`, which is not confirmed
-        ASK_TAKE,       // for a batch of our own; while `next` is in use, for the one behind
-        ASK_DELIVERY,   // for one that is left over
+        ASK_AHEAD,      // a read of the batch after `next`, which is not confirmed
+        ASK_TAKE,       // a take for a batch of our own, perhaps the one after `next`
+        ASK_DELIVERY,   // a delivery that is left over
         ASK_OWNERS,     // who else has deliveries
         ASK_STALE,      // the answer will be dropped
-        ASK_STALE_TAKE, // the same, and what it took is left over
+        ASK_STALE_TAKE, // the same, and what it took becomes a delivery that is left over
     } asked;
     enum next_step {
         NEXT_EMPTY,
         NEXT_READY, // a batch is in `next`
-        NEXT_BUILT, // and its line is made
+        NEXT_BUILT, // and its line is already made
     } next_step;
     struct batch next;
     PGresult *early;  // the answer to ASK_AHEAD or ASK_TAKE, while `next` is in use
@@ -28,23 +28,23 @@ struct fetch {
     int examine;      // rows to look at for them
     int64_t asked_ns; // when the last request was sent
     int64_t next_asked_ns;
-    int64_t ready_ns; // when `next` was true; a line begun long after it might be another's
+    int64_t ready_ns; // when `next` was certain to be ours; later it may be another's
     int64_t retry_at_ns;
     int slow; // answers in a row that took too long to be relied upon
     enum haste {
         HASTE_NONE,
         HASTE_FOLLOWS, // the read under way travels behind a move
-        HASTE_BACKLOG, // more than the batch in hand is likely to wait, and answers are quick
+        HASTE_BACKLOG, // more tokens are likely to wait, and answers are quick
     } haste;
     bool at_once;         // what waits after a connect is not held back
-    enum meter_id reason; // why a batch that is not full was to go out, judged last
-    bool large;           // a batch was, since memory was given back last
+    enum meter_id reason; // the last reason why a batch that is not full was to go out
+    bool large;           // a batch was large since memory was last given back
 };
 
 // The deliveries that are left over.
 struct leftovers {
     struct owners others;
-    struct owner *whose; // of ASK_DELIVERY; NULL: ours
+    struct owner *whose; // the owner that ASK_DELIVERY asks for; NULL: ours
     bool ours;           // we have some of an earlier session, or of a stale answer
     int64_t look_at_ns;  // when to look at the other owners again
 };
@@ -59,8 +59,8 @@ bool ask_take(struct collector *c, int fewest, struct err *e) MUST_USE;
 // signed.
 bool ask_ahead(struct collector *c, struct err *e) MUST_USE;
 
-// Asks for what is behind a batch, in the same trip as its move. Asks nothing while a
-// delivery is left over.
+// Asks for the batch after this one, in the same round trip as this one's move. Asks nothing while
+// a delivery is left over.
 bool ask_behind(struct collector *c, struct err *e) MUST_USE;
 
 // True: the statement failed, and is worth a second try after a while.

@@ -1,9 +1,9 @@
 // How long to wait before the next attempt to connect. Pure.
 //
-// Decorrelated jitter: each delay is drawn between the start and three times
-// the one before, up to the cap, so that many clients of one server that came
-// back spread out instead of returning in waves. The first delay after a
-// session that worked is drawn below the start: most losses are one backend.
+// Decorrelated jitter: each delay is drawn between the start and three times the one before, up to
+// the cap, so that the clients of a server that came back spread out instead of returning in waves.
+// The first delay after a session that worked is drawn below the start, because most losses concern
+// a single backend.
 #pragma once
 
 #include <stdint.h>

@@ -48,7 +48,7 @@ static void stays_short_when_told_to(void **state)
     backoff_init(&b, 3);
     for (int i = 0; i < 100; i++)
         assert_true(backoff_next_ns(&b, BACKOFF_SOON_NS) <= BACKOFF_SOON_NS);
-    // Also behind longer ones.
+    // The same holds after longer delays.
     for (int i = 0; i < 100; i++)
         assert_in_range(backoff_next_ns(&b, BACKOFF_BRIEF_NS), BACKOFF_START_NS, BACKOFF_BRIEF_NS);
 }

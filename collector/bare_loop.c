@@ -87,7 +87,7 @@ static void send_read(PGconn *conn, const char *limit)
     int n = atoi(limit);
     char examine[16];
     snprintf(examine, sizeof examine, "%d", n > 250 ? 4 * n : 1000);
-    const char *values[] = {"mailroom", limit, examine}; // from the cursor on
+    const char *values[] = {"mailroom", limit, examine}; // starts at the cursor
 
     if (!PQsendQueryPrepared(conn, "read", 3, values, NULL, NULL, 1) || !PQpipelineSync(conn))
         die("read", conn);

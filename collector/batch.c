@@ -88,7 +88,8 @@ static void decode_token(const PGresult *r, int i, const struct doubt *doubt, st
     row->written = !row->unsendable && doubt_has(doubt, &row->token);
 }
 
-// The batch ends with this row of the answer; what is not a token of it was passed.
+// Ends the batch with this row of the answer. The rows before it that are not tokens were passed
+// over.
 static void decode_end(const PGresult *r, int i, struct batch *b)
 {
     b->examined = batch_int64_at(r, i, EXAMINED);
@@ -118,7 +119,7 @@ static bool makes_no_sense(struct err *e)
     return err_set(e, ERR_INTERNAL, "the server's answer to a read makes no sense");
 }
 
-// The first row is a head, unless there is nothing of the kind that was asked for.
+// The first row is a head. Without it, there is nothing of the kind that was asked for.
 static bool decode_head(struct batch *b, const PGresult *r, int *first, struct err *e)
 {
     *first = 0;

@@ -25,12 +25,12 @@ struct passed {
 struct row {
     struct token token;
     const char *unsendable; // NULL: the wire can carry it
-    bool written;           // by a session before this one
+    bool written;           // written by a session before this one
 };
 
 enum batch_source {
     BATCH_CURSOR,   // read behind the cursor, which has not moved
-    BATCH_AHEAD,    // the same, behind a batch that is not confirmed yet
+    BATCH_AHEAD,    // the same, after a batch that is not confirmed yet
     BATCH_TAKEN,    // the cursor has moved; `number` is that of the delivery
     BATCH_DELIVERY, // a delivery that was left over
 };
@@ -43,15 +43,15 @@ struct batch {
     int limit; // how many sendable tokens it may have
     enum batch_source source;
     int n;        // rows that are part of the batch
-    int sendable; // of these
-    bool all;     // the read saw everything that waits; it may be not enough
-    bool more;    // it stopped before it had enough: it had examined too much
+    int sendable; // of these rows
+    bool all;     // the read saw everything that waits, which may be less than a batch
+    bool more;    // it stopped before the batch was full, because it had examined too many rows
     int64_t examined;
     struct passed passed;
-    int64_t number;      // the n of the cursor it was read behind, or of its delivery; 0: none
+    int64_t number;      // the n of the cursor that it was read from, or of its delivery; 0: none
     const char *now;     // the snapshot that the cursor's next tick will be
-    int part;            // 1: it ends within the present tick; 2: behind it; or of a delivery
-    bool rest;           // of a delivery: more is left behind its first `part` tokens
+    int part;            // it ends 1: within the tick, 2: after it; or its place in a delivery
+    bool rest;           // the delivery holds more after its first `part` tokens
     struct position end; // the last row examined
     uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };
@@ -64,11 +64,12 @@ void batch_init(struct batch *b, int limit);
 void batch_fini(struct batch *b);
 void batch_clear(struct batch *b); // forgets the content, keeps the memory
 
-// Takes over the answer to a read that asked for `wanted` tokens and examined at
-// most `examine` rows. Cuts the batch behind its limit-th sendable token. What is
-// in doubt is not sendable.
+// Takes over the answer to a read that asked for `wanted` tokens and examined at most `examine`
+// rows. Cuts the batch after its limit-th sendable token. A token in doubt does not count as
+// sendable.
 bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
     const struct doubt *doubt, struct err *e) MUST_USE;
 
-// It was taken, or left over; else it was read from the cursor, which is to be moved.
+// True when the batch was taken, or left over. Otherwise it was read from the cursor, which is
+// still to be moved.
 bool batch_is_delivery(const struct batch *b);

@@ -94,7 +94,7 @@ static void a_full_batch_ends_with_its_last_token(void **state)
 
     batch_init(&b, 2);
     head(r, 7, "10:20:15");
-    token(r, 1, 12, 5, 2, "a@x"); // one was passed in front of it
+    token(r, 1, 12, 5, 2, "a@x"); // one token was passed over before it
     token(r, 1, 13, 4, 3, "b,@x");
     token(r, 2, 21, 6, 4, "c@x");
     token(r, 2, 21, 7, 5, "d@x");
@@ -161,7 +161,7 @@ static void a_written_token_is_not_sendable(void **state)
     batch_fini(&b);
 }
 
-// In a delivery, the part is the place of a token.
+// In a delivery, `part` is the token's place.
 static void a_delivery_longer_than_a_line_has_a_rest(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void nonsense_is_refused(void **state)
     PGresult *r = answer();
 
     batch_init(&b, 2);
-    assert_false(decode(&b, r, 2, 100, &none)); // no row at all
+    assert_false(decode(&b, r, 2, 100, &none)); // the answer has no row at all
     r = answer();
     head(r, 7, "10:20:");
     for (int i = 1; i < 5; i++)

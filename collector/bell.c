@@ -5,8 +5,8 @@
 #include "base/clock.h"
 
 #define FIRST_NS NS_PER_MS
-#define LAST_LOOK_NS (50 * NS_PER_MS) // while a silent transaction runs
-#define LAST_TRY_NS NS_PER_S          // while somebody else has the bell
+#define LAST_LOOK_NS (50 * NS_PER_MS) // the pause between looks while a silent transaction runs
+#define LAST_TRY_NS NS_PER_S          // the pause between tries while somebody else has the bell
 
 static void again(struct bell *b, int64_t last_ns, int64_t now_ns)
 {

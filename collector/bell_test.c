@@ -51,7 +51,7 @@ static void anothers_bell_is_tried_for(void **state)
         b.step = BELL_ASKED;
         bell_answered(&b, false, at);
         assert_int_equal(b.step, BELL_WANTED);
-        bell_looked(&b, "100:100:", at); // without the bell it tells nothing
+        bell_looked(&b, "100:100:", at); // without the bell the look proves nothing
         assert_true(bell_due_ns(&b) > at && bell_due_ns(&b) <= at + 1000 * MS);
         at = bell_due_ns(&b);
     }

@@ -50,7 +50,7 @@ who_sleeps_is_rung()
         sql "$(account $n)"
         delivered a $((n - 1))
     done
-    # A transaction that has a number, and inserts when the bell is taken.
+    # A transaction has its number already, and inserts only when the bell is taken.
     open_session late 6
     echo "BEGIN; SELECT pg_current_xact_id();" >&6
     until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
@@ -70,7 +70,7 @@ a_lost_session_is_not_deaf()
     delivered a 10
 }
 
-# It lets the bell go when it has more than a batch, and takes it again.
+# The collector lets the bell go when it has more than a batch, and takes it again later.
 nobody_rings_under_a_backlog()
 {
     add_accounts 1001 3000
@@ -87,7 +87,7 @@ nobody_rings_under_a_backlog()
 }
 
 # 4000 tokens, 20 in a transaction, for batches that fill in less than their timeout. The first of
-# them ring. A collector that holds the bell while its batch fills is rung for nearly all.
+# them are announced. If the collector held the bell while its batch fills, nearly all would be.
 producers_are_silent_while_a_batch_fills()
 {
     ends a TERM 0
@@ -115,7 +115,7 @@ producers_are_silent_while_a_batch_fills()
     [ "$rung" -gt 0 ] || failed "nobody rang at all"
     [ "$rung" -lt 2000 ] || failed "$rung of 4000 tokens were announced"
     drained
-    # Then it is quiet, and each token rings again.
+    # Then the load is over, and each token is announced again.
     asleep
     sql "$(account 21)"
     drained
@@ -136,7 +136,7 @@ the_change_is_noticed()
     ends a TERM 0
 }
 
-# The one that has the bell dies, and so does the next.
+# The collector that has the bell dies, and so does the next.
 two_that_share_are_both_rung()
 {
     MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
@@ -169,7 +169,7 @@ a_producer_can_be_silent()
     asleep
     sql "SET mailroom.announce = 'never'; BEGIN; $(account 19); PREPARE TRANSACTION 'never'"
     sql "COMMIT PREPARED 'never'"
-    # Its token is found when the next transaction rings.
+    # Its token is found when the next transaction announces one.
     sql "$(account 20)"
     drained
     ends d TERM 0

@@ -15,7 +15,7 @@
 #include "wait.h"
 #include "work.h"
 
-#define STOP_NS (900 * NS_PER_MS) // from TERM to the end, whatever is not done
+#define STOP_NS (900 * NS_PER_MS) // from TERM to the end, even if something is not done
 
 enum collector_exit collector_exit_of(enum err_kind kind)
 {
@@ -61,7 +61,7 @@ static void validate(const struct collector *c)
     bool session = c->link.session.conn != NULL;
     bool orphan = c->state == WRITE && deliver_begun(c) && !session;
 
-    (void)orphan; // where nothing is asserted
+    (void)orphan; // unused in a build without assertions
     assert(c->state < STATES);
     assert(session == states[c->state].session || orphan);
     assert(c->turn.step != TURN_OURS || states[c->state].turn);
@@ -80,7 +80,7 @@ static void lose(struct collector *c, const struct err *why)
     err_clear(&e);
     link_lose(c, why);
     turn_forget(c);
-    if (c->state == WRITE && deliver_begun(c)) { // and is finished first
+    if (c->state == WRITE && deliver_begun(c)) { // and that line is finished first
         fetch_abandon(c);
         return;
     }
@@ -185,7 +185,7 @@ static void serve_signals(struct collector *c)
     c->ending.at_ns = c->now_ns + STOP_NS;
 }
 
-// A line is out, and the database does not know yet.
+// A line is out, and the database does not know of it yet.
 static bool unconfirmed(const struct collector *c)
 {
     return c->doubt.n > 0 || deliver_owes(c);
@@ -251,13 +251,14 @@ static void serve_metrics(struct collector *c)
     work_wake_at(c, metrics_serve(c->metrics, up, c->now_ns));
 }
 
-// One round: serve whoever wants something, then step.
+// One round: serves everything that is ready, then steps.
 static bool serve(struct collector *c, struct err *e)
 {
     c->now_ns = clock_awake_or_not_ns();
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
-    // A reader that goes while a line waits for its confirmation comes second.
+    // When the reader goes while a line waits for its confirmation, the confirmation is dealt with
+    // first.
     if (!unconfirmed(c) && !output_check(&c->deliver->output, e))
         return false;
     if (!serve_session(c, e) || !step(c, e))

@@ -39,7 +39,7 @@ export MAILROOM_DATABASE_URL="host=$work user=collector dbname=mail"
 export MAILROOM_SECRET_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
 export MAILROOM_BATCH_LIMIT=10 MAILROOM_BATCH_TIMEOUT=50 MAILROOM_HEALTHCHECK_INTERVAL=1000
 
-# Each run writes to a file of its own, so that a torn last line stays the last.
+# Each run writes to a file of its own, so that a torn line stays the last one of its file.
 start_collector() {
     runs=$((runs + 1))
     mkfifo "$work/pipe.$runs"
@@ -111,7 +111,7 @@ drained() {
     done
 }
 
-# nothing_lost WHAT DUPLICATES-ALLOWED: against what is committed.
+# nothing_lost WHAT DUPLICATES-ALLOWED: compares what came out with what is committed.
 nothing_lost() {
     sql -c "SELECT email FROM accounts ORDER BY 1" | LC_ALL=C sort >"$work/wanted"
     delivered | LC_ALL=C sort >"$work/all"
@@ -131,7 +131,7 @@ printf "listen_addresses = ''\nunix_socket_directories = '%s'\n" "$work" >>"$wor
 server start
 db=postgres sql -c "CREATE DATABASE mail" -c "CREATE ROLE collector LOGIN"
 
-# A schema that does not fit, and settings that do not.
+# The schema does not fit, or a setting does not.
 code=0
 "$collector" >/dev/null 2>"$work/log" || code=$?
 [ "$code" = 78 ] && grep -q 000001_init "$work/log" || fail "an empty database: exit code $code"
@@ -172,7 +172,7 @@ inserted
 drained "backends killed"
 nothing_lost "backends killed" 0
 
-# A backlog, in which batches are read ahead of the moves before them.
+# A backlog, in which each batch is read before the move of the batch before it is confirmed.
 sql -c "INSERT INTO accounts (email, login) SELECT 'b' || n || '@x', 'b' || n FROM generate_series(1, 10000) n"
 for ((i = 0; i < 15; i++)); do
     sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailroom-collector'" >/dev/null
@@ -229,7 +229,7 @@ nothing_lost "server restarted" 0
 
 insert kill9 500
 for ((i = 1; i <= 10; i++)); do
-    # The next one dies when this one has written something.
+    # The next collector dies when this one has written something.
     before=$(wc -c <"$work/out.$runs")
     deadline=$((SECONDS + 20))
     until [ "$(wc -c <"$work/out.$runs")" -gt "$before" ] || [ $SECONDS -ge $deadline ]; do :; done
@@ -269,8 +269,8 @@ nothing_lost "taken over" $((10 * MAILROOM_BATCH_LIMIT))
 kill -TERM "$pid"
 wait "$pid" || fail "the second collector: exit code $?"
 
-# A reader that stopped reading: nothing of the next line is written, so TERM
-# owes nothing and the cursor has not moved. A pipe holds 64 KiB.
+# A reader that stopped reading: nothing of the next line is written, so at TERM no line is
+# unconfirmed and the cursor has not moved. A pipe holds 64 KiB.
 : >"$work/log"
 mkfifo "$work/stuck"
 exec 9<>"$work/stuck"
@@ -286,7 +286,7 @@ behind=$(sql -c "SELECT (SELECT count(*) FROM mailroom_untaken('mailroom')) + (S
 code=0
 kill -TERM "$pid"
 wait "$pid" || code=$?
-# 75 when the pipe took the beginning of a line, which nobody will finish.
+# The code is 75 when the pipe took the beginning of a line, which nobody will finish.
 [ "$code" = 0 ] || [ "$code" = 75 ] || fail "exit code $code with a stopped reader"
 # The reader gets all lines in the pipe except the unfinished one.
 dd if="$work/stuck" of="$work/out.stuck" bs=64k iflag=nonblock 2>/dev/null || true

@@ -185,7 +185,8 @@ static bool read_key_file(struct config *c, struct err *e)
     char hex[2 * SIGN_KEY_LEN + 3];
     FILE *f = fopen(c->secret_key_file, "re");
 
-    // The key itself may have got in the place of the file's name.
+    // The user may have given the key itself in place of the file's name, so the message must not
+    // show it.
     bool hidden = strspn(c->secret_key_file, HEX_DIGITS) >= SIGN_KEY_LEN;
     if (!f)
         return err_sys(e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read",

@@ -38,9 +38,9 @@ struct config {
         char *lanes;   // NULL: whatever the queue has
         int64_t ageing_ms;
     } leased;              // for leased mode only
-    char *metrics;         // NULL: nobody is told
+    char *metrics;         // NULL: the figures are not shown
     char *secret_key;      // as given; wiped by config_load
-    char *secret_key_file; // where else to find it
+    char *secret_key_file; // the file that holds the key instead
     uint8_t key[SIGN_KEY_LEN];
 };
 

@@ -49,9 +49,9 @@ static bool build(struct collector *c, struct err *e)
     return true;
 }
 
-// Receiving, decoding and signing took a while, and the process may have been
-// stopped meanwhile: so the line is judged by the time that it is now. Work
-// that always takes too long is put up with, but for as long as a lease lasts.
+// Receiving, decoding and signing took a while, and the process may have been stopped meanwhile, so
+// the line is judged by the present time. Work that always takes too long is accepted, but not for
+// longer than a lease lasts.
 static void look_at_the_clock(struct collector *c)
 {
     struct fetch *f = &c->fetch;
@@ -80,7 +80,7 @@ static enum meter_id reason(const struct collector *c)
     return b->source == BATCH_DELIVERY ? METER_BATCHES_LEFT_OVER : c->fetch.reason;
 }
 
-// The line is out; from here on it must not be written again.
+// The line is out. From here on it must not be written again.
 static bool written(struct collector *c, enum state *next, struct err *e)
 {
     struct batch free = c->deliver->pass.written;
@@ -176,7 +176,7 @@ static bool send_pass(struct collector *c, struct err *e)
     return true;
 }
 
-// It is passed, whatever of it was sent.
+// The batch is passed as a whole, even if only a part of it was sent.
 static void settle(struct collector *c)
 {
     const struct batch *b = subject(c);
@@ -230,7 +230,7 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
         *next = may_sleep(c) ? WAIT : FETCH;
         p->step = PASS_NONE;
         if (p->subject == PASS_NEXT) {
-            c->fetch.next.number = 0; // so that nothing of it is left over
+            c->fetch.next.number = 0; // so that fetch_drop does not count the delivery as left over
             fetch_drop(c);
         }
         batch_clear(&p->written);
@@ -238,7 +238,7 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
     }
 }
 
-// It is sent again.
+// The pass failed and may be tried again: it is sent once more, later.
 static bool not_passed(struct collector *c, struct err *e)
 {
     struct pass *p = &c->deliver->pass;

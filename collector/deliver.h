@@ -1,5 +1,5 @@
-// From a batch to a line, from a line to a cursor that has moved: states write,
-// stall and pass. The steps below know nothing of it.
+// Makes a line of a batch, and moves the cursor after the line: states write, stall and pass. The
+// steps below know nothing of it.
 #pragma once
 
 #include <poll.h>
@@ -23,10 +23,10 @@ struct deliver {
             PASS_DONE,
         } step;
         enum pass_subject {
-            PASS_NEXT,    // nothing of it can be sent
+            PASS_NEXT,    // none of its tokens can be sent
             PASS_WRITTEN, // its line is out
         } subject;
-        struct batch written; // its line is out, its passing is not confirmed
+        struct batch written; // its line is out, and its pass is not confirmed
         int64_t retry_at_ns;
     } pass;
 };
@@ -45,7 +45,8 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
 bool deliver_begun(const struct collector *c);
 // A whole line is out, and the database does not know yet.
 bool deliver_owes(const struct collector *c);
-// The session was lost: the line in hand, if not begun, is none; a whole one is in doubt.
+// The session was lost: drops the line in hand if it was not begun; a line that is out becomes
+// doubtful.
 bool deliver_lose(struct collector *c, struct err *e) MUST_USE;
 
 struct pollfd deliver_poll(const struct collector *c); // to wait for the reader

@@ -13,7 +13,7 @@ struct doubtful {
 
 bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
 {
-    assert(t->secret.len == SIGN_SECRET_LEN); // what was written has one
+    assert(t->secret.len == SIGN_SECRET_LEN); // every token that was written has a secret
     if (d->n == d->room) {
         int room = d->room ? 2 * d->room : 64;
         struct doubtful *all = realloc(d->all, (size_t)room * sizeof *all);

@@ -1,10 +1,9 @@
-// Tokens whose line is out and of which nobody has told us that they are passed:
-// the session ended in between. When they are read again they must not be
-// written again. Pure.
+// Tokens whose line is out, but whose pass was not confirmed because the session ended first. When
+// they are read again they must not be written again. Pure.
 //
-// After a reconnect the snapshots are new and other tokens may stand between
-// these, so each is known by itself, by its id and its secret: an id may be given
-// again after a failover, a secret is not.
+// After a reconnect the snapshots are new and other tokens may stand between these, so each is
+// identified on its own, by its id and its secret: after a failover an id may be given again, but a
+// secret may not.
 #pragma once
 
 #include <stdbool.h>
@@ -24,12 +23,13 @@ void doubt_close(struct doubt *d);
 
 bool doubt_has(const struct doubt *d, const struct token *t);
 
-// Marks one, if it is in doubt; then the marked ones, or the others, are passed.
+// Marks a token, if it is in doubt. The calls below then drop the marked ones, or the others, as
+// passed.
 void doubt_mark(struct doubt *d, const struct token *t);
 void doubt_drop_marked(struct doubt *d);
 void doubt_keep_marked(struct doubt *d);
 
-void doubt_clear(struct doubt *d); // all of them are passed; gives the memory back
+void doubt_clear(struct doubt *d); // all of them are passed; frees the memory
 
 // Their ids, as an array: {12,34}. False: no memory.
 bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;

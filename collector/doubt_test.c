@@ -59,7 +59,7 @@ static void a_token_is_known_by_id_and_secret(void **state)
     assert_false(has(&d, 10, "a"));
 }
 
-// A claim asks which of them still wait.
+// A claim asks which of the tokens still wait.
 static void a_token_that_does_not_wait_is_passed(void **state)
 {
     (void)state;

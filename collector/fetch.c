@@ -7,7 +7,7 @@
 #include "work.h"
 
 #define LARGE_ROWS 500
-#define EXAMINE_MOST 64000 // so far a read may look for a full batch, if not further anyway
+#define EXAMINE_MOST 64000 // most rows that a read examines for the sake of a full batch
 
 static void start_over(struct fetch *f, const struct queue *q)
 {
@@ -22,9 +22,9 @@ static bool quick(const struct collector *c)
     return c->now_ns - c->fetch.asked_ns <= work_stale_ns(c);
 }
 
-// The moment at which the database told what it holds is when it was asked. When
-// the answer was held up, the queue may have become somebody else's meanwhile. A
-// look that is followed by a take need not be fresh, and does not count.
+// An answer is true for the moment of its question. If the answer was held up, another collector
+// may have taken over the queue meanwhile. A look that is followed by a take need not be fresh, and
+// does not count.
 static bool fresh(struct collector *c, enum asked what)
 {
     struct fetch *f = &c->fetch;
@@ -40,8 +40,8 @@ static bool fresh(struct collector *c, enum asked what)
     return f->slow == 0;
 }
 
-// Only a full batch is taken from a read that went ahead: one that is not may
-// have grown since, and its moment is the window's to choose.
+// Only a full batch is used from a read ahead. A batch that is not full may have grown since, and
+// the window decides when it goes out.
 static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
 {
     struct fetch *f = &c->fetch;
@@ -64,7 +64,7 @@ static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
     return true;
 }
 
-// Did somebody else move the cursor of which we are the only holder?
+// False when somebody else moved the cursor although we are its only holder.
 static bool still_ours(const struct collector *c, struct err *e)
 {
     if (!c->queue.mode->alone || c->fetch.next.source != BATCH_CURSOR ||
@@ -90,7 +90,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     bool full =
         f->next.sendable == c->queue.limit && (what != ASK_READ || f->next.n == f->next.sendable);
     f->haste = f->haste != HASTE_NONE && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
-    // A take has passed rows already, whatever becomes of its tokens.
+    // A take has already moved the cursor past its rows, even if its tokens are not sent.
     if (what != ASK_READ) {
         tally_add(&c->tally, &c->metrics->meters, &f->next.passed, 0, c->now_ns);
         f->next.passed = (struct passed){0};
@@ -201,9 +201,9 @@ void fetch_forget(struct collector *c)
 
 enum verdict {
     LATER,   // nothing waits, or not enough and not for long enough
-    FURTHER, // look again, at more rows
+    FURTHER, // look again, and examine more rows
     SEND,    // a full batch, or one whose time has come
-    SKIP,    // nothing of it can be sent
+    SKIP,    // none of its tokens can be sent
 };
 
 // The read did not see everything, and yet found less than a batch, because many rows do not count.
@@ -266,7 +266,7 @@ static enum verdict judge(struct collector *c)
     return at_once || window_timeout_ns(&c->window) <= c->now_ns ? SEND : LATER;
 }
 
-// The cursor was only looked at: takes what was seen there, if it is to go out.
+// Only a look came before: takes the tokens that it saw, if they are to go out.
 static bool take(struct collector *c, enum verdict verdict, struct err *e)
 {
     int limit = c->queue.limit;
@@ -306,7 +306,7 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     return true;
 }
 
-// It is ours: what of it can be sent goes out now.
+// The batch is ours: the tokens of it that can be sent go out now.
 static bool consider_ours(struct collector *c, enum state *next, struct err *e)
 {
     struct batch *b = &c->fetch.next;

@@ -1,4 +1,4 @@
-// From an answer to a batch, and what becomes of it: state fetch.
+// Makes a batch of an answer, and decides what becomes of it: state fetch.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,12 +12,13 @@ bool fetch_fetch(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
-// The batch in hand is on its way to be passed: the one behind it becomes the next,
-// if it was read ahead, or is asked for.
+// The pass of the batch in hand was sent: the batch after it becomes the next if it was read ahead,
+// or else is asked for.
 bool fetch_follow(struct collector *c, struct err *e) MUST_USE;
 // Drops what was read ahead, because the pass has failed or nothing may follow it.
 void fetch_unfollow(struct collector *c);
 
-void fetch_drop(struct collector *c);    // the batch that is ready, and what was read behind it
-void fetch_abandon(struct collector *c); // an answer to come
-void fetch_forget(struct collector *c);  // both, and all else that a session knew
+void fetch_drop(struct collector *c);    // drops the batch that is ready, and what was read ahead
+                                         // after it
+void fetch_abandon(struct collector *c); // drops an answer that is still to come
+void fetch_forget(struct collector *c);  // drops both, and everything else that the session knew

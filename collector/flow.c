@@ -3,13 +3,13 @@
 #include "base/clock.h"
 
 #define STRETCH_NS (100 * NS_PER_MS)
-#define PAUSED_NS (200 * NS_PER_MS) // for so long only if nothing came in the second half
-#define SHORTEST_NS (2 * NS_PER_MS) // between two looks
+#define PAUSED_NS (200 * NS_PER_MS) // a longer stretch had no arrival in its second half
+#define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
 #define LONGEST_NS (50 * NS_PER_MS)
-#define OF_TIMEOUT 4                    // or this part of the timeout, if that is shorter
-#define READ_AGAIN_NS (100 * NS_PER_US) // for each token that waits, if that is longer
-#define WORTH 4                         // announcements that a look must save
-#define LIMIT_LEAST 8                   // a smaller batch is full before a look pays
+#define OF_TIMEOUT 4                    // or this part of the timeout, if it is shorter
+#define READ_AGAIN_NS (100 * NS_PER_US) // or this much for each token that waits, if that is longer
+#define WORTH 4                         // the announcements that a look must save
+#define LIMIT_LEAST 8                   // smaller batches are full before a look pays
 
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 {
@@ -17,7 +17,7 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 
     if (stretch_ns < STRETCH_NS)
         return;
-    // Fewer than before: other collectors took some, which says nothing about the rate.
+    // The count fell because other collectors took some tokens, which says nothing about the rate.
     if (!looking && stretch_ns > PAUSED_NS)
         f->per_ns = 0;
     else if (arrived >= f->arrived)

@@ -1,13 +1,13 @@
-// How fast do tokens come, and is it cheaper to look for them now and then than to hear
-// of each? Pure.
+// Measures how fast tokens come, and decides whether to look for them now and then or to hear of
+// each. Pure.
 //
-// With a doorbell (bell.h) the collector may choose. A look costs a read of what waits. An
-// announcement costs less work, but a transaction that announces flushes its commit under a
-// lock that all such transactions share: on a slow disk a hundred a second is all that producers
-// reach. So while tokens come fast, a look is planned for the time at which the batch is likely
-// to be full. The rate is what came in the last whole stretch of 100 ms or a little more.
-// So the tokens of a burst shorter than that are heard of, and a batch that they fill goes out at
-// once.
+// With a bell (bell.h) the collector may choose. A look costs a read of what waits. An announcement
+// costs less work, but a transaction that announces flushes its commit under a lock that all such
+// transactions share: on a slow disk a hundred a second is all that producers reach. So while
+// tokens come fast, a look is planned for the time at which the batch is likely to be full. The
+// rate is the number of tokens in the last whole stretch, of 100 ms or a little more. A shorter
+// burst therefore does not start the looks: its tokens are heard of, and a batch that they fill
+// goes out at once.
 //
 // A look also finds the first token of a batch, and a rate that has risen. So two looks are at
 // most 50 ms apart, and a quarter of the timeout. Where thousands of tokens wait, each look reads
@@ -19,15 +19,15 @@
 
 struct flow {
     int64_t since_ns; // when this stretch began
-    int64_t arrived;  // ever, by then
-    double per_ns;    // in the stretch before
+    int64_t arrived;  // tokens ever, when the stretch began
+    double per_ns;    // tokens in the stretch before
 };
 
-// So many tokens are known to have come, ever. To be called at each look, and, unless we are
+// Tells how many tokens are known to have come so far. Call it at each look and, unless we are
 // `looking`, for each token that is heard of.
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns);
 
-// How long to wait for the next look while so many tokens wait; CLOCK_NEVER: hear of each. A look
-// must save 4 announcements for us to begin, and 2 to go on `looking`.
+// Returns how long to wait for the next look while so many tokens wait; CLOCK_NEVER: hear of each
+// token instead. The first look must save 4 announcements; later ones, while we are `looking`, 2.
 int64_t flow_pause_ns(
     const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns);

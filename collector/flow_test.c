@@ -40,7 +40,7 @@ static void few_tokens_are_heard_of(void **state)
     assert_int_equal(pause_ms(&f, false, 0), 50);
 }
 
-// It does not change its mind at one rate.
+// At a constant rate the decision does not change.
 static void looking_goes_on_at_half_the_rate(void **state)
 {
     (void)state;
@@ -60,13 +60,13 @@ static void the_next_look_is_when_the_batch_is_full(void **state)
     assert_int_equal(pause_ms(&f, false, 0), 50);
     assert_int_equal(pause_ms(&f, true, 300), 20);
     assert_int_equal(pause_ms(&f, true, 440), 6);
-    // No look follows another at once.
+    // There is a pause between any two looks.
     assert_int_equal(pause_ms(&f, true, 499), 2);
     assert_int_equal(pause_ms(&f, true, 500), 2);
     assert_int_equal(pause_ms(&f, true, 900), 2);
 }
 
-// A token that was not heard of is found within a quarter of the timeout.
+// A token without an announcement is found within a quarter of the timeout.
 static void a_short_timeout_makes_looks_dear(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void what_waits_is_read_again_seldom(void **state)
     assert_true(flow_pause_ns(&f, true, 3000, 5000, TIMEOUT) == 250 * MS);
 }
 
-// 25 tokens in 100 ms are fast; a burst that is over sooner never is.
+// 25 tokens in 100 ms count as fast; a shorter burst never does.
 static void the_rate_is_that_of_a_whole_stretch(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void the_rate_is_that_of_a_whole_stretch(void **state)
         }
 }
 
-// While we look, nothing is heard of between two looks.
+// While we look, no announcement comes between two looks.
 static void looks_may_be_far_apart(void **state)
 {
     (void)state;

@@ -29,8 +29,8 @@ static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
     return true;
 }
 
-// When the process started, in ticks since the machine did; 0 for a zombie.
-// False: /proc does not show it.
+// Tells when the process started, in ticks since the machine's start; 0 for a zombie. False: /proc
+// does not show it.
 static bool started(long pid, unsigned long long *ticks)
 {
     char path[40];

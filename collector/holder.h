@@ -2,12 +2,11 @@
 //
 //     boot id / pid namespace / pid / start time
 //
-// A collector that finds another's name in `jobs` leaves it its grace, unless
-// the name says that it was a process of this very machine and namespace, and
-// that process is gone: a dead process does not come back. So a restarted collector
-// begins at once. Where /proc does not tell, the name is a random one, and
-// nobody is ever known to be dead; a process that /proc only hides (hidepid) is
-// dead when its pid is nobody's.
+// A collector that finds another's name in `jobs` waits for the grace, in case the other comes
+// back. It need not wait when the name belongs to a process of this very machine and namespace that
+// no longer exists. So a restarted collector begins at once. Where /proc does not tell, the name is
+// random, and no process is ever known to be dead. A process that /proc only hides (hidepid) is
+// dead when no process has its pid.
 #pragma once
 
 #include <stdbool.h>

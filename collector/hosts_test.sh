@@ -64,7 +64,7 @@ the_first_host_is_a_standby()
     delivers b 4 6
 }
 
-# The one behind the silent host is the next to be tried, not one round later.
+# The host after the silent one is tried next, not one round later.
 the_second_host_is_silent()
 {
     silent=$server_dir/silent
@@ -98,8 +98,8 @@ tokens() # name
     awk -F, '{ n += (NF / 5) } END { print n + 0 }' "$server_dir/$1.out"
 }
 
-# The primary dies under the collector, and its standby is promoted only when
-# the collector has seen that neither will do.
+# The primary dies while the collector uses it. Its standby is promoted only after the collector has
+# found neither of them usable.
 nobody_can_be_written_to_until_the_promotion()
 {
     MAILROOM_DATABASE_URL=$(hosts "$server_dir" "$standby") run c
@@ -114,14 +114,14 @@ nobody_can_be_written_to_until_the_promotion()
     on_standby "SELECT pg_promote()" >/dev/null
     PGHOST=$standby
     until_true "SELECT NOT pg_is_in_recovery()"
-    # Two collectors now: one of them has the queue, the other stands by.
+    # Now there are two collectors: one has the queue, the other stands by.
     add_accounts 8 9
     drained
     same "tokens of both" 3 $(($(tokens c) + $(tokens d)))
     ends c TERM 0
 }
 
-# d has known no other host.
+# Collector d has never known another host.
 a_standby_alone_is_waited_for()
 {
     has_logged d collecting

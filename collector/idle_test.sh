@@ -1,6 +1,6 @@
 #!/bin/sh
-# An idle collector sleeps: between two health checks nothing wakes it. And it
-# is small, also with a large batch limit and after a backlog.
+# An idle collector sleeps: between two health checks nothing wakes it. And its memory stays small,
+# also with a large batch limit and after a backlog.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -33,7 +33,7 @@ main()
         peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         files=$(awk '/^RssFile/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         echo "$mode: $size KiB idle, $peak KiB at most; $files KiB are pages of programs and libraries"
-        # A sanitizer brings memory of its own.
+        # A sanitizer needs memory of its own.
         [ -n "${SANITIZE-}" ] || [ "$size" -le $((12 * 1024)) ] ||
             failed "$size KiB at a limit of 5000"
         ends "$mode" TERM 0
@@ -46,7 +46,7 @@ switches() # name
     awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(pid_of "$1")/status"
 }
 
-# Until the last line of the log about what was passed is out, and all is still.
+# Waits until the log has its last line about passed tokens, and everything is still.
 settled() # name
 {
     lib_last=

@@ -22,7 +22,7 @@ struct token {
     struct field code;
 };
 
-// Why the wire cannot carry this token; NULL when it can.
+// Returns why the wire cannot carry this token; NULL when it can.
 const char *line_unsendable(const struct token *t);
 
 // Appends one token, which must be sendable, to the line.

@@ -29,7 +29,7 @@ bool link_connect(struct collector *c, enum state *next, struct err *e)
     return queue_send_self(&c->link.session, work_deadline_ns(c), e);
 }
 
-// A session with a server that is not ours is not set up.
+// Stops before the set-up when the server is not the one that we want.
 static bool greet(struct collector *c, struct err *e)
 {
     struct link *l = &c->link;

@@ -1,5 +1,4 @@
-// The way to a session, and why the last one was lost: states back off, connect
-// and set up.
+// Opens sessions, and remembers why the last one was lost: states back off, connect and set up.
 #pragma once
 
 #include "backoff.h"

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "queue_sql.h"
 
-#define PATIENCE_NS NS_PER_S      // of whoever wants the figures
-#define ANSWER_NS (2 * NS_PER_S)  // of ours
+#define PATIENCE_NS NS_PER_S      // how long a request for figures is kept waiting
+#define ANSWER_NS (2 * NS_PER_S)  // the deadline of our own requests
 #define RETRY_NS (10 * NS_PER_S)  // after a failure
 #define UNUSED_NS (60 * NS_PER_S) // then the session is closed
 #define OLD_NS (60 * NS_PER_S)    // older figures are not shown
@@ -105,7 +105,7 @@ static void on_budget(struct meters *m, const struct config *c, const PGresult *
         m->of[METER_BUDGET_TODAY] = fmax(0, (double)c->leased.daily - today);
 }
 
-// One question was refused, or cancelled; the other one may be answered. True.
+// One question was refused or cancelled; the other may still be answered. Returns true.
 static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
 {
     complain(l, e);

@@ -2,10 +2,10 @@
 //
 // It has a session of its own. On the collector's session a count would stand before the next
 // batch, and while a backlog is drained that session is never idle. The session of the look is
-// opened when somebody wants the figures and the collector itself is connected, so that it
-// takes no connection from it; it is closed when the collector's is lost, or nobody has wanted
-// the figures for a minute. The database is asked at most every LOOK_EVERY_NS, and cancels what
-// takes longer than a second.
+// opened when somebody wants the figures and the collector itself is connected, so that it never
+// takes the collector's place among the connections. It is closed when the collector's session is
+// lost, or nobody has wanted the figures for a minute. The database is asked at most every
+// LOOK_EVERY_NS, and cancels what takes longer than a second.
 #pragma once
 
 #include "config.h"
@@ -27,8 +27,8 @@ struct look {
 void look_init(struct look *l);
 void look_fini(struct look *l);
 
-// Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody
-// waits for the figures. True: they are on their way and worth waiting for.
+// Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody waits
+// for the figures. Returns true when they are on their way and worth waiting for.
 bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
     struct meters *m);
 

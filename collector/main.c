@@ -98,7 +98,7 @@ static void warn_of_unknown(void)
         log_line("MAIN", "%.*s is not a setting of mine", (int)len, name);
 }
 
-// An error that nobody needs to mend may be gone the next time.
+// An error that heals by itself may be gone at the next start.
 static enum collector_exit exit_of_switch(enum err_kind kind)
 {
     enum collector_exit code = collector_exit_of(kind);
@@ -106,7 +106,7 @@ static enum collector_exit exit_of_switch(enum err_kind kind)
     return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
 }
 
-// Only in leased mode does anybody answer.
+// Only in leased mode are there answers to read.
 static bool check_command(const struct config *c, char *const command[], struct err *e)
 {
     if (!command || config_leased(c))

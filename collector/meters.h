@@ -1,7 +1,7 @@
 // The figures that MAILROOM_METRICS shows: one table of them, and their text. Pure.
 //
-// Counters begin at 0 with the process. A gauge that nobody has measured is NAN and is left
-// out, as is what the mode does not have.
+// Counters begin at 0 with the process. A gauge that was never measured is NAN and is left out, and
+// so are the figures that the mode does not have.
 #pragma once
 
 #include <stdbool.h>
@@ -67,7 +67,7 @@ struct meters_about {
     bool leased;
 };
 
-// Appends all of it as OpenMetrics. False: the buffer is too small.
+// Appends all figures as OpenMetrics text. False: the buffer is too small.
 bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out);
 
 void meters_markdown(FILE *out); // for METRICS.md

@@ -135,7 +135,7 @@ void metrics_close(struct metrics *m)
     if (m->kind == METRICS_OFF)
         return;
     if (m->kind == METRICS_FILE)
-        unlink(m->config->metrics); // nobody may take it for the state of now
+        unlink(m->config->metrics); // an old file must not pass for the present state
     scrape_close(&m->scrape);
     look_fini(&m->look);
     buf_fini(&m->text);
@@ -150,7 +150,7 @@ int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
         return CLOCK_NEVER;
     m->meters.of[METER_CONNECTED] = up;
     if (file && m->file_at_ns == 0)
-        m->file_at_ns = now_ns + NS_PER_S; // when it is likely to be connected
+        m->file_at_ns = now_ns + NS_PER_S; // when the look's session is likely to be connected
     bool wanted = file ? now_ns >= m->file_at_ns : scrape_serve(&m->scrape, now_ns);
     bool coming = look_step(&m->look, m->config, up, wanted, now_ns, &m->meters);
     if (wanted && !coming) {

@@ -1,7 +1,7 @@
 // MAILROOM_METRICS: the collector's figures for others, over HTTP or in a file.
 //
 // A loop owns it and calls metrics_serve at the end of each round, when mail has had its turn.
-// Nothing in here waits, and nothing that goes wrong after the start ends the collector.
+// Nothing in here waits, and no failure after the start ends the collector.
 #pragma once
 
 #include "base/scrape.h"
@@ -14,7 +14,7 @@
 struct metrics {
     enum metrics_kind { METRICS_OFF, METRICS_SERVED, METRICS_FILE } kind;
     const struct config *config; // borrowed
-    struct meters meters;        // whoever does something counts it here
+    struct meters meters;        // the other parts count what they do here
     struct scrape scrape;
     struct look look;
     struct buf text;
@@ -26,9 +26,9 @@ struct metrics {
 bool metrics_open(struct metrics *m, const struct config *config, struct err *e) MUST_USE;
 void metrics_close(struct metrics *m);
 
-// `up`: the collector has a session that works. Returns when to come again.
+// `up`: the collector has a session that works. Returns when to call it again.
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
 void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
 
-// A line of so many tokens is out.
+// Counts a line with this many tokens that is out.
 void metrics_line(struct metrics *m, enum meter_id reason, int tokens);

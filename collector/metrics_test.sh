@@ -1,7 +1,7 @@
 #!/bin/sh
-# MAILROOM_METRICS in all three forms, read by the OpenMetrics parser of prometheus-client.
-# The figures are those of the database; no scraper holds mail up, and neither does a
-# database that is gone hold a scraper up.
+# MAILROOM_METRICS in all three forms, read by the OpenMetrics parser of prometheus-client. The
+# figures are those of the database. No scraper delays mail, and a lost database does not delay a
+# scraper.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -27,7 +27,7 @@ main()
 
 # --- what the tests share ---------------------------------------------------------
 
-# Where a collector serves, from its log.
+# Prints the address at which a collector serves, from its log.
 place() # name
 {
     sed -n 's/.*\[METRICS\] served at \(the socket \)\{0,1\}//p' "$server_dir/$1.log"
@@ -93,7 +93,7 @@ what_waits_is_shown()
     same "connected" 1 "$(shown 'mailroom_connected{}')"
     same "collecting" 1 "$(shown 'mailroom_collecting{}')"
     same "no retries in this mode" "" "$(shown 'mailroom_retries_total{}')"
-    # One of them is older than it says, and others have gone.
+    # One of the partitions has older tokens than its range says, and others were dropped.
     sql "UPDATE tokens SET created_at = created_at - 1000 WHERE id = 30;
          UPDATE tokens SET consumed_at = 1 WHERE id IN (27, 28);
          UPDATE tokens SET expires_at = 1 WHERE id = 29"
@@ -111,7 +111,7 @@ what_waits_is_shown()
     ends waits TERM 0
 }
 
-# Silent ones take all places, others come again and again, one reads nothing.
+# Silent clients take all places, others connect again and again, and one reads nothing.
 scrapers_hold_nothing_up()
 {
     MAILROOM_METRICS=127.0.0.1:0 run crowded
@@ -210,8 +210,8 @@ version()
     sed -n 's/^project(mailproof VERSION \([0-9.]*\) .*/\1/p' "$SOURCE_DIR/CMakeLists.txt"
 }
 
-# The sender takes the first token of each line, wants the second later, and refuses the
-# third; of the next line it says nothing.
+# The sender takes the first token of each line, wants the second later, and refuses the third; it
+# does not answer the next line.
 a_leased_queue()
 {
     switch_to leased

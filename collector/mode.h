@@ -1,4 +1,4 @@
-// The ways to dequeue, and all in which they differ.
+// The ways to dequeue, and everything in which they differ.
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +8,10 @@ struct mode {
     const char *name;  // of MAILROOM_DEQUEUE and jobs.mode
     const char *older; // an earlier name that stays accepted; NULL: none
     bool alone;        // one collector at a time; others stand by
-    bool takes;        // a batch is ours before its line is begun, and confirmed after it
+    bool takes;        // a batch becomes ours before its line is begun, and is confirmed after it
 };
 
-// NULL: there is none of this name.
+// Returns the mode of this name; NULL: there is none.
 const struct mode *mode_find(const char *name);
 
 // The names, comma-joined; returns `text`.

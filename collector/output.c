@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The descriptor itself may be for writing only.
+// Opens the file again, because the descriptor itself may be for writing only.
 static bool ends_within_a_line(int fd, off_t size)
 {
     char path[40], last = '\n';

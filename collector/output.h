@@ -24,14 +24,14 @@ struct output {
     size_t done; // bytes that the kernel has accepted
 };
 
-// A regular file that ends within a line, because its last writer died there, is
-// given the end of that line first.
+// When a regular file ends within a line, because its last writer died there, writes the missing
+// line end first.
 bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 
 // Offers a line; data must stay until output_idle.
 void output_begin(struct output *o, const char *data, size_t len);
 
-// All of it is written; the caller may use the data again.
+// True when all of the line is written; the caller may use the data again.
 void output_end(struct output *o);
 
 // Takes back a line of which nothing was written.

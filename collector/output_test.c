@@ -51,7 +51,7 @@ static void slow_reader(int in, int out)
     assert_false(output_begun(&o));
     assert_true(output_ready(&o));
     assert_true(output_pump(&o, &e));
-    // It is full now, and writing has returned.
+    // The pipe is full now, and writing has returned.
     assert_true(output_begun(&o));
     assert_false(output_ready(&o));
     assert_int_equal(output_events(&o), POLLOUT);
@@ -137,7 +137,7 @@ static void full_disk(void **state)
     assert_int_equal(e.kind, ERR_OUTPUT);
 }
 
-// Its last writer died within a line: what follows is a line of its own.
+// The file's last writer died within a line. What follows is a line of its own.
 static void torn_file(void **state)
 {
     (void)state;

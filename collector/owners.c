@@ -16,7 +16,7 @@ void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
     struct owner *known = find(o, seen.number);
 
     if (!known && o->n == OWNERS_MAX)
-        return; // it is told of again when there is room
+        return; // a later look names it again, when there is room
     if (!known) {
         known = &o->all[o->n++];
         *known = (struct owner){.number = seen.number, .alive = !seen.alive};

@@ -45,7 +45,7 @@ static void the_dead_have_their_grace_each(void **state)
     owners_end(&o, 0);
     assert_int_equal(due(&o, GRACE - 1), -1);
     assert_int_equal(due(&o, GRACE), 1);
-    // 1 comes back, and its grace begins again when it goes.
+    // Owner 1 comes back. When it goes, its grace begins again.
     tell(&o, 1, 0, true, GRACE);
     tell(&o, 2, 0, false, GRACE);
     owners_end(&o, 0);
@@ -53,7 +53,7 @@ static void the_dead_have_their_grace_each(void **state)
     assert_int_equal(due(&o, GRACE + GRACE / 2), 2);
 }
 
-// It has something in hand.
+// The owner has something in hand.
 static void look(struct owners *o, int64_t renewed, bool busy, int64_t at_ns)
 {
     owners_tell(
@@ -72,7 +72,7 @@ static int64_t watch(struct owners *o, int64_t renewed, int64_t from_ns, int64_t
     return 0;
 }
 
-// Counters, not times: by our clock, and only while we watched.
+// The lease is a counter and not a time: we time it by our clock, and only while we watch.
 static void the_living_keep_their_lease_by_renewing(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void the_living_keep_their_lease_by_renewing(void **state)
     assert_int_equal(watch(&o, 7, 0, LEASE - NS_PER_S), 0);
     assert_int_equal(watch(&o, 8, LEASE - NS_PER_S / 2, 2 * LEASE - NS_PER_S), 0);
     assert_int_equal(watch(&o, 8, 2 * LEASE - NS_PER_S / 2, 3 * LEASE), 2 * LEASE - NS_PER_S / 2);
-    // It had nothing: it is looked at again after another lease.
+    // The owner had nothing, so we look at it again after another lease.
     owners_was_empty(&o.all[0], false, 2 * LEASE);
     assert_int_equal(watch(&o, 8, 2 * LEASE, 4 * LEASE), 3 * LEASE);
 }

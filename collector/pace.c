@@ -3,18 +3,18 @@
 #include "base/clock.h"
 
 // See pace.h for where these come from.
-#define TRICKLE 20 // × least: what a line costs that waits for nothing
-#define MORE 1.25  // what is worth it must be by so much, to begin
-#define LESS 0.8   // and to end
-#define UP 40      // × least: evidence beyond that, before it begins
-#define DOWN 160   // and before it ends
+#define TRICKLE 20 // × least: the cost of a line that did not wait
+#define MORE 1.25  // gain over cost at which a wait begins to be worth it
+#define LESS 0.8   // gain over cost at which it ceases to be
+#define UP 40      // × least: further evidence that is needed before it begins
+#define DOWN 160   // the same before it ends
 
 static void add_level(struct pace *p, int64_t timeout_ns)
 {
     p->level[p->levels++] = (struct pace_level){.timeout_ns = timeout_ns};
 }
 
-// The balance that it cannot fall below.
+// Returns the least value of a level's balance.
 static double floor_of(const struct pace *p, const struct pace_level *l)
 {
     return -(double)p->level[1].timeout_ns * (l->next_worth ? DOWN : UP);
@@ -33,7 +33,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
         p->level[i].balance = floor_of(p, &p->level[i]);
 }
 
-// The line in thought of this level, or of the next, is begun or was held.
+// Adds to the balance of a level that its imagined line, or the next level's, was begun or was
+// held.
 static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];

@@ -1,21 +1,19 @@
-// How long is a batch that is not full worth waiting for? Pure, and O(1) for each
-// arrival.
+// Decides how long to wait for a batch that is not full. Pure, and O(1) for each arrival.
 //
-// The adaptive window runs in thought a line for each of some timeouts: none, the
-// lower bound, twice as long and so on, up to the upper bound. It waits for the longest
-// that is still worth it. A timeout is worth it while each line that it saves, beside
-// the one before, costs less than `least` of holding lines open. At a steady rate that
-// is so from one token in `least`. The lower bound itself is worth much more than
-// nothing (20 times as much): it is waited for unless it brings hardly one further
-// token for twenty lines, which is a trickle.
+// The adaptive window imagines one line for each of some timeouts: none, the lower bound, twice the
+// lower bound and so on, up to the upper bound. It waits for the longest timeout that is still
+// worth it. A timeout is worth it while each line that it saves, compared with the timeout before,
+// costs less than `least` of holding lines open. At a steady rate that is so from one token in
+// `least`. The lower bound itself is worth much more than nothing (20 times as much): the window
+// waits for it unless twenty lines gain hardly one further token by it, which is a trickle.
 //
-// It changes its mind seldom. The p99 is made by the longest waits and small lines by
-// the shortest, so a window that mixes both at one load is worse than a fixed pair.
-// Between two changes it is the fixed pair (limit, timeout). So what is to be worth its
-// wait must gain 25% more than it costs, and what is to be so no more, lose 20%. Evidence
-// adds up from the last change, or from when there was least of it (a CUSUM test), to 40
-// lines before it waits for longer, and to 160 before it waits for less. By chance the
-// former comes at a rate of one in `least` once in some hundred thousand tokens.
+// The window changes its timeout seldom. The p99 is made by the longest waits and small lines by
+// the shortest, so a window that mixes both at one load is worse than a fixed pair. Between two
+// changes it is the fixed pair (limit, timeout). So a timeout begins to be worth its wait when it
+// gains 25% more than it costs, and ceases to be when it loses 20%. Evidence adds up from the last
+// change, or from when there was least of it (a CUSUM test), to 40 lines before it waits for
+// longer, and to 160 before it waits for less. At a rate of one token in `least`, chance alone
+// brings about a longer wait once in some hundred thousand tokens.
 #pragma once
 
 #include <stdbool.h>
@@ -25,16 +23,16 @@
 
 struct pace_level {
     int64_t timeout_ns;
-    int64_t first_ns; // of the line in thought
+    int64_t first_ns; // of the imagined line
     int count;        // tokens in it
     bool next_worth;  // the next level is
-    double balance;   // of what speaks against that; above 0 it changes
+    double balance;   // the evidence against next_worth; above 0 next_worth changes
 };
 
 struct pace {
     int limit;
     int levels;      // 0: not adaptive, every batch waits for the timeout
-    int now;         // the level that is waited for
+    int now;         // the level whose timeout is waited for
     int64_t last_ns; // the last arrival
     struct pace_level level[PACE_LEVELS];
 };
@@ -43,6 +41,6 @@ struct pace {
 void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit);
 void pace_arrived(struct pace *p, int64_t now_ns);
 
-// When a batch fires that is not full, whose first token waits since first_ns;
-// never later than first_ns + timeout_ns.
+// Returns when a batch that is not full fires, if its first token waits since first_ns; never later
+// than first_ns + timeout_ns.
 int64_t pace_due_ns(const struct pace *p, int64_t first_ns, int64_t timeout_ns);

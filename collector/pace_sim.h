@@ -31,13 +31,13 @@ enum pace_kind { PACE_STEADY, PACE_BURSTS, PACE_BURSTS_IN_A_TRICKLE, PACE_KINDS 
 extern const struct pace_load pace_loads[];
 extern const int pace_load_count;
 
-// One at random, seeded.
+// Draws a load by the seed.
 struct pace_load pace_draw(enum pace_kind kind, uint64_t seed);
 
 // Judges 20,000 tokens, after 100,000 in which the window settles.
 struct pace_figures pace_compare(const struct pace_load *load);
 
-// When the judged tokens come, in seconds from the first: for mailproof tune --model.
+// Prints when the judged tokens come, in seconds from the first, for mailproof tune --model.
 void pace_print_trace(const struct pace_load *load);
 
 // "30/s", "30 at 1000/s after 10 at 2/s".

@@ -67,7 +67,8 @@ static void a_burst_is_waited_for_at_once(void **state)
     assert_int_equal(wait_ns(&p), LEAST_NS);
 }
 
-// Two tokens in the lower bound are worth the upper one, and one in three is not worth it.
+// Two tokens within the lower bound make the upper bound worth its wait; one token in three times
+// the lower bound does not.
 static void it_waits_for_longest_from_one_token_in_the_lower_bound(void **state)
 {
     (void)state;
@@ -76,13 +77,13 @@ static void it_waits_for_longest_from_one_token_in_the_lower_bound(void **state)
     pace_init(&p, LEAST_NS, MOST_NS, 1000);
     int64_t now_ns = arrive(&p, NS_PER_S, 20000, LEAST_NS / 2);
     assert_int_equal(wait_ns(&p), MOST_NS);
-    now_ns = arrive(&p, now_ns, 20000, LEAST_NS * 9 / 10); // between: no change of mind
+    now_ns = arrive(&p, now_ns, 20000, LEAST_NS * 9 / 10); // between both: no change
     assert_int_equal(wait_ns(&p), MOST_NS);
     arrive(&p, now_ns, 2000, 3 * LEAST_NS);
     assert_int_equal(wait_ns(&p), 0);
 }
 
-// A trickle after a busy hour: each token that waits in vain tells against it.
+// A trickle after a busy hour: each token that waits in vain counts against the timeout.
 static void what_waits_in_vain_is_few(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Old partitions are dropped under load, in every mode: no token is lost, none comes
-# twice, and what waits is not dropped.
+# Old partitions are dropped under load, in every mode: no token is lost, none comes twice, and no
+# waiting token is dropped.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -39,7 +39,7 @@ collect() # name
     fi
 }
 
-# "all distinct", of these collectors.
+# Prints the numbers of all and of distinct tokens of these collectors.
 delivered() # names
 {
     if [ "$MAILROOM_DEQUEUE" != leased ]; then
@@ -50,14 +50,14 @@ delivered() # names
         awk '{ all++; if (!seen[$0]++) distinct++ } END { print all + 0, distinct + 0 }'
 }
 
-# Logins of which test_sender.sh says that they were sent.
+# Prints the logins that test_sender.sh answered as sent.
 add_ok() # first, last
 {
     sql "INSERT INTO accounts (email, login) SELECT 'ok' || n || '@x', 'ok' || n
          FROM generate_series($1, $2) n"
 }
 
-# With a trigger and a right of somebody else's.
+# The table has a trigger and a right that others added.
 what_is_used_becomes_a_partition()
 {
     sql "CREATE TABLE made (token bigint);
@@ -79,7 +79,7 @@ what_is_used_becomes_a_partition()
     same "$mode: delivered" "100 100" "$(delivered "$mode-1")"
 }
 
-# Producers with short and long transactions, rollbacks to savepoints, and bulk.
+# Starts producers with short and long transactions, rollbacks to savepoints, and bulk inserts.
 produce() # number
 {
     for i in $(seq "$rounds"); do
@@ -122,7 +122,7 @@ partitions_come_and_go_under_load()
     ends "$mode-1" TERM 0
 }
 
-# Nobody collects: a partition with what waits stays, and so do those behind it.
+# While nobody collects, a partition with waiting tokens stays, and so do the younger ones.
 what_waits_stays()
 {
     sql "CALL mailroom_partition(); SELECT mailroom_forget_tokens('0')" >/dev/null

@@ -7,7 +7,7 @@
 
 #define DEADLINE_NS (900 * NS_PER_MS)
 
-// True when there is nothing more to wait for: an answer, or a failure, which
+// True when there is nothing more to wait for: an answer came, or the connection failed, which
 // proves nothing.
 static bool answered(
     struct pooler *p, const char *url, int skip, const char *backend_pid, int64_t now_ns)

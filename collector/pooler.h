@@ -1,10 +1,10 @@
-// Is there a pooler between us and the server that lends our session to others?
+// Finds out whether a pooler between us and the server lends our session to others.
 //
-// The pid that libpq was told when it connected is the server process's own,
-// unless a pooler answered in its place. Then a second session asks for its pid
-// while the first one is idle: in transaction mode the pooler serves both with
-// the same server process, and neither locks nor LISTEN are ours. In session
-// mode a pool that is used up does not answer at all; that is no, too.
+// The pid that libpq was told when it connected is the server process's own, unless a pooler
+// answered in its place. Then a second session asks for its pid while the first one is idle: in
+// transaction mode the pooler serves both with the same server process, and neither locks nor
+// LISTEN are ours. In session mode a pool that is used up does not answer at all; that counts as
+// no, too.
 #pragma once
 
 #include "session.h"

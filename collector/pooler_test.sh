@@ -27,7 +27,7 @@ main()
     add_accounts 1 3
     drained
     ends b TERM 0
-    # The pool is used up by the collector, and nobody else is ever answered.
+    # The collector uses up the pool, so nobody else ever gets an answer.
     MAILROOM_DATABASE_URL="host=$server_dir port=6545 user=collector dbname=mail" run c
     has_logged c collecting
     ends c TERM 0

@@ -78,7 +78,7 @@ static bool send_listen(
     return session_query(s, QUEUE_QUIET, sql, none, deadline_ns, e);
 }
 
-// The statements that are prepared, each of up to three parts.
+// The prepared statements. Each has up to three parts.
 static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
 {
     const struct {
@@ -111,7 +111,7 @@ static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
 
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    // LISTEN before the first read: what is committed in between is announced.
+    // LISTEN comes before the first read, so that commits in between are announced.
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !send_patience(q, s, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
@@ -299,7 +299,7 @@ bool queue_send_adopt(const struct queue *q, struct session *s, const struct own
                          whose->alive ? "t" : "f"),
                      e))
         return false;
-    // Our own may be longer than a line: what cannot be sent fills none.
+    // Our own delivery may be longer than a line, because tokens that cannot be sent fill none.
     return session_execute(s, QUEUE_READ, "delivery",
         SESSION_PARAMS(q->name, most, most, q->number, session_number(first, q->first)), true,
         deadline_ns, e);

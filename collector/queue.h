@@ -35,33 +35,34 @@ struct queue {
     const char *channel; // borrowed
     const struct mode *mode;
     int limit;
-    char number[24];             // ours: deliveries and a lock bear it
+    char number[24];             // our number: our deliveries and our lock carry it
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // of our last claim
     int64_t n;                   // of the cursor, when all moves that were sent are done
-    int64_t first;               // no delivery of ours has a lower n, as this session knows
-    struct seen {                // by a look at the lock
+    int64_t first;               // as far as this session knows, none of our deliveries has a lower
+                                 // n
+    struct seen {                // what the last look at the lock saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
         int64_t progress; // rises with every move and every renewal
         bool waits;       // tokens that the cursor has not passed
     } seen;
-    struct backend { // of a session, to end it if it outlives that
+    struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
         char since[40];
     } backend, predecessor; // the predecessor's pid is "" when there is none
     char bell[24];          // the number of its lock; "": tokens are not announced by it
-    bool set_up;            // all of the set-up was answered
+    bool set_up;            // the whole set-up was answered
 };
 
 void queue_init(
     struct queue *q, const char *name, const char *channel, const struct mode *mode, int limit);
 
-// How many rows a read examines at first.
+// Returns how many rows a read examines at first.
 int queue_examine(const struct queue *q);
 
-// How long a statement may take: 4 s, and 100 us for each token of a batch. The server
-// cancels it then; so an answer that takes a second more comes from no server.
+// How long a statement may take: 4 s, and 100 us for each token of a batch. The server then cancels
+// it. When an answer takes a second longer, the server is taken for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
 // A new session: our backend of the last one becomes the predecessor, if that
@@ -78,18 +79,18 @@ bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
-// Looks at the queue, and takes its lock if it is free and nobody, we or, if `due`
-// is TAKE_GRACE, the holder as last seen has claimed it last; with TAKE_LEASE
-// though the holder of the epoch as last seen still has its lock.
-// LOCK_UNSETTLED: taken, but its cursor cannot be read on.
+// Looks at the queue, and takes its lock if it is free and the last claim is nobody's or ours. With
+// TAKE_GRACE the last claim may also be that of the holder that was last seen. With TAKE_LEASE the
+// holder of the epoch that was last seen may even still have its lock. LOCK_UNSETTLED: the lock is
+// taken, but the cursor is of a kind that cannot be read.
 enum queue_take { TAKE_FREE, TAKE_GRACE, TAKE_LEASE };
 enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_UNSETTLED };
 bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
     int64_t deadline_ns, struct err *e) MUST_USE;
-// LOCK_FREE: it was left to the holder, which may have changed.
+// LOCK_FREE: the lock is free, but left to the holder, which may have changed.
 bool queue_decode_lock(
     struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;
-// ERR_USAGE that names the queue, which has no row in the table jobs; false.
+// Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
 bool queue_unknown(const char *name, struct err *e);
 
 // Makes a new cursor, without a deadline once it has its locks.
@@ -105,10 +106,10 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
 
-// Each asks for a batch; the answer is for batch_decode. read: behind the cursor.
-// ahead: behind `last`, within its stretch. take: at least `fewest` tokens that can be
-// sent, moving the cursor; or, if 0, what is in front of the first of them. adopt: a delivery of
-// `whose`, or our own oldest one.
+// Each asks for a batch; the answer is for batch_decode. read: after the cursor. ahead: after
+// `last`, within its stretch. take: moves the cursor over at least `fewest` tokens that can be sent
+// or, if 0, over the rows before the first of them. adopt: a delivery of `whose`, or our own oldest
+// one.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
@@ -118,11 +119,11 @@ bool queue_send_take(const struct queue *q, struct session *s, int fewest, int e
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// The batch is dealt with: moves the cursor behind it, or confirms its delivery;
-// the unsendable ones among it become dead letters.
+// The batch is dealt with: moves the cursor past it, or confirms its delivery. Its unsendable
+// tokens become dead letters.
 bool queue_send_pass(struct queue *q, struct session *s, const struct batch *b, int64_t deadline_ns,
     struct err *e) MUST_USE;
-// *ours tells whether it was still ours to pass.
+// *ours tells whether the batch was still ours.
 bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e) MUST_USE;
 
 // Looks at the other owners of deliveries; `finished` as owners_finished has it.
@@ -139,10 +140,10 @@ bool queue_send_renew(
 bool queue_send_give_back(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Gives the queue up in good order; nobody waits for the answer.
+// Gives up the queue in good order. Nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);
 
-// Takes the bell, or lets it go; see bell.h. The latter's answer is for nobody.
+// Takes the bell, or lets it go; see bell.h. Nobody waits for the answer to the latter.
 bool queue_send_bell(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e) MUST_USE;

@@ -26,7 +26,7 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
     assert_string_equal(q.predecessor.pid, "");
     session(&q, "2", true);
     assert_string_equal(q.predecessor.pid, "");
-    // 3 is to end 2, and is lost before that was answered.
+    // Session 3 is to end session 2, and is lost before the answer to that.
     session(&q, "3", false);
     assert_string_equal(q.predecessor.pid, "2");
     session(&q, "", false);

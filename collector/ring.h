@@ -10,13 +10,14 @@
 
 struct collector;
 
-bool ring_take(struct collector *c, struct err *e) MUST_USE;   // if it is to be taken now
-bool ring_let_go(struct collector *c, struct err *e) MUST_USE; // we look by ourselves
+bool ring_take(struct collector *c, struct err *e) MUST_USE;   // takes the bell, if it is to be
+                                                               // taken now
+bool ring_let_go(struct collector *c, struct err *e) MUST_USE; // from here on we look by ourselves
 // The same while tokens come fast, with a time for the next look.
 bool ring_let_go_if_fast(struct collector *c, struct err *e) MUST_USE;
-bool ring_rests(const struct collector *c); // with the bell let go, until that look
+bool ring_rests(const struct collector *c); // true while the bell is let go, until that look
 int64_t ring_due_ns(const struct collector *c);
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
-// We shall not look for a while: others that sleep must hear of what comes.
+// Call this when we shall not look for a while: other sleeping collectors must hear of new tokens.
 bool ring_keep(struct collector *c, struct err *e) MUST_USE;

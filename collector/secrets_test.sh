@@ -62,7 +62,7 @@ start() # name, program, arguments
         >"$server_dir/$start_name.out" 2>"$server_dir/$start_name.log" &
     start_shell=$!
     start_deadline=$(($(date +%s) + 60))
-    # With its end of line: written, and so about to be replaced by the program.
+    # The line has its end, so it is written whole and the program is about to be started.
     until [ "$(wc -l <"$server_dir/$start_name.pid")" = 1 ]; do
         [ "$(date +%s)" -le "$start_deadline" ] || failed "$start_name did not start"
         sleep 0.02
@@ -71,7 +71,7 @@ start() # name, program, arguments
     at_exit "kill -KILL $(cat "$server_dir/$start_name.pid") 2>/dev/null"
 }
 
-# Not even root, who may look at the start of everybody's.
+# Not even root finds them, though it may read any process's start-up environment.
 nobody_finds_the_key_in_the_environment()
 {
     if ! grep -qs MAILROOM_SECRET_KEY "/proc/$pid_closed/environ"; then
@@ -112,7 +112,7 @@ no_core_is_dumped()
     same "files of a crash" "" "$(ls "$server_dir/closed.cores")"
 }
 
-# Neither when all is well nor when the settings or the server are not.
+# The secrets appear neither in good runs nor when the settings or the server are bad.
 nothing_is_logged()
 {
     MAILROOM_DATABASE_URL="host=$server_dir/nowhere password=$password" run nowhere

@@ -276,10 +276,9 @@ bool session_execute_first(
     return PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0) == 1 || lost(s, e);
 }
 
-// The answer to a request is its result, then nothing, then its sync. The
-// commit comes with the sync, and may still fail: so a result is held until
-// then, and an error takes its place. An error itself is given out at once, for
-// one that ends the session has no sync.
+// The answer to a request is its result, then nothing, then its sync. The commit comes with the
+// sync, and may still fail: so a result is held until then, and an error takes its place. An error
+// itself is given out at once, because an error that ends the session has no sync.
 bool session_take(struct session *s, struct session_reply *out)
 {
     int nothing = 0;
@@ -287,7 +286,7 @@ bool session_take(struct session *s, struct session_reply *out)
     while (s->up && s->count > 0 && nothing < 2 && !PQisBusy(s->conn)) {
         PGresult *result = PQgetResult(s->conn);
         if (!result) {
-            // Twice in a row: libpq knows that the connection is gone.
+            // NULL twice in a row means that libpq knows that the connection is gone.
             nothing++;
             continue;
         }
@@ -358,6 +357,6 @@ enum session_remedy session_remedy(const char *sqlstate)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strncmp(sqlstate, table[i].prefix, strlen(table[i].prefix)) == 0)
             return table[i].remedy;
-    // 08, 57P0x, 53300, 25006, 26000, 0A000 and whatever was not foreseen.
+    // 08, 57P0x, 53300, 25006, 26000, 0A000 and everything unforeseen.
     return REMEDY_RECONNECT;
 }

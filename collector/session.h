@@ -1,14 +1,12 @@
 // One connection to PostgreSQL that never blocks its caller.
 //
-// libpq in pipeline mode: every request travels with a sync of its own, so each
-// is a transaction by itself and a failed one takes no other with it. What was
-// asked is kept in a first-in-first-out list; each answer comes back with the
-// tag of its request. Every request has a deadline; one that passes is a dead
-// connection, because a server that answers too late is as good as none.
+// libpq in pipeline mode: every request travels with a sync of its own, so each is a transaction by
+// itself and a failed one takes no other with it. Requests are kept in a first-in-first-out list,
+// and each answer comes back with the tag of its request. Every request has a deadline. When one
+// passes, the connection counts as dead, because a server that answers too late is of no use.
 //
-// The owner polls session_fd for session_events and calls session_pump; any
-// function that fails with ERR_CONNECTION leaves a session that is good for
-// session_close only.
+// The owner polls session_fd for session_events and calls session_pump; any function that fails
+// with ERR_CONNECTION leaves a session that can only be closed.
 #pragma once
 
 #include <stdbool.h>
@@ -80,8 +78,8 @@ void session_close(struct session *s);
 
 int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
-bool session_silent(
-    const struct session *s, int64_t now_ns); // for seconds, while something was due
+// True when nothing was heard for seconds, while something was due.
+bool session_silent(const struct session *s, int64_t now_ns);
 int64_t session_deadline_ns(const struct session *s);
 
 // Does what can be done without waiting: goes on connecting, sends, receives.
@@ -97,8 +95,8 @@ bool session_prepare(struct session *s, int tag, const char *name, const char *s
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
     bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
 
-// The first part of a request that has two: the next call of those above sends
-// the other, in the same transaction, and its answer is that of both.
+// Queues the first part of a request that has two. The next call of a function above sends the
+// second part, in the same transaction, and its answer stands for both.
 bool session_query_first(
     struct session *s, const char *sql, struct session_params p, struct err *e) MUST_USE;
 bool session_execute_first(

@@ -31,8 +31,8 @@ main()
     echo "all promises of sharing hold"
 }
 
-# In a restored dump the first collector writes down all that waits. A trigger stands
-# for a large backlog.
+# In a restored dump the first collector records all waiting tokens in deliveries. A trigger
+# simulates a large backlog.
 the_first_switch_takes_its_time()
 {
     add_accounts 9001 9005
@@ -108,11 +108,11 @@ what_cannot_be_sent_is_passed()
     drained
     same "the others come out" "5 5" "$(tokens e)"
     same "dead letters" 1 "$(sql "SELECT count(*) FROM dead_letters")"
-    # One that comes alone waits for nobody.
+    # A collector that comes alone waits for nobody.
     sql "INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x01' FROM accounts"
     drained
     same "dead letters" 2 "$(sql "SELECT count(*) FROM dead_letters")"
-    # It may say so in several lines, one per second.
+    # The log may say so in several lines, one per second.
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(passed_over e)" = 3000 ]; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "$(passed_over e) passed over, not 3000"
@@ -121,7 +121,7 @@ what_cannot_be_sent_is_passed()
     ends e TERM 0
 }
 
-# A full batch stands behind more rows than a read examines.
+# A full batch comes after more rows than a read examines.
 what_is_passed_hides_nothing()
 {
     add_accounts 7001 7003
@@ -239,8 +239,8 @@ a_canceled_move_delays_nothing()
     ends r TERM 0
 }
 
-# u8051 to u8055 are written and not confirmed, when their session ends; meanwhile
-# their delivery grows.
+# u8051 to u8055 are written but not confirmed when their session ends. Meanwhile their delivery
+# grows.
 a_delivery_longer_than_a_line_makes_two()
 {
     hold_marking
@@ -359,7 +359,7 @@ the_mode_changes_only_when_told()
     ends j TERM 0
     same "before the switch" "5 5" "$(tokens j)"
 
-    # A transaction that has its number and is yet to insert lies in the way.
+    # A transaction that has its number but has not inserted yet blocks this.
     mkfifo "$server_dir/early"
     psql -qAtX <"$server_dir/early" >/dev/null &
     exec 6>"$server_dir/early"

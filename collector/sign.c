@@ -59,7 +59,7 @@ bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[S
     size_t len = 0;
 
     memcpy(both, secret, SIGN_SECRET_LEN);
-    // Given no key, init uses the key that the context holds.
+    // Without a key, init uses the key that the context holds.
     bool ok = EVP_MAC_init(s->context, NULL, 0, NULL) == 1 &&
               EVP_MAC_update(s->context, (const uint8_t *)path, strlen(path)) == 1 &&
               EVP_MAC_update(s->context, secret, SIGN_SECRET_LEN) == 1;

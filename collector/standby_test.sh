@@ -31,7 +31,7 @@ who_left_is_not_waited_for()
     has_logged b collecting
 }
 
-# b is killed; its name says that it was a process of this machine.
+# Collector b is killed. Its name says that it was a process of this machine.
 who_died_is_not_waited_for()
 {
     ends b KILL 137
@@ -40,8 +40,8 @@ who_died_is_not_waited_for()
     ends c TERM 0
 }
 
-# A stranger from another machine has left its name: a fresh collector that
-# finds the lock free does not take it before the grace is over.
+# A collector from another machine has left its name. A new collector that finds the lock free does
+# not take the queue before the grace is over.
 who_may_come_back_is_waited_for()
 {
     sql "UPDATE jobs SET holder = 'elsewhere'"
@@ -75,8 +75,8 @@ who_comes_back_stands_by()
     ends f TERM 0
 }
 
-# h is stopped while it signs its first line; meanwhile its session ends and the
-# tokens become another's.
+# Collector h is stopped while it signs its first line. Meanwhile its session ends, and another
+# collector gets the tokens.
 who_was_stopped_begins_no_line()
 {
     failing=$BUILD_DIR/tests/mailroom-collector-failing
@@ -103,8 +103,8 @@ who_was_stopped_begins_no_line()
     ends i TERM 0
 }
 
-# j writes a line and stops before it is confirmed; its session stays. k takes over
-# when the lease is over, and j writes nothing of what is k's.
+# j writes a line and stops before it is confirmed; its session stays. k takes over when the lease
+# is over, and j writes none of k's tokens.
 who_hangs_is_replaced()
 {
     export MAILROOM_LEASE=1000
@@ -122,7 +122,7 @@ who_hangs_is_replaced()
     add_accounts 41 50
     drained
     same "lines of the one that came back" 0 "$(wc -l <"$server_dir/j.out")"
-    # The other ends before the one that hung: it takes the queue again.
+    # The other collector ends before the one that hung, which takes the queue again.
     ends k KILL 137
     add_accounts 51 60
     drained
@@ -141,7 +141,7 @@ who_only_waits_is_not_replaced()
     run m
     has_logged m 'standing by'
     add_accounts 61 61
-    # Nor by one that was stopped itself, and finds its clock far on.
+    # Nor does a collector take over that was stopped itself and sees a large jump of the clock.
     sql "SELECT pg_sleep(0.5)" >/dev/null
     kill -STOP "$(pid_of m)"
     sql "SELECT pg_sleep(2)" >/dev/null

@@ -4,6 +4,6 @@
 
 #include "config.h"
 
-// Waits for the database as long as it takes. ERR_CONNECTION, ERR_SQL; ERR_SCHEMA and
-// ERR_USAGE where trying again would not help.
+// Waits for the database for as long as it takes. Fails with ERR_CONNECTION or ERR_SQL, or with
+// ERR_SCHEMA or ERR_USAGE when trying again would not help.
 bool switch_mode(const struct config *config, struct err *e) MUST_USE;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# A token that comes alone costs three statements: a read that finds it, the move behind its
-# line, and, in the same trip as the move, a read of what came meanwhile. What others left is
-# looked for when a session begins, and not again.
+# A token that comes alone costs three statements: a read that finds it, the move after its line
+# and, in the same trip as the move, a read of what came meanwhile. The collector looks for what
+# others left when a session begins, and not again.
 set -eu
 
 # shellcheck source=ci/private-server.sh

@@ -7,8 +7,8 @@
 #include "work.h"
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
-#define WATCH_NS NS_PER_S              // looks further apart are no watching
-#define LOCK_SOON_NS (10 * NS_PER_MS)  // while only a backend has to end
+#define WATCH_NS NS_PER_S              // looks further apart do not count as watching
+#define LOCK_SOON_NS (10 * NS_PER_MS)  // the pause between looks while only a backend has to end
 
 void turn_forget(struct collector *c)
 {
@@ -31,7 +31,7 @@ static enum queue_take what_is_due(const struct collector *c)
     if (t->free_ns != CLOCK_NEVER && (c->now_ns - t->free_ns >= c->config->grace_ms * NS_PER_MS ||
                                          holder_is_dead(c->queue.seen.holder)))
         return TAKE_GRACE;
-    // Only while we watched: we may have been stopped ourselves.
+    // Time counts only while we watched, because we may have been stopped ourselves.
     if (c->now_ns - t->looked_ns > WATCH_NS)
         return TAKE_FREE;
     if (t->still_ns != CLOCK_NEVER && c->now_ns - t->still_ns >= work_lease_ns(c->config))
@@ -57,7 +57,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
     return queue_send_lock(&c->queue, &c->link.session, what_is_due(c), work_deadline_ns(c), e);
 }
 
-// Since when is the queue free, or its holder idle while something waits?
+// Notes since when the queue is free, or its holder idle while something waits.
 static void watch(struct collector *c, enum queue_lock lock, const char *holder_before)
 {
     struct turn *t = &c->turn;

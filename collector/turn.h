@@ -11,17 +11,17 @@
 
 struct turn {
     enum turn_step {
-        TURN_WATCH, // others may have it
+        TURN_WATCH, // another may have the turn
         TURN_ASKED, // an answer is awaited
         TURN_OURS,
     } step;
     int64_t look_at_ns; // when to look again
-    int64_t free_ns;    // since when nobody has it; CLOCK_NEVER: somebody does
+    int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
     int64_t still_ns;   // since when something waits and its holder does nothing
-    int64_t looked_ns;  // the last look that told so
-    int64_t progress;   // of the holder, at that time
+    int64_t looked_ns;  // when the last look was answered
+    int64_t progress;   // the holder's progress, at that time
     bool told;          // the log says that we stand by
-    int64_t renewed_ns; // our own lease: when it, or the cursor, was moved last
+    int64_t renewed_ns; // our own lease: when we last renewed it or moved the cursor
 };
 
 struct collector;
@@ -33,7 +33,7 @@ bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e) 
 bool turn_on_claim(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool turn_on_doubt(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
-bool turn_renew(struct collector *c, struct err *e) MUST_USE; // our lease, if it is time
+bool turn_renew(struct collector *c, struct err *e) MUST_USE; // renews our lease, if it is time
 bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
-void turn_leave(struct collector *c); // at the end, in good order
+void turn_leave(struct collector *c); // gives up the turn at the end, in good order

@@ -52,9 +52,9 @@ term_waits_for_all_of_a_doubt()
     ends b TERM 0
 }
 
-# The line u201 to u210 is out, and its move is lost with the session. When the next
-# session reads, their accounts are suspended, so they are not shown; and nothing is
-# passed, for x1 alone makes no batch. Then it is their turn again.
+# The line u201 to u210 is out, and its move is lost with the session. When the next session reads,
+# their accounts are suspended, so they are not shown; and nothing is passed, because x1 alone makes
+# no batch. Then it is their turn again.
 what_is_not_its_turn_stays_in_doubt()
 {
     sql "SELECT setval('moves', 10)" >/dev/null
@@ -94,7 +94,7 @@ move_waits() # lock: as a query
     echo "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted"
 }
 
-# The last that the collector of `c` asked was a read, and it was answered.
+# Waits until the last request of collector `c` was a read, and was answered.
 has_looked()
 {
     until_true "SELECT count(*) = 1 FROM pg_stat_activity

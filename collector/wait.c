@@ -32,10 +32,10 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     int64_t first_ns = window_due_ns(&c->window), due_ns = first_ns;
 
     assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    // Announcements may just have become many. A look that is planned stays so.
+    // Announcements may just have become many. A planned look stays planned.
     if (!ring_rests(c) && !ring_let_go_if_fast(c, e))
         return false;
-    // Nobody announces that a collector died with something in hand.
+    // A collector that dies with something in hand is not announced, so we look.
     if (!c->queue.mode->alone && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
     due_ns = clock_min(due_ns, ring_due_ns(c));

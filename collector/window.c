@@ -101,7 +101,7 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
     }
 }
 
-// What nobody announced is taken to have come evenly, since what came before it.
+// Assumes that tokens without an announcement came evenly, from the last arrival before them on.
 static void hear(struct window *w)
 {
     int64_t from_ns = w->pace.last_ns > w->unseen_ns ? w->pace.last_ns : w->unseen_ns;

@@ -1,21 +1,20 @@
-// When does a batch fire? Pure: times come in, nothing is waited for.
+// Decides when a batch fires. Pure: it is given the time and never waits.
 //
 // The window counts tokens that are known to wait: those that the last read
 // showed, announced (`shown`) or not (`missed`), and those announced since that
 // read was sent (`fresh`). It fires when they are enough for a batch, or when
 // the first of them has waited for the timeout.
 //
-// Announcements carry the token's id, so a small memory of ids, indexed by id,
-// keeps three things exact that counting alone gets wrong: a token that a read
-// showed before its announcement came in is not counted twice; the
-// announcement of a token that is already written does not start a new
-// timeout; and the first token of what is left of a backlog keeps its own
-// time. An id that fell out of the memory costs a query or some waiting, never
-// a token, because every read corrects the window to what is really there.
+// Announcements carry the token's id, so a small memory of ids, indexed by id, keeps three things
+// exact that counting alone gets wrong. A token that a read showed before its announcement came in
+// is not counted twice; the announcement of a token that is already written does not start a new
+// timeout; and the first token of what is left of a backlog keeps its own time. A forgotten id
+// costs a query or some waiting, never a token, because every read corrects the window to what is
+// really there.
 //
-// A token whose announcement never came is younger than the last read that saw
-// everything, so it is due by that time plus the timeout; but it may just as
-// well be a moment old and its announcement on the way, so that gets a moment.
+// A token whose announcement never came is younger than the last read that saw everything, so it is
+// due by that time plus the timeout. But it may also be a moment old with its announcement on the
+// way, so the window waits a moment for the announcement.
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +25,7 @@
 #include "flow.h"
 #include "pace.h"
 
-// How long an announcement may come behind a read that shows its token.
+// How long after a read that shows its token an announcement may come.
 #define WINDOW_SETTLE_NS INT64_C(25000000)
 
 struct window_group {
@@ -38,15 +37,16 @@ struct window {
     int limit;
     int64_t timeout_ns;
     struct pace pace; // whether to wait that long
-    struct flow flow; // whether to look, or to hear of each token
+    struct flow flow; // whether to look for tokens, or to hear of each
     struct window_group shown;
     struct window_group missed;
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
-    int64_t unseen_ns;   // the same of the one before: what is new is younger
+    int64_t unseen_ns;   // the same for the read before that one: tokens new since are younger
     int64_t taken;       // tokens, ever
-    int unheard;         // that were shown or taken and not announced; the pace does not know yet
+    int unheard;         // tokens shown or taken without an announcement, which the pace does not
+                         // know yet
     struct window_entry *memory;
     size_t mask;
 };
@@ -61,23 +61,23 @@ void window_restart(struct window *w, int64_t now_ns);
 // A notification came in; id is 0 when it did not say which token.
 void window_announce(struct window *w, int64_t id, int64_t now_ns);
 
-// A read is sent: what is announced from now on, it may not show.
+// A read is sent. It may not show what is announced from now on.
 void window_reading(struct window *w, int64_t now_ns);
 
-// That read saw everything that waits: one call of window_shown_all, then of
-// window_shown for each token that it showed.
+// The read saw everything that waits: call window_shown_all once, then window_shown for each token
+// that it showed.
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
 // This token goes into the line that is about to be written.
 void window_taken(struct window *w, int64_t id, int64_t now_ns);
 
-// When to read next; 0: at once; CLOCK_NEVER: nothing is known to wait.
+// Returns when to read next; 0: at once; CLOCK_NEVER: nothing is known to wait.
 int64_t window_due_ns(const struct window *w);
 
-// When the first token has waited long enough for a batch that is not full.
+// Returns when the first token has waited long enough for a batch that is not full.
 int64_t window_timeout_ns(const struct window *w);
 
-// While tokens come fast: when to look for a full batch instead of hearing of each token;
-// else CLOCK_NEVER. `looking`: this is what we do already.
+// Returns, while tokens come fast, when to look for a full batch instead of hearing of each token;
+// otherwise CLOCK_NEVER. `looking`: we already do so.
 int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns);

@@ -78,7 +78,7 @@ static void timeout_zero_is_at_once(void **state)
     window_fini(&w);
 }
 
-// Eligible or not is seen by the read only.
+// Only a read shows whether a token is eligible.
 static void a_read_corrects_the_count(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void missed_announcements_are_bounded_by_the_last_view(void **state)
     shows(&w, 1, 0, 1000 * MS, 1001 * MS);
     shows(&w, 7, 7, 1050 * MS, 1051 * MS);
     assert_int_equal(window_due_ns(&w), 1100 * MS);
-    // A second look makes it no younger.
+    // A second look does not make the token younger.
     shows(&w, 7, 7, 1060 * MS, 1061 * MS);
     assert_int_equal(window_due_ns(&w), 1100 * MS);
     taken(&w, 7, 7, 1100 * MS);

@@ -10,8 +10,8 @@
 //     wait.c     wait
 //     collector.c  the loop
 //
-// A step looks at what has arrived, sends what is to be sent, and gives the next
-// state; it never waits, and it does not assign the state.
+// A step looks at what has arrived, sends what is to be sent, and gives the next state. It never
+// waits, and does not assign the state.
 #pragma once
 
 #include "ask.h"
@@ -45,7 +45,7 @@ struct collector {
     struct ending {
         enum { RUNNING, STOPPING, ENDED } step;
         enum collector_exit exit;
-        int64_t at_ns; // from TERM or INT: when to end, whatever is not done
+        int64_t at_ns; // after TERM or INT: when to end, even if something is not done
     } ending;
 };
 
@@ -68,7 +68,7 @@ static inline int64_t work_stale_ns(const struct collector *c)
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
 }
 
-// So many in a row are too late by chance; more, and it is always so.
+// Up to this many lines in a row are taken to be late by chance; more mean that they always are.
 #define WORK_SLOW_MAX 3
 
 static inline void work_wake_at(struct collector *c, int64_t at_ns)

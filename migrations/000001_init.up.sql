@@ -4,8 +4,8 @@
 
 BEGIN;
 
--- The extension goes away with this migration only if it came with it; its
--- comment remembers that.
+-- Undoing this migration drops the extension only if this migration created it.
+-- The extension's comment records that.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pgcrypto') THEN
@@ -34,8 +34,8 @@ CREATE TABLE accounts (
 );
 CREATE INDEX accounts_id_status_idx ON accounts (id, status);
 
--- The foreign key is looked at when the transaction commits: an account's
--- first token is inserted a moment before the account itself.
+-- The foreign key is checked at commit, because an account's first token is
+-- inserted just before the account itself.
 CREATE TABLE tokens (
     id          bigserial PRIMARY KEY,
     action      token_action NOT NULL,

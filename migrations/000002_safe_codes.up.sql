@@ -4,7 +4,7 @@
 --
 -- Six random bytes are a number under 2^48, and its remainder by 100,000 is
 -- always five digits. Some codes are likelier than others by one part in 2.8
--- billion, which nobody will live to measure. The bytes come from the same
+-- billion, which is too little to be measured. The bytes come from the same
 -- source as the token's secret. Codes that are already there stay as they are;
 -- tokens live for 15 minutes.
 

@@ -7,17 +7,17 @@
 --     (xid, id) > (last_xid, last_seq)
 --         AND xid < pg_snapshot_xmin(pg_current_snapshot())  ORDER BY xid, id
 --
--- All transactions below that horizon are over, so nothing can appear behind
--- the cursor any more. A writing transaction that stays open delays what is
--- younger than itself and loses nothing.
+-- All transactions below that horizon are over, so no token can appear behind
+-- the cursor any more. A writing transaction that stays open delays younger
+-- tokens and loses none.
 --
 -- On a used table: the old rows get transaction 0, which no transaction ever
 -- has, and the cursor becomes (0, last_seq). So exactly the old rows that were
--- waiting still wait, and every row to come lies behind all of them, also the
--- rows of a transaction that is older than this migration and inserts after
--- it. (The migration's own number on the old rows would lose those.) A
--- constant default is stored once instead of in every row, so the table is not
--- rewritten; the default for new rows is set after it.
+-- waiting still wait. All future rows come after them in the order, also those
+-- of a transaction that is older than this migration and inserts after it. (The
+-- migration's own number on the old rows would lose those.) A constant default
+-- is stored once instead of in every row, so the table is not rewritten; the
+-- default for new rows is set after it.
 --
 -- Stop old collectors first: they move last_seq only.
 

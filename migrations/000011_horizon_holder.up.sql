@@ -1,10 +1,10 @@
 -- Mends: one forgotten transaction holds all later tokens back, and the
 -- collector's role may not see whose it is.
 --
--- This function runs with the rights of who applies the migration, which
--- should be a superuser or a member of pg_read_all_stats. It shows one row and
--- no query text: the oldest of the transactions that have a number, which is
--- where the horizon stands, prepared ones included.
+-- This function runs with the rights of the role that applies the migration,
+-- which should be a superuser or a member of pg_read_all_stats. It shows one
+-- row and no query text: the oldest of the transactions that have a number,
+-- which is where the horizon stands, prepared ones included.
 
 BEGIN;
 

@@ -2,10 +2,10 @@
 -- another, tokens that waited were never read, because their numbers lay beyond
 -- its horizon, and new ones were lost, because theirs lay behind the cursor.
 --
--- jobs now knows where it is at home. A collector that finds itself elsewhere
--- calls mailroom_restamp, which gives what waits a number just below every
--- running transaction, puts the cursor before it, and everything else behind.
--- What waits is
+-- jobs now records its home cluster. A collector that finds itself in another
+-- cluster calls mailroom_restamp. This gives waiting tokens a number just below
+-- every running transaction, and puts the cursor before them and after
+-- everything else. What waits is
 --
 --  - what was behind the cursor when the dump was made, and
 --  - what was inserted here since: its number is the one that its row was

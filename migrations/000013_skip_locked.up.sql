@@ -2,13 +2,13 @@
 --
 -- In the mode skip-locked a collector claims tokens (claimed_by is the number
 -- of its session lock), writes them, and marks them (processed_at). In the mode
--- cursor every token is born with processed_at 0, "the cursor knows": so the
--- index, which holds what waits, stays empty and costs nothing.
+-- cursor every token is inserted with processed_at 0, which means that the
+-- cursor decides. So the index of waiting tokens stays empty and costs nothing.
 --
 -- mailroom_switch_mode carries the state over, when no collector runs. The
--- exclusive lock waits for every transaction that has inserted a token, but
--- not for one that has its number already and is yet to insert: hence, on the
--- way back to the cursor, all that waits gets a number below every running
+-- exclusive lock waits for every transaction that has inserted a token, but not
+-- for one that has its number already and is yet to insert: so on the way back
+-- to the cursor all waiting tokens get a number below every running
 -- transaction, as in 000012.
 
 BEGIN;

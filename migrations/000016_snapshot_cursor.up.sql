@@ -1,6 +1,7 @@
 -- Mends: a cursor that is a point has to wait for the oldest transaction of the
 -- whole cluster. Its row in jobs, and the marks of skip-locked in tokens, leave
--- versions behind that nobody can remove while somebody holds an old snapshot.
+-- row versions behind that cannot be removed while a transaction holds an old
+-- snapshot.
 --
 -- The new cursor is a pair of snapshots and a position (table `cursors`):
 --
@@ -9,9 +10,9 @@
 --           position (xid, id), in that order
 --
 -- What waits is the rest of the tick, and then what is not visible in it. A
--- snapshot lists the transactions that were running, so one that stays open
--- keeps nobody waiting and is not forgotten. xid is the top-level transaction's,
--- for a snapshot lists only those.
+-- snapshot lists the transactions that were running, so a transaction that
+-- stays open delays no token and loses none. xid is the top-level
+-- transaction's, for a snapshot lists only those.
 --
 -- Every move writes a new n. The newest is found at the end of the primary key,
 -- and no move has to look at the versions before it. A lane is a set of actions

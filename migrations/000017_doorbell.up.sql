@@ -8,10 +8,11 @@
 -- that stayed silent before has its transaction number already, so that look sees
 -- its tokens, or sees that the transaction is running.
 --
--- 'each' announces every token, as before, for collectors of other makers; 'never'
--- none. A producer can be silent by itself, with SET mailroom.announce = 'never':
--- a transaction with a notification cannot be prepared for two-phase commit. Who
--- listens is told of a change, and learns how it is from then on.
+-- 'each' announces every token, as before, for collectors of other makers;
+-- 'never' none. A producer can be silent by itself, with SET mailroom.announce
+-- = 'never': a transaction with a notification cannot be prepared for two-phase
+-- commit. Listening collectors are notified of a change and then ask for the
+-- new setting.
 
 BEGIN;
 

@@ -1,5 +1,5 @@
 -- Mends: nobody knew what became of a mail. The collector's duty ended at its
--- pipe, and what the sender lost was lost without a word.
+-- pipe, and tokens that the sender lost were lost without a record.
 --
 -- In the mode `leased` the reader of the lines answers for each token, and every
 -- token ends as sent, dead or expired:
@@ -11,9 +11,9 @@
 --                old days can be dropped
 --   runs         append-only: a row when a collector starts and one when it ends
 --
--- A line's row keeps its tokens until the last of them is answered. Which of
--- them were, attempts tells: (token, number) has a row there. So a mail costs one
--- inserted row, and the lease of its line two.
+-- A line's row keeps its tokens until the last of them is answered. An answered
+-- token has a row (token, number) in attempts. So a mail costs one inserted
+-- row, and the lease of its line two.
 --
 -- An answer is fenced by the line's row: it counts only while that row is there
 -- and still the answering collector's. Row numbers come again after a failover

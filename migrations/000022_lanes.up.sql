@@ -1,6 +1,6 @@
--- Mends: password recoveries, for which people wait, stood behind any backlog of
--- activations; and the lanes of 000019 could not be made, and looked at every version
--- of the cursor.
+-- Mends: password recoveries, for which people wait, had to wait behind any
+-- backlog of activations. And there was no way to make the lanes of 000019,
+-- which read every version of the cursor.
 --
 -- A lane is an action with a cursor of its own; the first lane goes first. One batch
 -- in four (aged_turn) is a lower lane's whose oldest token has waited for ageing_s.

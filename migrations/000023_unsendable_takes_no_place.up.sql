@@ -1,9 +1,9 @@
 -- Mends: a token that no line can carry took a place in its line, so that the line was
 -- written short, before its time.
 --
--- The new mailroom_lease gives such tokens away with the line as before, for the collector
--- knows the reason, and does not count them: not for the limit, not for the fewest that a
--- line must have, not for the budget.
+-- The new mailroom_lease still leases such tokens with the line, because the
+-- collector knows the reason. But it does not count them for the limit, for the
+-- fewest tokens of a line, or for the budget.
 
 BEGIN;
 

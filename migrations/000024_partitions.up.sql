@@ -1,24 +1,27 @@
--- Mends: tokens grew for ever, and what was old could be deleted only row by row.
+-- Mends: the table tokens grew for ever, and old rows could be deleted only one
+-- by one.
 --
 --     CALL mailroom_partition();                   -- begins a new partition
 --     SELECT mailroom_forget_tokens('7 days');     -- drops those that ended before
 --
--- Both are for administrators, once a day or once an hour, while all goes on. The
--- first call turns the table into a partitioned one, and the old table becomes its
--- first partition; nothing is copied. Whoever never calls it keeps a plain table.
+-- Both are for administrators, once a day or once an hour, while all goes on.
+-- The first call turns the table into a partitioned one, and the old table
+-- becomes its first partition; nothing is copied. Without that call the table
+-- stays a plain one.
 --
--- A partition is a range of ids, 10,000,000,000 of them, and the sequence jumps to the
--- next range when a new one begins. So partitions follow time; the id stays a primary
--- key, and whoever looks for one finds its partition; no partition ever has to be cut
--- in two; and none has to exist for a time that may come. The cursor's order is
--- (xid, id) and is read from each partition's index, merged.
+-- A partition is a range of ids, 10,000,000,000 of them, and the sequence jumps
+-- to the next range when a new one begins. So partitions follow time, the id
+-- stays a primary key, and a search by id finds its partition. No partition
+-- ever has to be split, and none has to be made in advance for a certain time.
+-- The cursor's order is (xid, id) and is read from each partition's index,
+-- merged.
 --
 -- One thing is lost: `secret` is unique within each partition and not over all, for a
 -- unique index over partitions has to contain the id.
 --
--- No table is locked for longer than its catalog entries take to change. Whoever needs
--- such a lock waits for it no longer than 200 ms at a time, since everybody else waits
--- behind, and tries again.
+-- No table is locked for longer than its catalog entries take to change. A call
+-- waits for such a lock for no longer than 200 ms at a time, because all others
+-- queue behind it, and then tries again.
 
 BEGIN;
 

@@ -1,5 +1,5 @@
--- Mends: a collector spends the budget and could not say how much of it is left, so
--- nobody saw that mail waits for the budget before it had waited.
+-- Mends: a collector spends the budget but could not say how much of it is
+-- left, so nobody could see in time that mail will wait for the budget.
 
 BEGIN;
 

@@ -1,7 +1,8 @@
--- Mends: in leased mode a batch cost more with each one before it while somebody kept an
--- old snapshot: six times as much after 20,000. A row was asked for by a part of an
--- index's columns, or in a join. While the tables are small all plans cost the same, and
--- the planner chose walks over all of the index; a session keeps its plans.
+-- Mends: in leased mode a batch cost more with each one before it while
+-- somebody kept an old snapshot: six times as much after 20,000. Statements
+-- looked rows up by a part of an index's columns, or in a join. While the
+-- tables are small all plans cost the same, so the planner chose walks over the
+-- whole index, and a session keeps its plans.
 --
 -- Every row of cursors and deliveries is now asked for by equality in all columns of
 -- deliveries_owner_idx or of a primary key. `nobody` is a variable, since a constant would

@@ -24,7 +24,7 @@ bool array_grow(void *items, size_t count, size_t more, size_t size)
     size_t room = room_for(count + more);
     if (room == room_for(count))
         return true;
-    // The pointer's own type is the caller's.
+    // Only the caller knows the pointer's own type.
     memcpy(&old, items, sizeof old);
     moved = realloc(old, room * size);
     if (!moved)

@@ -107,7 +107,7 @@ static void arrays_grow_by_their_count(void **state)
     int *items = NULL;
     size_t count = 0;
 
-    // By one, by more than a doubling at once, and again after it has shrunk.
+    // Grows by one, by more than twice its size at once, and again after it has shrunk.
     for (; count < 1000; count++) {
         assert_true(array_grow(&items, count, 1, sizeof *items));
         items[count] = (int)count;

@@ -16,8 +16,8 @@
 // CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
 int64_t clock_now_ns(void);
 
-// The same, and it goes on while the machine is suspended, where the system has
-// such a clock: for what others may do to us meanwhile.
+// Like clock_now, but goes on while the machine is suspended, where the system has such a clock.
+// Use it to judge what others may have done in the meantime.
 int64_t clock_awake_or_not_ns(void);
 
 // CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.

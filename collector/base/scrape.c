@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/openmetrics.h"
 
-#define PATIENCE_NS (5 * NS_PER_S) // with a client, from its connection to its last byte
+#define PATIENCE_NS (5 * NS_PER_S) // a client's time, from its connection to its last byte
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
 
@@ -309,7 +309,7 @@ static void take_in(struct scrape *s, int64_t now_ns)
         c->deadline_ns = now_ns + PATIENCE_NS;
         c->step = SCRAPE_READING;
         read_request(c);
-        if (c->step == SCRAPE_FREE) // one that hangs up at once gets no loop of its own
+        if (c->step == SCRAPE_FREE) // a client that hangs up at once must not hold up the loop
             return;
     }
 }

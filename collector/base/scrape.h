@@ -1,8 +1,8 @@
-// Serves one text to whoever asks for it: GET /metrics over HTTP/1.1.
+// Serves one text to every client that asks for it: GET /metrics over HTTP/1.1.
 //
-// The owner calls it from its own poll loop, and no call waits. A client that is silent, slow
-// or hostile costs a few kilobytes until its deadline: there are SCRAPE_CLIENTS places, and
-// whoever finds none waits in the kernel's queue. Each connection gets one answer.
+// The owner calls it from its own poll loop, and no call waits. A client that is silent, slow or
+// hostile costs a few kilobytes until its deadline: there are SCRAPE_CLIENTS places, and further
+// clients wait in the kernel's queue. Each connection gets one answer.
 //
 // An address is HOST:PORT, [IPV6]:PORT, or the path of a Unix socket, which begins with '/'.
 #pragma once
@@ -52,16 +52,17 @@ struct scrape {
 bool scrape_open(struct scrape *s, const char *address, struct err *e) MUST_USE;
 void scrape_close(struct scrape *s);
 
-// Writes where it listens, for people; port 0 has become a number. Returns `place`.
+// Writes the address that it listens on, for people, with the real port in place of 0. Returns
+// `place`.
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX]);
 
 void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS]);
 int64_t scrape_deadline_ns(const struct scrape *s); // when to call scrape_serve though all is quiet
 
-// Takes in and gives out what can be without waiting. True: somebody waits for the text.
+// Reads and writes as far as it can without waiting. True: a client waits for the text.
 bool scrape_serve(struct scrape *s, int64_t now_ns);
 
-// Gives the text to everybody who waits for it. NULL: there is none, and they get a 503.
+// Gives the text to every client that waits for it. NULL: there is no text, and they get a 503.
 void scrape_answer(struct scrape *s, const char *text, size_t len);
 
 // --- pure ---------------------------------------------------------------------------

@@ -84,7 +84,7 @@ static struct scrape *served(struct scrape *s)
     return s;
 }
 
-// buffer: bytes that its socket takes in at most, 0 for as many as the system likes.
+// buffer: the most bytes that its socket takes in; 0: the system's default.
 static int client_with(const struct scrape *s, int buffer)
 {
     struct sockaddr_storage at;
@@ -166,7 +166,7 @@ static void all_else_is_refused(void **state)
     scrape_close(&s);
 }
 
-// Silent clients take all places, and leave them when their time is over.
+// Silent clients take all places, and lose them at their deadline.
 static void silence_ends(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static void silence_ends(void **state)
     scrape_close(&s);
 }
 
-// One that does not read gets what its socket takes, and no more is waited for. The kernel grows
-// the buffers of both ends, in the end beyond the text, unless they have a size of their own.
+// A client that does not read gets what its socket takes; the server does not wait for it to take
+// more.
 static void a_slow_reader_holds_nobody_up(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void a_socket_is_taken_over_from_the_dead_only(void **state)
     assert_false(scrape_open(&second, path, &e));
     assert_non_null(strstr(e.text, "in use"));
     scrape_close(&second);
-    assert_int_equal(stat(path, &st), 0); // it is not the second's to remove
+    assert_int_equal(stat(path, &st), 0); // the second server must not remove it
     scrape_close(&first);
     assert_int_not_equal(stat(path, &st), 0);
 

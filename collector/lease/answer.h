@@ -17,11 +17,11 @@ enum answer_kind { ANSWER_SENT, ANSWER_TRANSIENT, ANSWER_PERMANENT };
 
 struct answer {
     int64_t line;
-    int place; // from 1; 0: all of the line that have no answer
+    int place; // from 1; 0: all tokens of the line that have no answer
     enum answer_kind kind;
     char text[ANSWER_TEXT_MAX + 1]; // printable ASCII; what is not has become '?'
 };
 
-// A line without its end. False, with why, when it is none of the above; nothing
-// is guessed.
+// Parses a line without its end. Returns false, with the reason, when it is none of the above;
+// nothing is guessed.
 bool answer_parse(struct answer *a, const char *line, size_t len, const char **why) MUST_USE;

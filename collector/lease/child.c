@@ -119,8 +119,8 @@ void child_end(struct child *c, char how[CHILD_HOW_LEN])
 
     if (c->pid <= 0)
         return;
-    // Its own end comes first if it is ending: a moment, then there is no choice.
-    // Until it is waited for, nobody else can have its number or its group's.
+    // The child gets a moment to end by itself, and then it is killed. Until we wait for it, no
+    // other process can get its pid or its group's.
     for (int i = 0; i < 50 && !has_ended(c->pid); i++)
         usleep(1000);
     kill(-c->pid, SIGKILL);

@@ -1,8 +1,8 @@
-// The sender as a child process, its input and output joined to us by pipes.
+// The sender as a child process, with pipes from and to us as its input and output.
 //
-// It is started in our process group's terminal session but in a group of its
-// own, so that Ctrl-C reaches us first and its lines are given back. When we die,
-// it is told to end (Linux). It has ended when it has closed its output.
+// It runs in our terminal session but in a process group of its own, so that Ctrl-C reaches only us
+// and we can give back its lines. When we die, the kernel tells it to end (Linux). It counts as
+// ended when it has closed its output.
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +23,6 @@ bool child_start(struct child *c, char *const argv[], struct err *e) MUST_USE;
 // Asks it to finish the mail in hand and end.
 void child_ask(const struct child *c);
 
-// Ends it for certain, waits for that, and says how it ended.
+// Ends the child for certain, waits for its end, and says how it ended.
 #define CHILD_HOW_LEN 64
 void child_end(struct child *c, char how[CHILD_HOW_LEN]);

@@ -13,8 +13,8 @@
 #include "line.h"
 #include "queue_sql.h"
 
-#define OTHERS_NS NS_PER_S       // between two looks at other collectors
-#define SOON_NS (50 * NS_PER_MS) // before a statement that failed is tried again
+#define OTHERS_NS NS_PER_S       // the pause between two looks at other collectors
+#define SOON_NS (50 * NS_PER_MS) // the pause before a failed statement is tried again
 
 bool leased_ask(struct leased *l, enum request request, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e)
@@ -77,7 +77,7 @@ bool database_fresh(struct leased *l, struct err *e)
         return false;
     if (l->now_ns - l->asked_ns <= stale_ns)
         return true;
-    // Asked anew; on a network that is always slow, an answer counts from its arrival.
+    // Asks again. On a network that is always slow, an answer counts from its arrival instead.
     if (leased_awaits(l, REQUEST_RENEW))
         return false;
     if (l->slow >= 3) {
@@ -191,7 +191,7 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
     }
 }
 
-// A lease or an answer that met a lock, or was cancelled, is for a second try.
+// A lease or an answer that met a lock, or was cancelled, is tried a second time.
 static bool try_again(struct leased *l, enum request request, const struct err *e)
 {
     if (session_remedy(e->sqlstate) != REMEDY_RETRY)

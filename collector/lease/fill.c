@@ -105,9 +105,9 @@ static bool was_taken(const struct fill *f, int64_t id)
     return entry && entry->taken;
 }
 
-// Since when the k tokens wait that the last look saw. They were announced before it,
-// or, while it was under way, after it. One whose announcement was not heard came after
-// the last look that left nothing.
+// Returns since when the k tokens wait that the last look saw. They were announced before the look
+// or while it was under way. A token without an announcement came after the last look that left
+// nothing.
 static int64_t since_ns(const struct fill *f, int k)
 {
     uint64_t kept = f->count < (uint64_t)f->limit ? f->count : (uint64_t)f->limit;
@@ -136,8 +136,8 @@ void fill_token(struct fill *f, int64_t id, int64_t now_ns)
     remember(f, (struct fill_entry){.id = id, .at_ns = now_ns, .taken = true});
 }
 
-// After a full line the next look comes at once, and takes only another full one: how
-// many are left, and since when they wait, is not known before.
+// After a full line the next look comes at once, and takes only another full line. Only that look
+// shows how many tokens are left and since when they wait.
 void fill_took(struct fill *f, bool more)
 {
     if (!more)

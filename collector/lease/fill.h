@@ -1,13 +1,13 @@
-// When is the queue looked at, and how full must a line be then? (pure)
+// Decides when to look at the queue, and how full a line must be then. Pure.
 //
 // Tokens are announced one by one. A full line is leased at once; a line that is
 // not full, when its first token has waited for the timeout. The database counts
 // again at every look, so an announcement too many costs a look and no more.
 //
-// A look says how many wait, not which. Those are taken to wait that were announced
-// last and were in none of our lines. So the fill remembers by id what was announced
-// and what was taken: the announcement of a token often comes in only after the line
-// that holds it, and must not open a window for those that come later.
+// A look says how many tokens wait, not which. The fill assumes that these are the ones announced
+// last that were in none of our lines. So it remembers by id what was announced and what was taken.
+// The announcement of a token often comes in only after the line that holds it, and must not open a
+// window for later tokens.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "pace.h"
 
 struct fill_entry {
-    int64_t id;    // 0: not said
+    int64_t id;    // 0: the announcement did not say
     int64_t at_ns; // announced or taken
     bool taken;
 };
@@ -29,8 +29,8 @@ struct fill {
     struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
     int known;           // tokens that are believed to wait
     int64_t first_ns;    // since when the first of them waits
-    bool unsure;         // a full line was taken: what is left is known after the next look
-    int64_t look_at_ns;  // look then, whatever is known; CLOCK_NEVER
+    bool unsure;         // a full line was taken, so only the next look shows what is left
+    int64_t look_at_ns;  // look at this time in any case; CLOCK_NEVER
     int after_look;      // announced since the last look was asked for
     int64_t looking_ns;  // when that was
     int64_t complete_ns; // when the last look was asked for that left nothing
@@ -47,12 +47,13 @@ void fill_fini(struct fill *f); // accepts a zeroed struct
 // finds.
 void fill_restart(struct fill *f, int64_t now_ns);
 
-void fill_announced(struct fill *f, int64_t id, int64_t now_ns); // id 0: not said
+// A token was announced; id 0: the announcement did not say which.
+void fill_announced(struct fill *f, int64_t id, int64_t now_ns);
 
-// Look at that time: something is to be tried again then.
+// Plans a look at that time, because something is to be tried again then.
 void fill_due(struct fill *f, int64_t at_ns);
 
-// When to look; CLOCK_NEVER.
+// Returns when to look; CLOCK_NEVER: not at all.
 int64_t fill_look_ns(const struct fill *f);
 
 // Returns how many tokens must wait before a line is made now: the limit, or 1.
@@ -60,8 +61,8 @@ int fill_fewest(const struct fill *f, int64_t now_ns);
 
 void fill_looking(struct fill *f, int64_t now_ns);
 
-// The answer to that look: each token of the line, and then that some were taken; more:
-// others are likely to wait. Or there were too few for a line, and so many were left.
+// The answer to the look: call fill_token for each token of the line and then fill_took (more:
+// others are likely to wait), or fill_left when there were too few for a line.
 void fill_token(struct fill *f, int64_t id, int64_t now_ns);
 void fill_took(struct fill *f, bool more);
 void fill_left(struct fill *f, int waiting);

@@ -81,8 +81,8 @@ static void the_rest_keeps_its_age(void **state)
     assert_true(fill_look_ns(&f) == 140 * MS);
 }
 
-// A retry in the full line has had no announcement: one more is left than seems to be, and it
-// is the youngest.
+// A retry in the full line had no announcement, so one token more is left than the announcements
+// say, and it is the youngest.
 static void a_full_line_does_not_age_what_it_leaves(void **state)
 {
     (void)state;
@@ -124,8 +124,8 @@ static void a_token_announced_during_a_look_is_looked_for(void **state)
     assert_true(fill_look_ns(&f) == 211 * MS);
 }
 
-// The look that took the token had seen it already. Tokens that come later have a window of their
-// own.
+// The look that took the token saw it before its announcement came. Later tokens have a window of
+// their own.
 static void an_announcement_during_the_look_that_took_it_opens_no_window(void **state)
 {
     (void)state;
@@ -179,8 +179,8 @@ static void a_waiting_token_is_older_than_one_that_comes_during_the_look(void **
     assert_true(fill_look_ns(&f) == 110 * MS);
 }
 
-// An announcement that was folded into another: the token is younger than the
-// last look that left nothing.
+// The server folded the announcement into another, so we know only that the token is younger than
+// the last look that left nothing.
 static void a_token_without_announcement_is_not_late(void **state)
 {
     (void)state;

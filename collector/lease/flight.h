@@ -1,10 +1,9 @@
 // The lines that are leased to this collector, from the database to the last
 // answer (pure).
 //
-// A line that is over, because all of it was answered or nobody answered in
-// time, stays known for a while, so that a late answer can be told from a wrong
-// one. Lines are named by their number since their sender began; an earlier
-// sender's have none.
+// A line is over when all of it was answered or nobody answered in time. It stays known for a
+// while, so that a late answer can be told from a wrong one. A line's name is its number since its
+// sender began; lines of an earlier sender have none.
 #pragma once
 
 #include <stdbool.h>
@@ -30,11 +29,12 @@ enum flight_state {
 struct flight_line {
     enum flight_state state;
     int64_t row;                 // in deliveries
-    int64_t number;              // for the sender; 0: of an earlier one, or not out yet
-    int64_t order;               // in which it was leased
+    int64_t number;              // its number for the sender; 0: given to an earlier sender, or not
+                                 // out yet
+    int64_t order;               // the session in which it was leased
     int64_t out_ns;              // when it was begun
-    bool alone;                  // its one token had a sender that died
-    bool timed_out;              // what was left without an answer was given up
+    bool alone;                  // the sender of its one token died before
+    bool timed_out;              // its unanswered tokens were given up
     struct buf text;             // the whole line
     struct flight_token *tokens; // owned, `cap` of them
     int cap, count;
@@ -44,31 +44,31 @@ struct flight_line {
 struct flight {
     struct flight_line *lines; // owned
     int count;
-    int64_t orders; // given so far
+    int64_t orders; // the last number given
 };
 
 // Room for so many unanswered lines of so many tokens.
 bool flight_init(struct flight *f, int in_flight, int limit, struct err *e) MUST_USE;
 void flight_fini(struct flight *f); // accepts a zeroed struct
 
-// A line that was leased: empty, FLIGHT_READY.
+// Returns a new line that was leased: without tokens, FLIGHT_READY.
 struct flight_line *flight_new(struct flight *f, int64_t row);
 
 bool flight_add(struct flight_line *line, struct flight_token token, struct err *e) MUST_USE;
 
 int flight_in(const struct flight *f, enum flight_state state);    // how many are
-struct flight_line *flight_next(struct flight *f);                 // the first READY one; NULL
+struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL
 struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL
 bool flight_alone(const struct flight *f); // a line with such a token is out
 
 // Marks a token as answered, and the line as over when it was the last of it.
 void flight_answer(struct flight_line *line, struct flight_token *token);
 
-// The first line that is out and was begun before that; NULL.
+// Returns the first line that is out and was begun before that time; NULL: none.
 struct flight_line *flight_older(struct flight *f, int64_t than_ns);
 
 // When the first of the lines that are out was begun; CLOCK_NEVER.
 int64_t flight_oldest_ns(const struct flight *f);
 
-// The sender has ended: its numbers name nothing any more.
+// The sender has ended, so its numbers are no longer valid.
 void flight_forget_numbers(struct flight *f);

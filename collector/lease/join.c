@@ -29,7 +29,8 @@ void join_lose(struct leased *l, const struct err *e)
     pooler_close(&l->pooler);
     memset(l->awaited, 0, sizeof l->awaited);
     outbox_lost(&l->outbox);
-    // Another collector may have the lines that were not begun when we come back.
+    // Drops the lines that were not begun, because another collector may have them when we come
+    // back.
     err_clear(&ignored);
     if (!sender_return_ready(l, "the session ended", &ignored))
         log_line("MAIN", "%s", ignored.text);
@@ -82,7 +83,7 @@ static bool send_join(struct leased *l, struct err *e)
         c->leased.in_flight, c->leased.attempts);
     buf_init(&rows, (size_t)64 << 20);
     bool ok = known_rows(l, &rows) || err_set(e, ERR_SYSTEM, "no memory for the lines we know");
-    // A queue that was used otherwise is carried over first, for as long as it takes.
+    // A queue that was used in another mode is converted first, for as long as that takes.
     ok = ok && leased_ask(l, REQUEST_SETTINGS, patient, none, CLOCK_NEVER, e) &&
          leased_ask(l, REQUEST_JOIN, lease_sql_join,
              SESSION_PARAMS(c->queue_name, l->owner, rows.data, l->started ? NULL : host,
@@ -101,7 +102,7 @@ static bool prepare(struct leased *l, const char *name, const char *sql, struct 
 
 static bool send_setup(struct leased *l, struct err *e)
 {
-    // LISTEN before the first look: what is committed in between is announced.
+    // LISTEN comes before the first look, so that commits in between are announced.
     return leased_ask(l, REQUEST_SETTINGS, queue_sql_settings, none, leased_deadline_ns(l), e) &&
            leased_ask(l, REQUEST_SCHEMA, lease_sql_schema, none, leased_deadline_ns(l), e) &&
            send_listen(l, e) &&

@@ -48,7 +48,7 @@ add() # login…
     }
 }
 
-# outcomes of a login's attempts, oldest first
+# Prints the outcomes of a login's attempts, oldest first.
 life() # login
 {
     sql "SELECT string_agg(outcome, ' ' ORDER BY number, ended)
@@ -56,7 +56,7 @@ life() # login
          WHERE login = '$1'"
 }
 
-# Every token was taken, and has its end.
+# Checks that every token was taken and has an outcome.
 nothing_is_left()
 {
     until_true "SELECT NOT EXISTS (SELECT FROM deliveries)
@@ -74,7 +74,7 @@ every_answer_has_its_outcome()
     same "once1" "transient sent" "$(life once1)"
     same "dead letters" '452 "full", 5\6 ??|550 no such user' \
         "$(sql 'SELECT reason FROM dead_letters ORDER BY token' | paste -sd'|')"
-    # A token that the wire cannot carry is answered by the reason.
+    # A token that the wire cannot carry ends as dead, with the reason.
     sql 'ALTER TABLE accounts DISABLE TRIGGER account_check_sendable'
     add 'a,b' ok3
     nothing_is_left
@@ -105,7 +105,7 @@ a_line_without_an_answer_is_tried_again()
     ends b TERM 0
 }
 
-# One that kills its sender comes again alone, and takes no other with it.
+# A token that kills its sender comes again in a line of its own, so that no other token suffers.
 a_sender_that_dies_is_started_again()
 {
     run_with_sender c
@@ -119,7 +119,7 @@ a_sender_that_dies_is_started_again()
     ends c TERM 0
 }
 
-# d has a line in flight when it is killed; e frees it after the grace.
+# Collector d has a line in flight when it is killed. Collector e frees the line after the grace.
 a_collector_that_dies_leaves_its_lines()
 {
     run_with_sender d
@@ -138,7 +138,7 @@ a_collector_that_dies_leaves_its_lines()
     ends e TERM 0
 }
 
-# f hangs with its session alive: others wait for the lease, not for the grace.
+# Collector f hangs while its session lives, so others wait for the lease and not for the grace.
 a_collector_that_hangs_loses_its_lines()
 {
     MAILROOM_LEASE=1500 run_with_sender f
@@ -155,7 +155,7 @@ a_collector_that_hangs_loses_its_lines()
     ends g TERM 0
 }
 
-# h answers by hand. Its lease is taken from it, then it answers.
+# The test answers for collector h by hand. Others free its line, and the answer comes after that.
 what_comes_too_late_changes_nothing()
 {
     mkfifo "$server_dir/answers"
@@ -188,7 +188,7 @@ term_gives_back_what_is_unanswered()
     add mute5
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
     ends j TERM 75
-    # On a machine that has no time for that, the next collector does it.
+    # On a slow machine it may have no time for that; then the next collector does it.
     gone=$(sql "SELECT owner FROM owners WHERE owner <> 0")
     sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
     run_with_sender k
@@ -245,7 +245,8 @@ a_dead_letter_can_be_tried_and_buried()
     ends o TERM 0
 }
 
-# 5 at once, then 10 a second, across two collectors and a restart of both.
+# The budget allows 5 at once and then 10 a second, for two collectors together and across a restart
+# of both.
 the_budget_holds()
 {
     export MAILROOM_BUDGET=10/s MAILROOM_BURST=5
@@ -254,7 +255,7 @@ the_budget_holds()
     run_with_sender q
     add ok10 ok11 ok12 ok13 ok14 ok15 ok16 ok17 ok18 ok19 ok20 ok21 ok22 ok23 ok24
     until_true "SELECT count(*) >= 8 FROM attempts WHERE token > $before"
-    # 75: it had a line without an answer in its hand, and gave it back.
+    # The code is 75, because the collector had a line without an answer and gave it back.
     ends p TERM '0|75'
     ends q TERM '0|75'
     run_with_sender r
@@ -269,8 +270,8 @@ the_budget_holds()
               > 5 + 10 * extract(epoch FROM b.leased - a.leased) + 0.5")"
 }
 
-# Ten activations wait, then five recoveries: lanes are made of what waits and unmade,
-# and nothing is lost or doubled by that.
+# Ten activations wait, then five recoveries. Making lanes and removing them again loses no waiting
+# token and doubles none.
 recoveries_go_first()
 {
     sql "INSERT INTO accounts (email, login) SELECT 'okl' || n || '@x', 'okl' || n FROM generate_series(1, 10) n;

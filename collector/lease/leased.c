@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "lease/state.h"
 
-#define STOP_NS (800 * NS_PER_MS)  // for answers
-#define LEAVE_NS (150 * NS_PER_MS) // then, for the database to record what was given back
+#define STOP_NS (800 * NS_PER_MS)  // at the end: the time for answers
+#define LEAVE_NS (150 * NS_PER_MS) // and then for the database to record what was given back
 
 static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exit)
 {
@@ -48,8 +48,8 @@ static void serve_signals(struct leased *l)
     child_ask(&l->child);
 }
 
-// Gives back the unanswered tokens when nobody is waited for any more. Our child is ended
-// first, so that nobody else gets a token that it might still send.
+// Gives back the unanswered tokens once no answer is awaited any more. It ends our child first, so
+// that no other collector gets a token that the child might still send.
 static bool return_all(struct leased *l, struct err *e)
 {
     if (l->child.pid > 0 && !sender_lost(l, e))
@@ -149,7 +149,7 @@ static bool init(struct leased *l, const struct config *c, int signal_fd, char *
         .random = seeds[0]};
     backoff_init(&l->backoff, seeds[0]);
     backoff_init(&l->sender_backoff, seeds[1]);
-    // Random, and never 0, which is nobody.
+    // Draws our number, which is never 0, because 0 means nobody.
     snprintf(l->owner, sizeof l->owner, "%" PRId64, (int64_t)(seeds[2] >> 1 | 1));
     child_init(&l->child);
     outbox_init(&l->outbox);

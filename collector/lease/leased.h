@@ -1,8 +1,8 @@
 // The collector in leased mode: one loop over poll(2), as collector.h's.
 //
-// Lines go to a sender, its answers come back, and the database records what
-// became of each token. With a command the sender is our child; without one, our
-// standard output and input are its two ways.
+// Lines go to a sender, its answers come back, and the database records what became of each token.
+// With a command the sender is our child. Without one, lines go to our standard output, and answers
+// come from our standard input.
 #pragma once
 
 #include "collector.h"

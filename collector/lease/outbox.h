@@ -1,8 +1,8 @@
 // Keeps what became of tokens until the database has recorded it.
 //
-// Results go out in their order, many in one statement, and are kept until that
-// statement's commit is confirmed; after a lost session the same ones go out
-// again, marked, so that none is recorded twice.
+// Results go out in their order, many in one statement, and are kept until that statement's commit
+// is confirmed. After a lost session the same results go out again, marked as repeated, so that
+// none is recorded twice.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct outbox_result {
     int errors;
     enum result_kind kind;
     bool last;  // of its line
-    bool alone; // to come again by itself
+    bool alone; // the token is to come again in a line of its own
     char text[ANSWER_TEXT_MAX + 1];
 };
 
@@ -31,8 +31,8 @@ enum { OUTBOX_COLUMNS = 9 };
 struct outbox {
     struct outbox_result *results; // owned, in their order
     size_t first, count, cap;
-    size_t sent;  // of these, in the statement that is on its way
-    size_t again; // of these, in a statement whose end is not known
+    size_t sent;  // results in the statement that is on its way
+    size_t again; // results in a statement of which nobody knows whether it committed
     struct buf columns[OUTBOX_COLUMNS];
 };
 
@@ -47,4 +47,4 @@ size_t outbox_left(const struct outbox *o); // results that are not confirmed
 bool outbox_send(
     struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *again, struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o);
-void outbox_lost(struct outbox *o); // the session, before it was confirmed
+void outbox_lost(struct outbox *o); // the session was lost before the statement was confirmed

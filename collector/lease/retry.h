@@ -1,7 +1,7 @@
-// When is a token tried again, and when no more? (pure)
+// Decides when a token is tried again, and when no more. Pure.
 //
-// Full jitter: any time between now and min(max, base × 2^errors) is as likely as
-// any other, so that what failed together does not come again together.
+// Full jitter: any time between now and min(max, base × 2^errors) is as likely as any other, so
+// that tokens that failed together do not come again together.
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 #pragma once
 
@@ -11,15 +11,15 @@
 struct retry {
     int64_t base_ms;
     int64_t max_ms;
-    int attempts;    // that count, after which a token is dead
+    int attempts;    // counted attempts after which a token is dead
     uint64_t random; // state; seed it with anything
 };
 
 // Returns true when the errors-th failed attempt (counted from 1) was the last.
 bool retry_is_last(const struct retry *r, int errors);
 
-// The longest that the next attempt may be put off.
+// Returns the longest delay of the next attempt.
 int64_t retry_most_ms(const struct retry *r, int errors);
 
-// For how long it is put off: 0 to retry_most_ms.
+// Returns the delay of the next attempt: 0 to retry_most_ms.
 int64_t retry_delay_ms(struct retry *r, int errors);

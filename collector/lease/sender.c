@@ -12,8 +12,8 @@
 #define ANSWERS_MAX ((size_t)1024 * 1024)
 #define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before it is started again
 
-// Puts what became of a token into the outbox. Errors that may pass are tried
-// again, until there were too many.
+// Puts what became of a token into the outbox. Transient errors are tried again, until there were
+// too many.
 bool sender_result(struct leased *l, struct flight_line *line, struct flight_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
@@ -38,9 +38,9 @@ bool sender_result(struct leased *l, struct flight_line *line, struct flight_tok
     return outbox_add(&l->outbox, &r, e);
 }
 
-// A token that has no answer and will get none. One that was in flight when two
-// senders died comes again by itself, so that it takes no other with it; and
-// when it was by itself, its sender's death counts.
+// Records a token that will get no answer. A token that was in flight when two senders died comes
+// again in a line of its own, so that it harms no other. When it already was alone in its line, its
+// sender's death counts as an error.
 static bool give_back(
     struct leased *l, struct flight_line *line, bool died, const char *why, struct err *e)
 {
@@ -95,7 +95,7 @@ static bool answer_one(struct leased *l, struct flight_line *line, struct flight
     return sender_result(l, line, t, kinds[a->kind], a->text, e);
 }
 
-// For a line that nobody waits for any more: recorded, and without effect.
+// The answer is for a line that nobody waits for any more: it is recorded, but has no effect.
 static bool answer_late(
     struct leased *l, const struct flight_line *line, const struct answer *a, struct err *e)
 {
@@ -172,7 +172,7 @@ static bool take_lines(struct leased *l, struct err *e)
     return true;
 }
 
-// Reads what is there; *ended at the end of the file.
+// Reads what is there; sets *ended at the end of the file.
 static bool read_answers(struct leased *l, bool *ended, struct err *e)
 {
     struct pollfd p = {.fd = l->in, .events = POLLIN};
@@ -203,7 +203,7 @@ bool sender_lost(struct leased *l, struct err *e)
     bool ended;
     int unanswered = 0;
 
-    // Answers from before its end count.
+    // Answers from before the sender's end count.
     if (l->child.out >= 0 && !read_answers(l, &ended, e))
         return false;
     for (int i = 0; i < l->flight.count; i++)
@@ -222,7 +222,7 @@ bool sender_lost(struct leased *l, struct err *e)
     return true;
 }
 
-// No sender answers any more, and none can be started.
+// Standard input has ended: no sender answers any more, and none can be started.
 static bool reader_lost(struct leased *l, struct err *e)
 {
     l->sender = SENDER_ENDED;
@@ -266,7 +266,7 @@ static bool begin_line(struct leased *l, struct err *e)
 {
     struct flight_line *line = flight_next(&l->flight);
 
-    // Whether this one kills its sender shows only when it is the only one there.
+    // Only when the token is alone with its sender can we see whether it kills that sender.
     if (line && line->alone && flight_in(&l->flight, FLIGHT_OUT) > 0)
         return true;
     if (!line || l->stop != STOP_NOT || !output_ready(&l->output) || !database_fresh(l, e))
@@ -314,8 +314,8 @@ bool sender_step(struct leased *l, struct err *e)
     return true;
 }
 
-// A line that nobody answered. The sender may hang, or only be slow; its lines
-// are tried again in any case.
+// Gives up a line that nobody answered in time. The sender may hang or only be slow; its lines are
+// tried again in any case.
 bool sender_time_out(struct leased *l, struct err *e)
 {
     int64_t most_ns = l->config->leased.answer_timeout_ms * NS_PER_MS;

@@ -16,7 +16,7 @@
 #include "pooler.h"
 #include "session.h"
 
-// Which request an answer of the database belongs to.
+// The request to which an answer of the database belongs.
 enum request {
     REQUEST_SELF,
     REQUEST_SETTINGS,
@@ -37,12 +37,12 @@ enum link { LINK_BACK_OFF, LINK_CONNECT, LINK_GREET, LINK_JOIN, LINK_UP };
 
 // The sender: a child of ours, or whoever reads our output.
 enum sender_state {
-    SENDER_AWAY, // our child, to be started at sender_at_ns
+    SENDER_AWAY, // our child is to be started at sender_at_ns
     SENDER_HERE,
-    SENDER_ENDED, // for good
+    SENDER_ENDED, // the sender has ended for good
 };
 
-// The end: TERM came, what is unanswered has until stop_ns.
+// The end: TERM came, and unanswered tokens are waited for until stop_ns.
 enum stop { STOP_NOT, STOP_WAITING, STOP_RETURNING, STOP_LEAVING, STOP_DONE };
 
 struct leased {
@@ -59,10 +59,10 @@ struct leased {
     enum link link;
     bool greeted; // the set-up is sent
     int64_t retry_ns;
-    char owner[24];             // our number, in the database's words
-    char pid[16];               // our backend's
+    char owner[24];             // our number, as text for the database
+    char pid[16];               // our backend's pid
     bool started;               // the row in `runs` is written
-    unsigned awaited[REQUESTS]; // answers
+    unsigned awaited[REQUESTS]; // the answers that are awaited
 
     struct fill fill;
     struct flight flight;
@@ -71,15 +71,15 @@ struct leased {
     struct retry retry;
     struct sign sign;
 
-    int64_t asked_ns; // when the request was sent that was answered last
+    int64_t asked_ns; // when the request was sent whose answer came last
     int64_t sent_ns[REQUESTS];
     int64_t renew_at_ns;
     int64_t others_at_ns; // CLOCK_NEVER: there are none
-    int64_t complete_ns;  // what was due before is taken; CLOCK_NEVER: not known
-    int64_t budget_ns;    // nothing is leased before
-    unsigned lines;       // that were leased
-    int64_t check_at_ns;  // the session is to show that it lives
-    int slow;             // answers in a row that were too old to begin a line by
+    int64_t complete_ns;  // all that was due before this is taken; CLOCK_NEVER: unknown
+    int64_t budget_ns;    // nothing is leased before this time
+    unsigned lines;       // how many lines were leased
+    int64_t check_at_ns;  // when the session must show that it is alive
+    int slow;             // answers in a row that came too late for a line to begin on their word
 
     struct child child;
     enum sender_state sender;
@@ -89,9 +89,9 @@ struct leased {
     struct flight_line *writing; // the line of which the output holds a part; NULL
     int in;                      // where answers are read; -1
     struct buf input;
-    int64_t numbers;  // lines that this sender was given
+    int64_t numbers;  // lines that went to this sender
     int64_t answered; // tokens, ever
-    bool heard;       // an answer came from whoever reads our output
+    bool heard;       // an answer came from the reader of our output
 
     enum stop stop;
     int64_t stop_ns;
@@ -114,13 +114,13 @@ static inline bool leased_awaits(const struct leased *l, enum request request)
     return l->awaited[request] > 0;
 }
 
-// An answer that takes longer is as good as none.
+// An answer that takes longer counts as none.
 static inline int64_t leased_deadline_ns(const struct leased *l)
 {
     return l->now_ns + 5 * NS_PER_S;
 }
 
-// The next request has this kind.
+// Notes the kind of the next request.
 static inline void leased_expect(struct leased *l, enum request request)
 {
     l->awaited[request]++;
@@ -139,7 +139,7 @@ bool join_on_schema(const PGresult *r, struct err *e) MUST_USE;
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 
-// take.c: the next line.
+// take.c: asks for the next line.
 bool take_step(struct leased *l, struct err *e) MUST_USE; // if one may be leased now
 bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 

@@ -9,10 +9,10 @@
 #include "base/log.h"
 #include "line.h"
 
-#define DUE_MARGIN_MS 10000        // by which something due may have been committed late
-#define DUE_ALL_NS (30 * NS_PER_S) // between two looks at all that is due
-#define OTHERS_NS NS_PER_S         // before a look at other collectors
-#define AGED_TURN 4                // one line in so many is a lower lane's, if that has aged
+#define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
+#define DUE_ALL_NS (30 * NS_PER_S) // the pause between two looks at everything that is due
+#define OTHERS_NS NS_PER_S         // the pause before a look at other collectors
+#define AGED_TURN 4                // of this many lines one is an aged lower lane's
 
 static int64_t int64_at(const PGresult *r, int row, int column)
 {
@@ -46,7 +46,7 @@ static struct field field_at(const PGresult *r, int row, int column)
 
 enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
 
-// The wire cannot carry these tokens; the dead letters get the reason.
+// Makes a token that the wire cannot carry a dead letter, with the reason.
 static bool bury(
     struct leased *l, const PGresult *r, int row, bool last, const char *why, struct err *e)
 {
@@ -128,7 +128,7 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
     return make_line(l, r, e);
 }
 
-// A line is leased when it can be written: what waits here is nobody else's.
+// Leases a line only when it can be written, because other collectors cannot get what waits here.
 static bool may_lease(struct leased *l)
 {
     if (l->stop != STOP_NOT || l->sender != SENDER_HERE || leased_awaits(l, REQUEST_LEASE) ||

@@ -1,6 +1,5 @@
 #!/bin/sh
-# A sender for tests: what it answers for a token stands in the login, before its
-# number.
+# A sender for tests. The word before the number in a login says what it answers for that token:
 #
 #   ok soft hard mute twice junk die once
 #

@@ -44,7 +44,7 @@ void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected,
     o->round = w->round;
 }
 
-// A collector that was not seen has left.
+// A collector that the look did not see has left.
 void watch_end(struct watch *w)
 {
     int kept = 0;

@@ -33,7 +33,7 @@ static void a_lost_session_gets_the_grace(void **state)
     look(1, false, 5 * S);
     assert_int_equal(expired(5 * S), 0);
     assert_int_equal(expired(6 * S), 7);
-    // It came back: the grace begins anew when it goes again.
+    // It came back. When it goes again, the grace begins anew.
     look(1, true, 6 * S);
     assert_int_equal(expired(9 * S), 0);
     look(1, false, 9 * S);
@@ -53,7 +53,7 @@ static void a_hanging_collector_gets_the_lease(void **state)
     assert_int_equal(expired(50 * S), 0);
 }
 
-// Long outages and old counters: what counts is what was seen in this session.
+// After a long outage and with an old counter, only what this session saw counts.
 static void nothing_seen_before_counts(void **state)
 {
     (void)state;

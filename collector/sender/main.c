@@ -31,7 +31,7 @@ struct sender {
     struct input input;
     bool answers;
     int64_t number;  // of the line in hand: 1, 2, …
-    int64_t hold_ns; // how long the server was left alone last; 0: it answered well
+    int64_t hold_ns; // the last pause that the server got; 0: it answered well
 };
 
 static volatile sig_atomic_t stopping;
@@ -86,7 +86,7 @@ static bool answer(const struct sender *s, size_t place, const struct reply *r, 
     return !s->answers || say(text, (size_t)len, e);
 }
 
-// Leaves the server alone for a while, the longer the more often in a row.
+// Pauses before the next try. Each pause in a row is longer than the one before.
 static void hold(struct sender *s)
 {
     s->hold_ns = s->hold_ns ? clock_min(2 * s->hold_ns, HOLD_MAX_NS) : HOLD_FIRST_NS;
@@ -108,8 +108,8 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
                            smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
 }
 
-// With nobody to answer, the sender itself is who tries again: for as long as it
-// takes where no mail has a chance, a number of times where only this one has not.
+// When nobody reads the answers, the sender itself tries again. It tries for as long as it takes
+// when no mail has a chance, and a number of times when only this mail fails.
 static bool insist(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
     for (int tries = 1;;) {
@@ -124,7 +124,7 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
     }
 }
 
-// Every mail of the line that has no answer yet waits for better times.
+// Answers every mail of the line that has no answer yet as to be tried later.
 static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
 {
     bool ok = answer(s, 0, reply, e);
@@ -143,7 +143,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     if (count == 0)
         return answer(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !stopping; place++) {
-        reply.outcome = MAIL_LATER; // of a mail that a signal kept from being tried
+        reply.outcome = MAIL_LATER; // for a mail that was not tried because of a signal
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;

@@ -58,7 +58,7 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns)
     refill(r, now_ns);
     if (r->left >= 1)
         return now_ns;
-    // Rounded up: at this time one whole mail is there.
+    // Rounded up, so that one whole mail may go at this time.
     return now_ns + (int64_t)((1 - r->left) / r->per_s * (double)NS_PER_S) + 1;
 }
 
@@ -89,7 +89,7 @@ bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e)
     r->today++;
     if (r->fd < 0)
         return true;
-    // Of one length, so that no end of an older text is left behind.
+    // The text has a fixed length, so that no rest of an older text stays behind it.
     int len = snprintf(text, sizeof text, "%019" PRId64 " %019" PRId64 "\n", r->day, r->today);
     if (pwrite(r->fd, text, (size_t)len, 0) != len)
         return err_sys(e, ERR_SYSTEM, "the day's count cannot be kept");

@@ -1,8 +1,8 @@
 // How many mails may go out: a token bucket, and a number a day.
 //
-// Pure but for rate_open and rate_count, which keep the day's count in a file,
-// so that a sender that starts again does not start the day again. Days are
-// those of UTC. A rate of 0 has no limit, nor has a daily limit of 0.
+// Pure but for rate_open and rate_count, which keep the day's count in a file, so that a sender
+// that starts again does not start the day again. Days are those of UTC. A rate of 0 means no
+// limit, and so does a daily limit of 0.
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct rate {
     int64_t daily;
     int64_t day;   // since 1970
     int64_t today; // mails of that day
-    int fd;        // where `day` and `today` are kept; -1: nowhere
+    int fd;        // the file that keeps `day` and `today`; -1: none
 };
 
 void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_t now_ns);
@@ -26,7 +26,7 @@ void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_
 bool rate_open(struct rate *r, const char *path, struct err *e) MUST_USE;
 void rate_close(struct rate *r);
 
-// When the next mail may go out, by the monotonic clock: now_ns or later.
+// Returns when the next mail may go out, by the monotonic clock: now_ns or later.
 int64_t rate_next_ns(struct rate *r, int64_t now_ns);
 
 // True when the day's mails are spent.

@@ -10,8 +10,8 @@ struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
     struct buf body;
-    bool quitting;              // what comes now is only politeness
-    char command[16];           // the last one before it, without its arguments
+    bool quitting;              // the mail is done; only the farewell follows
+    char command[16];           // the last command before the farewell, without its arguments
     char said[256];             // the server's last line before it
     char curl[CURL_ERROR_SIZE]; // what libcurl makes of a failure
 };
@@ -89,7 +89,7 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->curl);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);
-    // Prints nothing: the callback learns how far the server was asked.
+    // Prints nothing. The callback only learns which command libcurl sent last.
     curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
     curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, on_debug);
     curl_easy_setopt(easy, CURLOPT_DEBUGDATA, s);
@@ -210,7 +210,7 @@ static void transfer(struct smtp *s, curl_mime *mime, struct curl_slist *headers
     curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, mime);
     judge(s, curl_easy_perform(s->easy), reply);
-    // Nothing of this mail may outlive it in the handle.
+    // The handle must not keep anything of this mail.
     curl_easy_setopt(s->easy, CURLOPT_MIMEPOST, NULL);
     curl_easy_setopt(s->easy, CURLOPT_HTTPHEADER, NULL);
     curl_easy_setopt(s->easy, CURLOPT_MAIL_RCPT, NULL);

@@ -10,7 +10,7 @@
 #include "sender/settings.h"
 
 enum outcome {
-    MAIL_SENT,      // the server has answered 250 to the whole mail
+    MAIL_SENT,      // the server answered 250 to the whole mail
     MAIL_TRANSIENT, // this mail may succeed later
     MAIL_LATER,     // no mail has a chance now: the server is away, or says 421 or 454
     MAIL_PERMANENT, // this mail never will
@@ -34,6 +34,6 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
 // Returns the meaning of a reply. Pure. `code` is the server's, 0 when it gave none; `command` is
-// the last one sent. Only replies to RCPT and to the content blame the mail; earlier failures are
-// ours.
+// the last one sent. Only replies to RCPT and to the content are the mail's fault; earlier failures
+// are ours.
 enum outcome smtp_judge(long code, const char *command);

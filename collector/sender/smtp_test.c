@@ -20,11 +20,11 @@ static void the_code_and_its_command_decide(void **state)
         {550, "RCPT", MAIL_PERMANENT},
         {554, "DATA", MAIL_PERMANENT},
         {552, "DATA", MAIL_PERMANENT},
-        // The rate is used up, or the server leaves: other mails would fail too.
+        // The rate limit is reached, or the server is closing, so other mails would fail too.
         {454, "RCPT", MAIL_LATER},
         {421, "DATA", MAIL_LATER},
         {454, "MAIL", MAIL_LATER},
-        // A server that does not want us says nothing about the mail.
+        // A server that refuses us says nothing about the mail.
         {535, "AUTH", MAIL_LATER},
         {554, "", MAIL_LATER},
         {550, "MAIL", MAIL_LATER},

@@ -1,6 +1,7 @@
--- Makes the oldest delivery of another ours, or as much of it as a line holds.
--- An owner that has come back meanwhile keeps its own: its lock tells. It gets a new n,
--- so that ours are always numbered in the order in which they became ours.
+-- Takes over the oldest delivery of another owner, or as much of it as a line
+-- holds. An owner that has come back, which its lock shows, keeps its delivery.
+-- The delivery gets a new n, so that ours are always numbered in the order in
+-- which they became ours.
 --
 -- $1 queue | $2 the other's number | $3 our number | $4 tokens at most
 -- $5 whether it may be alive: its lease is over

@@ -1,2 +1,2 @@
--- Takes the bell: who inserts a token from now on announces it.
+-- Takes the bell: from now on producers announce each token.
 SELECT pg_try_advisory_lock($1::bigint)

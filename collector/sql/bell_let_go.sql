@@ -1,2 +1,2 @@
--- Producers ring no more from now on: we look by ourselves.
+-- Lets the bell go: producers are silent from now on, and we look by ourselves.
 SELECT pg_advisory_unlock($1::bigint)

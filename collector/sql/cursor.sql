@@ -3,15 +3,17 @@
 -- $1 queue | $3 rows to examine at most
 --
 -- What waits is the rest of the tick (part 1) and what came after it (part 2).
--- Between two snapshots a and b those transactions have ended that ran in a and
--- do not run in b, and those from xmax(a) on below xmax(b) that do not run in b:
--- a few stretches of the index on (action, xid, id), and nothing else is looked
--- at, however much a transaction that is still running has inserted. A row
--- comparison with the least or the largest id makes an end open or closed.
+-- Between two snapshots a and b two kinds of transactions have ended: those
+-- that ran in a and do not run in b, and those from xmax(a) up to below xmax(b)
+-- that do not run in b. They are a few stretches of the index on (action, xid,
+-- id). Nothing else is looked at, however much a running transaction has
+-- inserted. A row comparison with the least or the largest id makes an end open
+-- or closed.
 --
 -- Everything is lazy: a stretch is begun when the one before it is used up, and
--- of the two actions the next row is merged in. That the two have their columns in the
--- same order and each its own ORDER BY makes the merge cheap, and no sort.
+-- the rows of the two actions are merged one by one. Both have their columns in
+-- the same order and an ORDER BY of their own, so the merge is cheap and needs
+-- no sort.
 WITH cursor AS MATERIALIZED (
     SELECT c.*, pg_current_snapshot() AS now
     FROM cursors AS c

@@ -1,13 +1,14 @@
 -- The head of a statement that reads our oldest row of deliveries; walk.sql
--- follows; a token's place in it is its part. What was deleted since is missing, and
--- need not be delivered.
+-- follows. A token's part is its place in the delivery. Tokens that were
+-- deleted since are missing, and need not be delivered.
 --
 -- $1 queue | $3 rows to examine at most | $4 our number
 -- $5 an n before which nothing is ours: deleted rows that an old snapshot keeps are
 -- not walked again
 --
--- Who has something in hand shares the lock of its number, once for each delivery;
--- what was taken in this session and not begun, we have already.
+-- A collector shares the lock of its number once for each delivery in hand. It
+-- already holds the locks of the deliveries that it took in this session and
+-- has not begun.
 WITH head AS MATERIALIZED (
     SELECT n, tokens,
            CASE

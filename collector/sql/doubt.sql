@@ -1,5 +1,6 @@
--- Of these tokens, whose line is out, those that still wait to be passed: behind the
--- cursor, or in a delivery of ours. Nobody else passes them while we have the queue.
+-- Returns which of these tokens, whose line is out, still wait to be passed:
+-- beyond the cursor, or in a delivery of ours. Nobody else passes them while we
+-- have the queue.
 --
 -- $1 queue | $2 our number | $3 their ids
 SELECT t.id, t.secret
@@ -9,6 +10,6 @@ CROSS JOIN (SELECT * FROM cursors WHERE queue = $1::job_type AND lane = 1
             ORDER BY n DESC LIMIT 1) AS c
 WHERE NOT (pg_visible_in_snapshot(t.xid, c.seen)
            OR pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
-   OR t.id IN (SELECT unnest(d.tokens) -- of which the server makes one table for all of them
+   OR t.id IN (SELECT unnest(d.tokens) -- from which the server makes one hash table for all tokens
                FROM deliveries AS d
                WHERE d.queue = $1::job_type AND d.owner = $2::bigint)

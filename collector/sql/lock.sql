@@ -4,10 +4,10 @@
 -- $5 whether one alone may collect | $6 take it from the holder $7, who has had its grace
 -- $8 the epoch whose lease is over
 --
--- A holder has the lock of its epoch. Whoever takes over needs that of the next
--- one, so the two do not wait for each other where the holder hangs; without $8
--- the lock of the present epoch must be free. Every collector shares the lock of
--- the queue, which keeps an administrator's commands out.
+-- A holder has the lock of its epoch. A collector that takes over needs the
+-- lock of the next epoch, so it does not wait for a holder that hangs. Without
+-- $8 the lock of the present epoch must be free, too. Every collector shares
+-- the lock of the queue, which keeps an administrator's commands out.
 , job AS MATERIALIZED (
     SELECT j.*, mailroom_lock_key($1::text, epoch::text) AS now_key,
            mailroom_lock_key($1::text, (epoch + 1)::text) AS next_key

@@ -1,11 +1,11 @@
--- The tail of a read: behind a head, walk.sql and this nothing is changed.
+-- The tail of a read, after a head and walk.sql. A read changes nothing.
 --
 -- $2 tokens wanted
 --
--- What 3 comes first: `id` is the n of the cursor or of the delivery, `email` the
--- snapshot that was read in. What 1 or 2 is a token of that action. A batch that is
--- not full ends with what 0: the last position examined, and what was passed over. Each
--- column costs the server 1% of its time, so what is null is cheap.
+-- What 3 comes first: `id` is the n of the cursor or of the delivery, `email`
+-- the snapshot that was read in. What 1 or 2 is a token of that action. A batch
+-- that is not full ends with what 0: the last position examined, and what was
+-- passed over. Each column costs the server 1% of its time; a null costs less.
 (SELECT 3 AS what, 0 AS part, '0'::xid8 AS to_xid, '0'::xid8 AS xid, n AS id, now::varchar AS email,
         NULL AS login, NULL::bytea AS secret, NULL AS code,
         0::bigint AS examined, NULL::bigint AS expired, NULL::bigint AS consumed

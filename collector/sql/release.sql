@@ -1,6 +1,6 @@
--- Leaves in good order: whoever comes next need not wait for us, and what we took
--- and did not begin to write is nobody's again. One statement, for nobody waits
--- for its answer.
+-- Leaves in good order: the next collector need not wait for us, and what we
+-- took and did not begin to write belongs to nobody again. It is one statement,
+-- because nobody waits for its answer.
 --
 -- $1 queue | $2 our name | $3 our number | $4 an n before which nothing is ours
 WITH back AS (

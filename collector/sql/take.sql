@@ -1,9 +1,11 @@
 -- The tail of a take: behind cursor.sql and walk.sql this moves the cursor, if
--- there are enough tokens, and writes down in deliveries what becomes ours. What
--- is passed over on the way stays passed. The answer has the form of read.sql's,
--- with a token's place in the delivery as its part; the end's is 1 if nothing is left.
+-- there are enough tokens, and records in deliveries what becomes ours. Rows
+-- that are passed over on the way stay passed. The answer has the form of
+-- read.sql's, with a token's place in the delivery as its part; the end's is 1
+-- if nothing is left.
 --
--- What the wire cannot carry (line.c) becomes ours as well, and fills no batch.
+-- Tokens that the wire cannot carry (line.c) become ours as well, and do not
+-- count towards a batch.
 --
 -- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only what is in front of the
 -- first token that can be sent
@@ -28,7 +30,7 @@
     SELECT $3::int, NULL
     WHERE NOT EXISTS (SELECT FROM stop) AND (SELECT count(*) FROM able) >= $5::int
 ), last AS MATERIALIZED (
-    -- Two, so that a full batch need not look behind its end.
+    -- Two separate branches, so that a full batch need not look beyond its end.
     (SELECT *, false AS every
      FROM walk
      WHERE (SELECT until IS NOT NULL FROM turn)
@@ -47,7 +49,8 @@
         tick = CASE WHEN l.every OR l.part = 2 THEN h.now ELSE h.tick END,
         xid = l.xid, id = l.id
     FROM cursor AS h, last AS l
-    -- Not as a join, for which the planner may walk all the versions that were.
+    -- Not a join, because the planner might walk all earlier versions of the
+    -- row for it.
     WHERE c.queue = $1::job_type AND c.lane = 1 AND c.n = (SELECT n FROM cursor)
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)

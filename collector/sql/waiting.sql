@@ -1,9 +1,11 @@
--- What is not done with, for MAILROOM_METRICS. Nothing is changed or locked.
+-- Counts what is not finished, for MAILROOM_METRICS. Nothing is changed or
+-- locked.
 --
 -- $1 queue | $2 tokens, or deliveries, to count at most
 --
--- cursor.sql says what the stretches are. Here they are those of all lanes, in no
--- order. All is null before a collector has come to the queue.
+-- cursor.sql says what the stretches are. Here they are those of all lanes, in
+-- no order. Everything is null before the first collector has come to the
+-- queue.
 WITH lane AS MATERIALIZED (
     SELECT c.*, pg_current_snapshot() AS now
     FROM jobs AS j,

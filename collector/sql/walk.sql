@@ -1,7 +1,5 @@
--- Rows in their order, each with the reason why it is passed over, if it is: its
--- turn is now. A window frame that ends at the current row needs no row behind
--- it, so this is as lazy as what is in front of it. A batch may be cut behind each
--- of its tokens, so each bears what was passed over until then.
+-- Lists the rows in their order. Their turn is now, so each has the reason why
+-- it is passed over, if it is.
 , walk AS MATERIALIZED (
     SELECT t.*,
            row_number() OVER so_far AS examined,

@@ -12,7 +12,7 @@ failed()
     exit 1
 }
 
-# doctor NAME EXIT CONNINFO: keeps its words in $server_dir/NAME.
+# doctor NAME EXIT CONNINFO: runs doctor and keeps its output in $server_dir/NAME.
 doctor()
 {
     got=0
@@ -23,7 +23,7 @@ doctor()
     }
 }
 
-# says NAME TEXT…: each is in what doctor said.
+# says NAME TEXT…: checks that doctor's output has each text.
 says()
 {
     name=$1
@@ -36,7 +36,7 @@ says()
     done
 }
 
-# until_asked PORT: something answers SQL there.
+# until_asked PORT: waits until something answers SQL there.
 until_asked()
 {
     deadline=$(($(date +%s) + 30))
@@ -46,8 +46,8 @@ until_asked()
     done
 }
 
-# The server that the others stand before; TCP is for HAProxy. start_server
-# knows no port, so it starts again with one.
+# This server stands behind the poolers and proxies. HAProxy needs TCP. start_server opens no port,
+# so the server starts again with one.
 healthy()
 {
     start_server
@@ -188,7 +188,7 @@ clocks()
     rm -f "$server_dir/late/postmaster.pid"
     (exec_as_server_user "$faketime" -f '-3600s' "$server_bindir/postgres" -D "$server_dir/late" -k "$server_dir" \
         -c listen_addresses= -c "port=$((port + 7))" -c max_connections=40) >"$server_dir/late.log" 2>&1 &
-    # faketime waits for the server, which is to be told by its own pid.
+    # faketime waits for the server, so the signal must go to the server's own pid.
     at_exit "kill -QUIT \$(head -n 1 '$server_dir/late/postmaster.pid') 2>/dev/null; wait $! 2>/dev/null"
     until_asked $((port + 7))
     doctor late 1 "host=$server_dir port=$((port + 7)) user=postgres dbname=postgres"

@@ -48,7 +48,7 @@ static unsigned unseen_states(const struct coverage *c, size_t verb)
     return count;
 }
 
-// Each cell counts once: what was gained is marked as seen in a copy.
+// Each cell counts once, so the cells gained are marked as seen, in a copy.
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan)
 {
     struct coverage seen = *c;
@@ -116,7 +116,7 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
 
     for (int mode = 0; mode < MODES; mode++) {
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-            // Leased mode needs a sender that answers: it counts once it was drawn.
+            // Leased mode needs a sender that answers. It counts as a mode once it was drawn.
             bool both = wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += both;
             share.seen += both && c->modes[mode][verb] > 0;

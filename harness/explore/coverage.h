@@ -6,7 +6,8 @@
 #include "plan/plan.h"
 
 struct coverage {
-    unsigned states[DRAW_VERBS_MAX][EXCHANGE_STATES]; // by fault, by what it met on the wire
+    unsigned states[DRAW_VERBS_MAX][EXCHANGE_STATES]; // by fault and by the state of the wire that
+                                                      // it met
     unsigned pairs[DRAW_VERBS_MAX][DRAW_VERBS_MAX];   // [a][b], a <= b: they overlapped
     unsigned modes[MODES][DRAW_VERBS_MAX];
     unsigned draws[MODES];
@@ -14,9 +15,9 @@ struct coverage {
 
 void coverage_add(struct coverage *c, const struct tried *t);
 
-// Returns how much a scenario would add to the coverage, judged by its plan. Those that add most
-// are run first. The state that a fault will meet is not known before; a fault that has met few
-// states is worth more.
+// Returns how much a scenario would add to the coverage, judged by its plan. Scenarios that add
+// most are run first. Nobody knows beforehand which state a fault will meet, so a fault that has
+// met few states is worth more.
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan);
 
 // How many cells there are, and how many of them were seen.

@@ -8,7 +8,7 @@
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 
-// Streams of one draw's chance: what one part draws does not shift the others.
+// Random streams of one draw: more draws in one part do not change the others.
 enum stream {
     STREAM_COLLECTOR,
     STREAM_LOAD,
@@ -19,9 +19,8 @@ enum stream {
 };
 #define STREAMS 16
 
-// A load for what a random one would seldom show: many tokens, more at once than one
-// collector can do while another waits, and vitals, which are judged only where nothing
-// is broken.
+// Loads that a random draw would seldom have: many tokens; more at once than one collector can
+// handle while another waits; and no faults, because vitals are judged only then.
 enum profile { PROFILE_RANDOM, PROFILE_BULK, PROFILE_BURST, PROFILE_IDLE, PROFILE_FAST, PROFILES };
 
 struct drawing {
@@ -84,7 +83,7 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
     }
 }
 
-// Retries and timeouts that are over before a short run is.
+// Draws retries and timeouts that end within a short run.
 #define LEASED_ENV                                                                                 \
     "MAILROOM_RETRY_BASE: \"20\", MAILROOM_RETRY_MAX: \"200\", MAILROOM_ATTEMPTS: \"20\", "        \
     "MAILROOM_GRACE: \"300\", MAILROOM_ANSWER_TIMEOUT: \"1000\""
@@ -153,7 +152,7 @@ static void write_collector(struct drawing *d)
 
 // --- load ---------------------------------------------------------------------------------
 
-// One phase, in the order of the rows; its length is needed for the faults.
+// Draws one phase, in the order of the rows. The faults need its length.
 static void write_phase(struct drawing *d, struct rng *rng, int number)
 {
     static const char prefix[] = "load.N.";
@@ -255,7 +254,7 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
             continue;
         snprintf(path, sizeof path, "faults.N.%s", f->key);
         bool has = value_of(rng, path, value, sizeof value);
-        // Of one collector there is no other to name.
+        // With one collector there is no other to name.
         if (!(verb->params & f->param) || !has ||
             (f->param == PARAM_INSTANCE && atoi(value) >= d->instances))
             continue;
@@ -281,7 +280,7 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
     return for_ns;
 }
 
-// Again and again, if there is time for a pause between two of them.
+// Repeats the fault, if there is time for a pause between two of them.
 static void write_every(struct drawing *d, struct rng *rng, const struct verb *verb, int64_t for_ns)
 {
     char every[160], jitter[160];
@@ -297,8 +296,8 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
         buf_printf(d->out, ", jitter: %s", jitter);
 }
 
-// Often at the same moment as the one before, or a moment later: that is where
-// two of them meet.
+// Often begins the fault at the same moment as the one before, or a moment later, so that the two
+// meet.
 static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t before_ns)
 {
     static const int64_t behind_ms[] = {0, 1, 5, 20, 60, 150};
@@ -398,7 +397,7 @@ static enum dequeue draw_dequeue(
     return (enum dequeue)at;
 }
 
-// A good collector is back long before, also from a server that was away.
+// A good collector is back long before this limit, even when the server was away.
 static void write_rest(struct drawing *d)
 {
     static const char *const expect[PROFILES] = {
@@ -409,7 +408,7 @@ static void write_rest(struct drawing *d)
 
     buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
         expect[d->profile] ? expect[d->profile] : "",
-        // A retry that is due opens the window, too.
+        // A due retry opens the window, too.
         d->dequeue == DEQUEUE_LEASED ? "allow: {late: any, early: any}\n" : "");
 }
 

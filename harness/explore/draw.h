@@ -23,8 +23,8 @@
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
     bool any_only;             // one of them is set
-    unsigned dequeues;         // 1 << enum dequeue, of those drawn; 0: DRAW_DEQUEUES
-    const char *base;          // YAML that takes the place of all but name, seed and faults; NULL
+    unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
+    const char *base;          // YAML that replaces everything but name, seed and faults; NULL
     int64_t base_load_ns;      // how long its load lasts
     int base_instances;
 };
@@ -44,14 +44,14 @@ struct draw_row {
     const char *path; // as `mailproof list` shows it; an item of collector.env by its name; ending
                       // in a dot: all keys below it
     const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
-    double chance;       // that the key is written at all
-    const char *why;     // of a key that is not drawn, or drawn elsewhere: the reason
+    double chance;       // the chance that the key is written at all
+    const char *why;     // the reason why a key is not drawn, or is drawn elsewhere
 };
 
 extern const struct draw_row draw_rows[];
 extern const size_t draw_row_count;
 
-// NULL when there is none.
+// Returns the row of a key; NULL: none.
 const struct draw_row *draw_row(const char *path);
 
 // How often a verb is drawn, compared with others.
@@ -64,5 +64,5 @@ int64_t draw_least_ns(const struct verb *verb);
 // crashable"; NULL: it needs none.
 const char *draw_needs(const struct verb *verb);
 
-// One of the options, into `value`.
+// Draws one of the options into `value`.
 void draw_option(struct rng *rng, const char *options, char *value, size_t size);

@@ -63,8 +63,8 @@ static void the_same_seed_draws_the_same(void **state)
     }
 }
 
-// A few may say what cannot be, such as more collectors killed than there are; they
-// are passed over.
+// A few draws are not valid, because they kill more collectors than there are, for example. They
+// are skipped.
 static void nearly_all_draws_can_be_run(void **state)
 {
     (void)state;

@@ -23,11 +23,10 @@ struct failure {
 // its name.
 void failure_describe(struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
 
-// Whether a run that breaks this, with a scenario that has these verbs, shows
-// nothing beyond the failure.
+// True when the known failure explains a run that breaks these invariants with these verbs.
 bool failure_covers(
     const struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
 
-// As a JSON object, and back.
+// Converts it to a JSON object, and back.
 json_t *failure_write(const struct failure *f);
 MUST_USE bool failure_read(struct failure *f, const json_t *line, struct err *e);

@@ -9,7 +9,7 @@
 
 #define JOURNAL_WHYS_MAX 12
 
-// The settings that all draws of a search share. With others it is another search.
+// The settings that all draws of a search share. With other settings it is another search.
 struct journal_head {
     uint64_t seed;
     const char *collector; // "" for the scenario's
@@ -33,7 +33,7 @@ struct journal {
     struct journal_why whys[JOURNAL_WHYS_MAX]; // of what was inconclusive or not judged
     size_t why_count;
     size_t calls;
-    double spent_s; // of the calls before this one
+    double spent_s; // how long the calls before this one took
 };
 
 // Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to

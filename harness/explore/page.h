@@ -1,4 +1,4 @@
-// A page about a search, and a few lines for the terminal: what was tried, covered and
+// Writes a page about a search, and a few lines for the terminal: what was tried, covered and
 // found.
 #pragma once
 

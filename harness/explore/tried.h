@@ -1,5 +1,5 @@
-// One draw that was run: what came of it, and what happened in it. Made from a
-// run's result.json, kept as one line of the journal, and read back from there.
+// One draw that was run: its result, and what happened in it. Made from a run's result.json, kept
+// as one line of the journal, and read back from there.
 #pragma once
 
 #include <jansson.h>
@@ -36,7 +36,7 @@ struct met {
 struct tried {
     uint64_t number;
     enum verdict verdict;
-    bool judged; // else the harness itself failed, and `why` says how
+    bool judged; // false: the harness itself failed, and `why` says how
     bool broken[METRIC_COUNT];
     enum mode mode;
     struct met met[TRIED_FAULTS_MAX];
@@ -48,9 +48,9 @@ struct tried {
 // Fills in what a result.json says; number, mode and took_s are the caller's.
 MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 
-// As a JSON object (a new reference, NULL without memory), and back.
+// Converts it to a JSON object (a new reference, NULL without memory), and back.
 json_t *tried_write(const struct tried *t);
 MUST_USE bool tried_read(struct tried *t, const json_t *line, struct err *e);
 
-// The invariants that are broken, comma-joined; "" when none is.
+// Returns the broken invariants, comma-joined; "" when none is.
 void tried_broken_text(const bool broken[METRIC_COUNT], char *out, size_t size);

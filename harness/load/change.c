@@ -67,7 +67,7 @@ static int64_t back_at_ns(const struct load *l, size_t back)
     return l->result->changes[change].ended_ns + l->config->plan->changes[change].back_ns;
 }
 
-// A second half that is due; SIZE_MAX: none.
+// Returns a change whose second half is due; SIZE_MAX: none.
 static size_t take_back(struct load *l, int64_t now)
 {
     for (size_t i = 0; i < l->back_count; i++) {

@@ -9,10 +9,10 @@
 bool change_index(struct load *l);
 
 // Returns the next change that is due and whose token's insert was acknowledged; SIZE_MAX: none.
-// Gives up changes that are due and cannot happen, because their insert did not.
+// Gives up due changes whose insert never happened.
 size_t change_due(struct load *l, int64_t now);
 
-// When the next of them may become due; CLOCK_NEVER when all are over.
+// Returns when the next change may become due; CLOCK_NEVER when all are over.
 int64_t change_due_ns(const struct load *l);
 
 bool change_prepare_all(PGconn *conn);

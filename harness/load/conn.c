@@ -42,7 +42,7 @@ static const struct plan_change *change_of(const struct load *l, const struct co
     return &l->config->plan->changes[c->txn];
 }
 
-// The first half decides: what comes back later only makes more right.
+// The first half decides. The second half, which comes later, only makes the token eligible again.
 static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
 {
     struct change_record *r = &l->result->changes[c->txn];
@@ -57,7 +57,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// A full disk and a failed one are a fault's doing where the scenario has that fault.
+// A fault of the scenario explains errors of a full or failed disk.
 static bool is_disks_doing(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -69,8 +69,8 @@ static bool is_disks_doing(const struct scenario *s, const char *state)
     return false;
 }
 
-// Class 57 is an operator's intervention (terminated, cancelled, shutting
-// down): a fault's doing. Anything else says that the statements do not fit.
+// Class 57 is an operator's intervention (terminated, cancelled, shutting down): a fault explains
+// it. Anything else means that the statements do not fit.
 static bool is_intervention(const struct scenario *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -87,8 +87,8 @@ static void note_refusal(struct load *l, const PGresult *result)
             l->result->refusal, sizeof l->result->refusal, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-// The connection is gone: what it was doing is unknown if its COMMIT had left,
-// and otherwise has ended with it.
+// The connection is gone. The outcome of its transaction is unknown if its COMMIT was sent;
+// otherwise the transaction has ended.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
     bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
@@ -102,7 +102,7 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
         finish(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
-    // At once after a death; a server that refuses is asked again a little later.
+    // Connects again at once after a lost connection, and a little later when the server refused.
     c->until_ns = unready ? now + reconnect_pause_ns : now;
     c->state = CONN_DOWN;
 }
@@ -122,7 +122,7 @@ static void change_answered(struct load *l, struct conn *c, int64_t now)
     }
 }
 
-// The answer to everything up to the Sync is in.
+// All answers up to the Sync have arrived.
 static void answered(struct load *l, struct conn *c, int64_t now)
 {
     if (c->job == JOB_CHANGE) {
@@ -132,7 +132,7 @@ static void answered(struct load *l, struct conn *c, int64_t now)
     const struct plan_txn *txn = txn_of(l, c);
 
     if (c->failed) {
-        // A transaction block that failed ends with our COMMIT or not at all.
+        // Only our COMMIT ends a transaction block that failed.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
             finish(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
@@ -216,14 +216,15 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
             continue;
         if (c->state == CONN_RUNNING)
             answered(l, c, now);
-        else if (c->failed) // somebody cancelled a statement's preparation: it would be missed
+        else if (c->failed) // a statement's preparation was cancelled
             conn_close(l, c, now);
         else
             c->state = CONN_IDLE;
     }
 }
 
-// The statements behind the COPY, or the end of what it has broken off.
+// Sends the statements after the COPY, or the end of the transaction that the COPY's failure
+// aborted.
 static void go_on_after_copy(struct load *l, struct conn *c, int64_t now)
 {
     const struct plan_txn *txn = txn_of(l, c);
@@ -302,8 +303,7 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     r->sent_ns = now;
     r->commit_ns = c->end_sent ? now : 0;
     atomic_fetch_add(&l->progress->sent, 1);
-    // The Sync at its end flushes; what the socket does not take now goes out
-    // when poll says so.
+    // The Sync at the end flushes. What the socket does not take now goes out when poll says so.
     bool ok = l->config->enqueue ? txn_send_jobs(c->pg, txn_of(l, c), l->config->enqueue)
               : copies           ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)
                                  : txn_send(c->pg, plan, txn_of(l, c), insert, &l->scratch);

@@ -10,7 +10,7 @@ enum conn_state {
     CONN_CONNECTING, // until the handshake is over
     CONN_PREPARING,
     CONN_IDLE,
-    CONN_COPYING, // its accounts go in by COPY; what follows comes after it
+    CONN_COPYING, // its accounts go in by COPY, and the rest of the transaction follows
     CONN_RUNNING, // waits for the answer to a Sync
     CONN_HOLDING, // its transaction stays open until until_ns
 };
@@ -23,7 +23,7 @@ struct conn {
     int64_t until_ns; // DOWN: when to try again; CONNECTING: when to give up; HOLDING: its end
     PostgresPollingStatusType polling;
     enum conn_job job;
-    size_t txn;    // or the change, of JOB_CHANGE
+    size_t txn;    // or the change, for JOB_CHANGE
     bool end_sent; // COMMIT or ROLLBACK has left
     bool failed;   // the server refused a statement of it
     bool warned;   // an answer came with a warning
@@ -37,9 +37,9 @@ struct load {
     size_t conn_count;
     int64_t *phase_end_ns; // per phase, on the run's clock
     size_t next;           // the first transaction that was not begun
-    size_t ended;          // how many have an outcome
-    uint32_t *txn_of;      // of each planned change; NULL without any
-    size_t next_change;    // the first that was not begun, nor given up
+    size_t ended;          // how many transactions have an outcome
+    uint32_t *txn_of;      // the outcome of each planned change; NULL: there are none
+    size_t next_change;    // the first change that was neither begun nor given up
     size_t changes_ended;
     size_t *backs; // changes whose first half is answered, and whose second is to be sent
     size_t back_count;
@@ -64,5 +64,5 @@ void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
 // The events that poll(2) is to wait for on an open connection.
 short conn_events(const struct conn *c);
 
-// Gives it up; its transaction, if any, gets the outcome that is certain.
+// Closes the connection. Its transaction, if it has one, gets the outcome that is certain.
 void conn_close(struct load *l, struct conn *c, int64_t now);

@@ -9,7 +9,7 @@
 #include "load/conn.h"
 #include "load/producer.h"
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // the longest time until a stop is seen
 
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e);
 static void run_loop(struct load *l, struct pollfd *fds);
@@ -28,7 +28,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     if (ok) {
         run_loop(&l, fds);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-        const long us = cpu.tv_nsec / 1000; // as precise as a history keeps it
+        const long us = cpu.tv_nsec / 1000; // rounded as the history stores it
         result->cpu_s = (double)cpu.tv_sec + (double)us / 1e6;
     }
     free(fds);
@@ -79,7 +79,7 @@ static const struct load_phase *next_phase(const struct load *l)
     return &l->config->scenario->load[l->config->plan->txns[l->next].phase];
 }
 
-// Transactions that other generators send.
+// Skips the transactions that other generators send.
 static void skip_others(struct load *l)
 {
     const struct load_config *c = l->config;
@@ -90,8 +90,8 @@ static void skip_others(struct load *l)
     }
 }
 
-// A closed loop is planned with more than it can need: what its phase had no
-// time for was never asked of the generator.
+// The plan of a closed loop has more inserts than it can need. The generator need not send those
+// for which the phase had no time.
 static void skip_what_is_over(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
@@ -111,7 +111,7 @@ static int64_t due_ns(const struct load *l)
     return l->next < l->config->end ? l->config->start_ns + plan->txns[l->next].at_ns : CLOCK_NEVER;
 }
 
-// How many connections the phase of the next transaction may use.
+// Returns how many connections the phase of the next transaction may use.
 static size_t allowed(const struct load *l)
 {
     return l->next < l->config->end ? (size_t)next_phase(l)->connections : 0;
@@ -150,8 +150,8 @@ static int64_t do_due(struct load *l, int64_t now)
             next = clock_min(next, change_due_ns(l));
         }
         if (c->state == CONN_IDLE && i < allowed(l)) {
-            // Its own reading: a loop that begins many transactions in one
-            // turn would otherwise stamp the last one too early.
+            // Reads the clock anew, because a loop that begins many transactions in one turn would
+            // otherwise give the last one too early a time.
             if (due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
                 skip_others(l);
@@ -165,8 +165,8 @@ static int64_t do_due(struct load *l, int64_t now)
     return free_conn ? clock_min(next, due_ns(l)) : next;
 }
 
-// Returns when poll(2) has; one that took longer than it was asked to was not
-// given the processor.
+// Waits with poll(2), and returns when poll returned. If that took longer than was asked for, the
+// thread did not get the processor.
 static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
 {
     for (size_t i = 0; i < l->conn_count; i++) {

@@ -1,6 +1,6 @@
-// The generator: carries out the plan's transactions at their intended times
-// over connections of its own (open loop: a slow or absent server does not slow
-// the plan, it makes a backlog that keeps its intended times).
+// The generator: carries out the plan's transactions at their intended times over connections of
+// its own. It is an open loop: a slow or absent server does not slow the plan, but makes a backlog
+// of inserts that keep their intended times.
 //
 // One thread runs load_run; the records are its own until it returns. Other
 // threads may read the progress and ask it to stop.
@@ -18,10 +18,11 @@
 enum txn_outcome {
     TXN_NOT_SENT,    // dropped: the run ended before its turn
     TXN_COMMITTED,   // acknowledged
-    TXN_ROLLED_BACK, // as planned, refused by the server, or died before its COMMIT was sent
-    TXN_UNKNOWN,     // the connection died after the COMMIT was sent, or it was
-                     // answered with a warning: the database must say
-    TXN_NOT_NEEDED,  // of a closed loop that was over before its turn
+    TXN_ROLLED_BACK, // rolled back as planned, refused by the server, or cut off before its COMMIT
+                     // was sent
+    TXN_UNKNOWN,     // the connection died after the COMMIT was sent, or the answer was a warning;
+                     // only the database knows
+    TXN_NOT_NEEDED,  // the closed loop was over before its turn
 };
 
 struct txn_record {
@@ -41,24 +42,25 @@ struct change_record {
                               // UNKNOWN: sent, and not answered well
 };
 
-// A subject's own client, see producer.h.
+// The client of a subject; see producer.h.
 struct load_producer {
     const char *const *argv;
     const char *const *env; // NULL-terminated NAME=value, complete
     const char *dir;        // where it runs
-    int log;                // gets its standard error; -1: /dev/null
+    int log;                // the descriptor for its standard error; -1: /dev/null
 };
 
 struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
-    const struct load_producer *producer; // puts the jobs; NULL: we do, by SQL
-    const char *enqueue;  // of a subject: what puts a job into its queue; NULL: accounts
+    const struct load_producer *producer; // the client that puts the jobs; NULL: we put them, by
+                                          // SQL
+    const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: accounts
     int64_t start_ns;     // when the plan's time 0 is
     int64_t deadline_ns;  // give up what was not sent by then
     size_t first, end;    // of the plan's transactions; changes come with the last of them
-    unsigned part, parts; // of these only every parts-th; 0: all
+    unsigned part, parts; // send only every parts-th of these; 0: all
 };
 
 struct load_progress {
@@ -75,19 +77,19 @@ struct load_result {
     char refusal[256];             // the first such error
     double cpu_s;                  // of the generator's thread
     struct stalls stalls;          // of its loop
-    int64_t clock_bound_ns;        // of several generators: how far their clocks may be off
-    unsigned lost_workers;         // of these: those that have not answered to the end
-    char lost_worker[200];         // the first of them, and why
+    int64_t clock_bound_ns;        // with several generators: how far their clocks may be off
+    unsigned lost_workers;         // how many of these were lost before their last answer
+    char lost_worker[200];         // the first one lost, and why
 };
 
-// Prepares what the plan needs to find in the database: active accounts for its
-// recovery tokens and conflicts, and none of the check that would refuse its hostile names. Runs
-// before the clock starts, as superuser.
+// Prepares what the plan needs to find in the database: active accounts for its recovery tokens and
+// conflicts. Drops the check that would refuse its hostile names. Runs before the clock starts, as
+// superuser.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
-// Returns when every transaction from config.first to config.end has an outcome, all
-// connections are closed. The result is zeroed, or that of an earlier part of the plan,
-// of which it keeps the records.
+// Returns when every transaction from config.first to config.end has an outcome, and all
+// connections are closed. `result` must be zeroed, or the result of an earlier part of the plan,
+// whose records it keeps.
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
 

@@ -10,7 +10,7 @@
 
 struct figures {
     size_t committed;
-    int64_t first_ns, last_ns; // of what was sent
+    int64_t first_ns, last_ns; // of the inserts that were sent
     int64_t ended_ns;          // the last answer
     struct histogram lag;
 };

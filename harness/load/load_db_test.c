@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "load/load.h"
 
-// A run against the server, with somebody who disturbs it.
+// A run against the server while a second thread disturbs it.
 struct fixture {
     struct scenario scenario;
     struct load_phase phases[2];
@@ -136,7 +136,7 @@ static bool *present(struct fixture *f)
     return there;
 }
 
-// A transaction is there as a whole or not at all, and as its outcome says.
+// A transaction is in the database as a whole or not at all, as its outcome says.
 static void check_outcomes(struct fixture *f)
 {
     bool *there = present(f);
@@ -199,7 +199,7 @@ static void a_terminated_backend_tells_no_lies(void **state)
                     " WHERE application_name IN ('mailproof load', 'generator')";
     run(&f);
     check_outcomes(&f);
-    // A fault's doing is no refusal, and all of the plan was attempted.
+    // Errors that a fault explains do not count as refusals, and the whole plan was attempted.
     if (f.result.refused)
         fail_msg("%s", f.result.refusal);
     assert_int_equal(count(&f, TXN_NOT_SENT), 0);

@@ -100,7 +100,7 @@ static void add_figures(struct load_result *all, size_t refused, double cpu_s, c
     all->stalls.total_ns += total_ns;
     if (longest_ns > all->stalls.longest_ns)
         all->stalls.longest_ns = longest_ns;
-    // In the order of time, as one generator's.
+    // Sorts them by time, as a single generator records them.
     if (all->stalls.kept_count > 0)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, by_start);
 }

@@ -21,7 +21,7 @@ void post_init(struct post *p, int fd)
     p->from = p->used = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // to see a vanished run some day
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // notices a vanished run in the end
 }
 
 void post_close(struct post *p)
@@ -124,7 +124,7 @@ bool post_say(struct post *p, struct err *e, const char *fmt, ...)
     return post_write(p, line, (size_t)len, e);
 }
 
-// More bytes behind those that are there.
+// Reads more bytes after those that are there.
 static bool fill(struct post *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->fd, .events = POLLIN};

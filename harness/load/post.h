@@ -35,5 +35,5 @@ MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct
 MUST_USE bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e);
 MUST_USE bool post_read(struct post *p, void *bytes, size_t count, struct err *e);
 
-// Waits so long at most; true when there is something to read, or the other side is gone.
+// Waits at most this long. True when there is something to read, or the other side is gone.
 bool post_waits(const struct post *p, int limit_ms);

@@ -25,7 +25,7 @@ struct producer {
     const struct load_config *config;
     struct load_progress *progress;
     struct load_result *result;
-    pid_t pid; // 0: none at the moment
+    pid_t pid; // 0: no process runs at the moment
     int in, out;
     int64_t restart_at_ns;
     size_t next, ended; // transactions
@@ -108,7 +108,7 @@ static void end(struct producer *p, int64_t grace_ns)
     buf_clear(&p->unread);
 }
 
-// It closed its output: it is started again, as a service would be.
+// The client closed its output: it is started again, as a service would be.
 static void bury(struct producer *p, int64_t now)
 {
     end(p, 0);
@@ -183,7 +183,7 @@ static void write_puts(struct producer *p)
         ssize_t n = write(p->in, p->unsent.data, p->unsent.len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) // full, or its end, which its output will show
+        if (n <= 0) // the pipe is full, or the client has ended, which its output will show
             return;
         buf_consume(&p->unsent, (size_t)n);
     }

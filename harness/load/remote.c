@@ -24,9 +24,9 @@ struct worker {
     pthread_t thread;
     const struct load_config *config; // while it runs
     struct load_progress *progress;
-    struct load_result *result; // of all; each writes its own records
+    struct load_result *result; // of all workers; each thread writes its own worker's records
     pthread_mutex_t *lock;      // for the rest of it
-    struct load_progress seen;  // what it has told
+    struct load_progress seen;  // what the worker has told us
 };
 
 struct remote {
@@ -227,7 +227,7 @@ static void add_progress(struct worker *w, const char *line)
         atomic_fetch_add(all[i], now[i] - atomic_exchange(seen[i], now[i]));
 }
 
-// Until the worker's load is over. It goes on while it is answered.
+// Serves the worker until its load is over. The worker goes on while it gets answers.
 static bool listen_to(struct worker *w, struct err *e)
 {
     char line[POST_LINE_MAX];
@@ -268,7 +268,7 @@ static void *run_worker(void *arg)
         take_records(w, &e))
         return NULL;
     remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
-    post_close(&w->post); // it stops when it sees that
+    post_close(&w->post); // the worker stops when it sees this
     pthread_mutex_lock(w->lock);
     if (w->result->lost_workers++ == 0)
         snprintf(w->result->lost_worker, sizeof w->result->lost_worker, "worker %u of %u: %.150s",

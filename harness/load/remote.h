@@ -1,13 +1,14 @@
-// Several generators: the plan's transactions by turns on workers, which are other
-// processes, here or elsewhere. What each of them records comes back and is put where
-// it belongs, so that everything behind it reads one generator's result.
+// Several generators: workers, which are other processes here or elsewhere, carry out the plan's
+// transactions by turns. Their records are sent back and merged, so that all later steps see the
+// result of a single generator.
 //
-// A worker's clock is another: its offset is measured before the load and after it, with a bound
-// on the error, as if the clocks drifted one way. What it sent is taken for sent so much earlier,
-// and what it heard for heard so much later, so that no verdict rests on the error.
+// A worker has a clock of its own. Its offset is measured before the load and after it, with a
+// bound on the error, assuming that the clocks drift in one direction. What it sent counts as sent
+// earlier by this bound, and what it received as received later, so that no verdict rests on the
+// error.
 //
-// A worker that is lost takes its answers along, and may send for a while until it notices: its
-// whole part is unknown, and the database will say.
+// The answers of a lost worker are lost with it, and it may go on sending until it notices. So the
+// outcome of its whole part is unknown, and the database must tell.
 #pragma once
 
 #include "load/load.h"
@@ -28,32 +29,33 @@ MUST_USE struct remote *remote_open(const char *const *addresses, unsigned count
     const struct scenario *scenario, const struct plan *plan, struct err *e);
 void remote_free(struct remote *r); // accepts NULL
 
-// As load_run. Returns when every worker has answered or was lost.
+// Does what load_run does. Returns when every worker has answered or was lost.
 MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
     struct load_progress *progress, struct load_result *result, struct err *e);
 
 // --- the other side ------------------------------------------------------------------
 
-// Serves one run after another on `address` until a signal comes, and says on standard
-// output where it listens; with "-" one run on the standard streams. With `plan` (and `only`) it
-// refuses every other plan (part).
+// Serves one run after another on `address` until a signal comes, and says on standard output where
+// it listens; with "-" one run on the standard streams. With `plan` it refuses every other plan,
+// and with `only` every other part.
 MUST_USE bool remote_serve(
     const char *address, const struct plan *plan, const struct remote_part *only, struct err *e);
 
 // --- pure -----------------------------------------------------------------------------
 
-// The same for the same transactions.
+// Returns a number that is the same for the same transactions.
 uint64_t remote_print(const struct plan *plan);
 
-// From readings of our clock before and after a question, and of the other's between.
+// The difference of two clocks, from readings of ours before and after a question, and of the other
+// clock in between.
 struct remote_clock {
-    int64_t offset_ns; // the other's is so much ahead
-    int64_t bound_ns;  // at most so far from the truth
+    int64_t offset_ns; // the other clock is ahead by this much
+    int64_t bound_ns;  // the largest error of this
 };
 struct remote_clock remote_clock(
     const int64_t (*readings)[3], size_t count); // before, theirs, after
 
-// Holds from the one measurement to the other.
+// Combines two measurements into one that holds for all times between them.
 struct remote_clock remote_clock_over(
     const struct remote_clock *first, const struct remote_clock *last);
 

@@ -30,7 +30,8 @@ static void the_quickest_answer_tells_the_offset(void **state)
     assert_true(llabs(clock.offset_ns - 1000) <= clock.bound_ns);
 }
 
-// It gains 40 between the two, and every time between them lies within the bound.
+// The other clock gains 40 between the two measurements. The bound holds at every time between
+// them.
 static void a_drift_widens_the_bound(void **state)
 {
     const struct remote_clock first = {1000, 6}, last = {1040, 9}, back = {960, 2};
@@ -81,7 +82,7 @@ static void set_up(struct bench *b)
     b->config = (struct load_config){.plan = &b->plan, .start_ns = 5000, .end = TXNS};
 }
 
-// Lost at the time of the sixth, and perhaps sending until it notices.
+// The worker is lost at the time of the sixth transaction, and may go on sending until it notices.
 static void a_lost_worker_leaves_the_unknown(void **state)
 {
     const struct remote_clock clock = {.offset_ns = 1000, .bound_ns = 7};
@@ -94,7 +95,7 @@ static void a_lost_worker_leaves_the_unknown(void **state)
     remote_lose(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
     for (int i = 0; i < TXNS; i++)
         assert_int_equal(records[i].outcome, i % 2 == 1 ? TXN_UNKNOWN : TXN_NOT_SENT);
-    assert_int_equal(records[3].commit_ns, 5293); // its clock may be so much ahead
+    assert_int_equal(records[3].commit_ns, 5293); // its clock may be ahead by this much
     assert_int_equal(records[3].ended_ns, 5500);
     assert_int_equal(records[7].commit_ns, 5693);
     assert_int_equal(records[7].ended_ns, 5693);
@@ -137,7 +138,7 @@ static void parcels_come_to_their_places(void **state)
     assert_int_equal(got.stalls.count, 1);
     assert_int_equal(got.stalls.kept[0].from_ns, 1000);
 
-    // One that breaks off is no parcel.
+    // A parcel that breaks off is refused.
     assert_true(post_say(&from, &e, "done 0 0 0 0 0 0 "));
     post_close(&from);
     assert_true(post_line(&to, line, &e));

@@ -19,7 +19,7 @@
 #define CONNINFO_MAX 8192
 
 static const useconds_t word_every_us = 100000;
-static const int accept_every_ms = 200; // how soon a signal is seen
+static const int accept_every_ms = 200; // the longest time until a signal is seen
 
 struct job {
     struct post post;
@@ -92,8 +92,8 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Tells the time until another word comes, which is then in `line`. That may take long: the run
-// is being prepared.
+// Answers questions for the time until another word comes, which is then in `line`. That may take
+// long, because the run is being prepared.
 static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 {
     for (;;) {
@@ -149,7 +149,7 @@ static bool say_progress(struct job *j, struct err *e)
         atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
 }
 
-// The run answers each word. What lies between may hold the connection when the run is gone.
+// The run answers each word. Machines in between may keep the connection open when the run is gone.
 static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[POST_LINE_MAX];
@@ -214,7 +214,7 @@ static void serve(int fd, const struct plan *plan, const struct remote_part *onl
     }
     post_init(&j->post, fd);
     bool ok = take_plan(j, plan, only, &e);
-    // Why not stands in the run's own error.
+    // The run's own error says why not.
     if (!ok && !post_say(&j->post, &ignored, "%.300s", e.text))
         post_close(&j->post);
     ok = ok && take_start(j, &e) && carry_out(j, &e);

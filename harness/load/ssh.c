@@ -65,7 +65,7 @@ int ssh_connect(const char *address, pid_t *pid, struct err *e)
     }
     const char *argv[20];
     size_t n = 0;
-    // A connection that is dead is noticed sooner than its worker is taken for lost.
+    // ssh must notice a dead connection before we take its worker for lost.
     const char *const always[] = {"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8",
         "-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"};
     for (; n < sizeof always / sizeof *always; n++)
@@ -126,7 +126,7 @@ static void *copy_inward(void *arg)
     struct bridge *b = arg;
 
     copy(b->in, b->socket);
-    shutdown(b->socket, SHUT_RDWR); // the run is gone, and the worker sees it
+    shutdown(b->socket, SHUT_RDWR); // the run is gone, and the closed socket tells the worker
     return NULL;
 }
 

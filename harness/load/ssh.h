@@ -8,7 +8,7 @@
 
 // "ssh://[user@]host[:port][/path/to/mailproof]"; without a path the PATH there has it.
 struct ssh_address {
-    char host[256]; // with the user
+    char host[256]; // the host, with the user
     char port[8];   // "": ssh's own
     char program[512];
 };

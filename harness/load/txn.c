@@ -8,7 +8,7 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
-// Each statement below is for the rows of a transaction that its function accepts.
+// Each statement below applies to the rows of a transaction that its function accepts.
 static bool is_account(enum token_kind kind)
 {
     return !token_kind_recovery(kind);
@@ -24,8 +24,8 @@ static bool lacks_code(const struct plan *plan, uint32_t token)
 struct statement {
     const char *name;
     const char *sql;
-    enum token_kind kind; // TOKEN_KINDS: all kinds that need a new account
-                          // TOKEN_ACTIVATION: those that are to lose their code
+    enum token_kind kind; // TOKEN_KINDS: all kinds that need a new account TOKEN_ACTIVATION:
+                          // activations that are to lose their code
     int params;           // 2: addresses and logins; 1: logins
 };
 
@@ -101,7 +101,7 @@ static bool send_account(
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
-// Some of a transaction's tokens.
+// Some tokens of a transaction.
 struct part {
     const struct plan *plan;
     const struct plan_txn *txn;
@@ -113,7 +113,7 @@ static struct part whole(const struct plan *plan, const struct plan_txn *txn)
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
 
-// An array literal of the rows that a statement is for. Returns how many there are.
+// Appends an array literal of the rows that a statement applies to. Returns how many there are.
 static size_t array_of(
     const struct part *p, const struct statement *st, bool emails, struct buf *out)
 {

@@ -24,7 +24,7 @@ struct buf;
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
 
-// The same for the jobs of a subject.
+// Sends the statements for the jobs of a subject.
 bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue);
 
 // True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY, so BEGIN and
@@ -37,5 +37,5 @@ bool txn_send_copied(
 bool txn_send_rest(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch);
 
-// COMMIT or ROLLBACK of a transaction that was held open.
+// Sends the COMMIT or ROLLBACK of a transaction that was held open.
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn);

@@ -1,6 +1,6 @@
-// Does a figure grow while time goes by, and how fast? Theil's estimator with Sen's
-// interval (1968): the median of the slopes between all pairs of points, which a
-// few outliers do not move, and an interval from Kendall's test of the same pairs.
+// Tells whether a figure grows with time, and how fast. Uses Theil's estimator with Sen's interval
+// (1968): the median of the slopes between all pairs of points, which a few outliers do not move,
+// and an interval from Kendall's test of the same pairs.
 #pragma once
 
 #include <stddef.h>
@@ -16,8 +16,7 @@ struct slope {
     double level;     // the median of y
 };
 
-// Points with different x. The interval takes the points for independent: feed it
-// with medians of windows rather than with each second's sample. ERR_USAGE when
-// there are too few or too many.
+// Points with different x. The interval assumes independent points: give it medians of windows and
+// not each second's sample. ERR_USAGE when there are too few or too many.
 MUST_USE bool slope_of(
     struct slope *s, const double *x, const double *y, size_t count, struct err *e);

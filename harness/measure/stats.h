@@ -1,5 +1,5 @@
-// Is one set of runs slower than another, and by how much? Answers that need no
-// bell curve, because the figures of a busy machine do not follow one.
+// Tells whether one set of runs is slower than another, and by how much. The methods assume no
+// normal distribution, because the figures of a busy machine do not follow one.
 //
 // The test is Mann and Whitney's (1947); the ratio and its interval are Hodges
 // and Lehmann's (1963) for a shift, taken of logarithms: the median of all b/a.
@@ -13,7 +13,7 @@
 #define STATS_VALUES_MAX 1000 // per side
 
 struct stats_ratio {
-    double estimate;  // how many times as large b is as a
+    double estimate;  // the ratio of b to a
     double low, high; // holds the true ratio with confidence 1 - alpha; 0 and
                       // infinity when there are too few values for an interval
     double p;         // how likely a difference like this is by chance, two-sided
@@ -26,8 +26,8 @@ struct stats_ratio {
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 
-// The p of two sides that do not overlap at all: with fewer runs than this needs
-// nothing can be found, however large it is.
+// Returns the p of two sides that do not overlap at all. If this is above alpha, there are too few
+// runs to find any difference, however large.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
 // Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits

@@ -20,7 +20,7 @@ struct content {
     _Alignas(4096) unsigned char bytes[CANARY_BYTES];
 };
 
-// Makes every sector differ from every other and from those of another turn.
+// Fills the sectors so that each differs from all others, and from itself at another write.
 static void fill(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {

@@ -12,24 +12,24 @@
 #define CANARY_MARK 32 // characters at the end of the unflushed file
 
 struct canary {
-    unsigned turn; // each write differs from the one before
+    unsigned turn; // counts the writes, so that each differs from the one before
     char mark[CANARY_MARK + 1];
 };
 
 // Makes both files in `dir`, flushed.
 MUST_USE bool canary_make(struct canary *c, const char *dir, struct err *e);
 
-// Writes and flushes the one file. Call it long before the cut, because the disk's flush also
+// Writes and flushes the first file. Call it long before the cut, because the disk's flush also
 // covers all other writes.
 MUST_USE bool canary_write_flushed(struct canary *c, const char *dir, struct err *e);
 
-// Draws the mark that the other file will end with.
+// Draws the mark at the end of the second file.
 void canary_draw_mark(struct canary *c);
 
-// Writes the other, past the page cache, so that the disk has it when this returns.
+// Writes the second file, past the page cache, so that the disk has it when this returns.
 MUST_USE bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e);
 
-// After the cut: counts the sectors of each file, of CANARY_BYTES / 512, that differ from the last
-// write.
+// After the cut: counts the sectors of each file that differ from the last write, of CANARY_BYTES /
+// 512.
 MUST_USE bool canary_count_gone(
     const struct canary *c, const char *dir, int *flushed_gone, int *unflushed_gone, struct err *e);

@@ -121,7 +121,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
 
 // --- switchover ---------------------------------------------------------------------
 
-// Of whichever member answers.
+// Takes the answer of the first member that gives one.
 static bool ask(const struct cluster *c, const char *method, const char *path, const char *body,
     struct rest_answer *out, struct err *e)
 {
@@ -148,7 +148,7 @@ static bool find_leader(const struct cluster *c, struct rest_member *out, struct
     return true;
 }
 
-// The timeline that is written to behind the conninfo; 0: none at that time.
+// Returns the timeline of the server behind the conninfo that takes writes; 0: none does now.
 static int written_timeline(const struct server *s)
 {
     char value[16] = "0";

@@ -1,6 +1,5 @@
-// A cluster under Patroni that is somebody else's: all that is known of it is a conninfo
-// that leads to its leader and the addresses of its REST interface. It can be asked to
-// switch over, and no more.
+// A cluster under Patroni that belongs to somebody else. We know only a conninfo that leads to its
+// leader and the addresses of its REST interface. We can only ask it to switch over.
 #pragma once
 
 #include "postgres/provider.h"
@@ -14,16 +13,16 @@ struct cluster {
     size_t count; // 0: it is no cluster
 };
 
-// "HOST:PORT,…"; NULL is no cluster. MAILPROOF_REST_AUTH=USER:PASSWORD in the
-// environment, where the interface asks for one. ERR_USAGE says what is wrong.
+// Parses "HOST:PORT,…"; NULL means no cluster. Takes MAILPROOF_REST_AUTH=USER:PASSWORD from the
+// environment, for an interface that asks for a password. ERR_USAGE says what is wrong.
 MUST_USE bool cluster_init(struct cluster *c, const char *addresses, struct err *e);
 void cluster_fini(struct cluster *c); // accepts a zeroed one
 
-// Waits until every host of the target has replayed what was written so far; 60 s. One that
-// cannot be reached is passed over, as clients do.
+// Waits until every host of the target has replayed what was written so far; 60 s. It skips a host
+// that cannot be reached, as clients do.
 MUST_USE bool cluster_spread(const struct server *s, const struct target *t, struct err *e);
 
-// Has it change its leader, and waits until another takes writes behind the server's
-// conninfo, on a later timeline; 60 s.
+// Makes it change its leader, and waits at most 60 s until another member takes writes behind the
+// server's conninfo, on a later timeline.
 MUST_USE bool cluster_switch_over(
     const struct server *s, const struct cluster *c, struct failover *out, struct err *e);

@@ -37,7 +37,7 @@ struct container {
     char name[ENGINE_NAME_MAX]; // of the container and its volume
     char data[512];
     struct workdir dir;
-    char log[PATH_MAX]; // a copy of what the engine keeps; "": it could not be had
+    char log[PATH_MAX]; // a copy of the log that the engine keeps; "": it could not be made
     int port;
     struct target target;
     bool created;
@@ -178,7 +178,7 @@ static bool create(struct container *c, struct err *e)
         argv[n++] = settings[i];
     }
     argv[n] = NULL;
-    c->created = true; // half of it may be there even when it fails
+    c->created = true; // set first, because half of it may be there even when it fails
     // Made by itself, so that it has the label from its first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run(argv, text, sizeof text, e)) ||

@@ -14,7 +14,7 @@
 #include "os/process.h"
 
 #define TOOL_WORDS 7
-#define DISK_BYTES (INT64_C(2) << 30) // sparse: takes what is written
+#define DISK_BYTES (INT64_C(2) << 30) // sparse: takes only the room of what is written
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
@@ -93,7 +93,7 @@ static bool mount_it(struct disk *d, struct err *e)
 
 static bool serve(struct disk *d, const char *dir, struct err *e)
 {
-    // The namespace comes behind the start: the program shall not keep it alive.
+    // The namespace is made after the program's start, so that the program does not keep it alive.
     if (!drive_start(&d->drive, dir, e) || !enter_namespace(e) ||
         !drive_mount(&d->drive, d->device, e))
         return false;
@@ -183,7 +183,8 @@ bool disk_unmount(struct disk *d, struct err *e)
 // Repairs the file system, as an operator does with a disk that does not mount.
 static bool repair(const struct disk *d, struct err *e)
 {
-    struct err repaired; // it exits with 1 when it repaired something; the mount will tell
+    struct err repaired; // it exits with 1 when it repaired something; the mount shows whether it
+                         // succeeded
 
     if (run_tool(d->files->repair, d->device, &repaired))
         return true;
@@ -236,10 +237,10 @@ void disk_remove(struct disk *d)
     struct err ignored;
 
     if (d->power == DISK_DARK && !disk_off(d, &ignored)) {
-        // Its program is gone, and nobody waits for its answer.
+        // The disk's program is gone, and nobody waits for its answer.
     }
     if (!disk_unmount(d, &ignored)) {
-        // It goes with the last process of its namespace, which is ours.
+        // The mount disappears with the last process of its namespace, which is ours.
     }
     if (d->served && umount2(d->device, MNT_DETACH) == 0)
         d->served = false;

@@ -35,12 +35,12 @@ struct disk {
     const struct disk_filesystem *files;
     enum disk_power power;
     uint64_t seed;      // draws what each cut keeps
-    unsigned cuts;      // so far
+    unsigned cuts;      // how many cuts there were so far
     bool served;        // the device is mounted
-    bool mounted;       // the file system is
+    bool mounted;       // the file system is mounted
     bool torn;          // a cut may have come while it was being mounted; see disk_mount
-    bool repaired;      // since the last cut
-    char evidence[160]; // of the last cut, in words
+    bool repaired;      // its file system was repaired since the last cut
+    char evidence[160]; // the evidence of the last cut, in words
 };
 
 #define DISK_INIT                                                                                  \
@@ -79,11 +79,10 @@ MUST_USE bool disk_empty(struct disk *d, struct err *e);
 // True when the file system has seen an error and takes no writes any more.
 bool disk_is_read_only(const struct disk *d);
 
-// After every process on it has ended: unmounts it, and mounts it again, which
-// replays its journal. After a cut, mounting it proves by the canary that the cut
-// took effect, and leaves the evidence. A file system is built for power cuts, but
-// ext4's mount writes a superblock of two sectors in place: it is repaired when the
-// disk lies, or when the cut may have torn that.
+// After every process on it has ended: unmounts it, and mounts it again, which replays its journal.
+// After a cut, mounting it proves by the canary that the cut took effect, and leaves the evidence.
+// A file system survives power cuts, but mounting ext4 writes a superblock of two sectors in place.
+// So the file system is repaired when the disk lies, or when the cut may have torn that write.
 MUST_USE bool disk_unmount(struct disk *d, struct err *e);
 MUST_USE bool disk_mount(struct disk *d, struct err *e);
 
@@ -91,5 +90,5 @@ MUST_USE bool disk_mount(struct disk *d, struct err *e);
 // the last process of its namespace.
 void disk_keep(struct disk *d);
 
-// Unmounts everything and ends mailproof-disk; accepts what was half made.
+// Unmounts everything and ends mailproof-disk; accepts a half-made disk.
 void disk_remove(struct disk *d);

@@ -18,7 +18,7 @@
 static const int64_t answer_limit_ns = 20 * NS_PER_S;
 static const int64_t end_limit_ns = 10 * NS_PER_S;
 
-// One line, without its end.
+// Reads one line, without its end.
 static bool read_line(const struct drive *d, char *line, size_t size, struct err *e)
 {
     int64_t deadline = clock_now_ns() + answer_limit_ns;
@@ -135,7 +135,7 @@ void drive_end(struct drive *d)
 {
     if (d->fuse >= 0)
         close(d->fuse);
-    // Before it has served anything, the end of its socket ends it.
+    // Until it has served a request, closing its socket ends it.
     if (d->control >= 0)
         close(d->control);
     if (d->pid > 0 && !process_wait(d->pid, clock_now_ns() + end_limit_ns, NULL))

@@ -156,7 +156,7 @@ static bool flush_inside(
               (durability_read_dd(text, PROBES, &proof->fsync_ns) ||
                   err_set(e, ERR_SYSTEM, "dd did not say how long it took: %s", text));
     if (!s->provider->exec(s, rm, ignored_text, sizeof ignored_text, &ignored)) {
-        // It is small, and the server does not look at it.
+        // The probe's file is small, and the server ignores it.
     }
     return ok;
 }

@@ -166,7 +166,7 @@ static bool local_conninfo(
 {
     const struct local *l = s->state;
 
-    // With a standby, the conninfo leads to the one of the two that takes writes.
+    // With a standby, the conninfo leads to the server that takes writes.
     if (l->standby_mode != STANDBY_NONE)
         return buf_printf(out,
             "host=%s,%s port=" LOCAL_PORT "," LOCAL_STANDBY_PORT

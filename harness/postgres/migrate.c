@@ -102,7 +102,7 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Roles belong to the whole server. A role that a killed run left is made anew; one that a kept
+// Roles belong to the whole server. A role that a killed run left is made anew. A role that a kept
 // database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {

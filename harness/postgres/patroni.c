@@ -78,7 +78,7 @@ static bool find_places(struct patroni *p, struct err *e)
     }
     p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
     p->at.store_peers = place(middle, ports[2UL * PATRONI_MEMBERS + 1]);
-    p->at.proxy_port = LAN_MEMBERS; // no port of anybody's: it only names a socket
+    p->at.proxy_port = LAN_MEMBERS; // not an open port: it only names a socket
     return true;
 }
 

@@ -21,15 +21,15 @@ struct patroni {
     struct server_user user;
     char bindir[PATH_MAX], leash[PATH_MAX], data[PATH_MAX], log[PATH_MAX];
     struct patroni_layout at;
-    char password[PATRONI_PASSWORD_MAX]; // of the roles that the harness makes
+    char password[PATRONI_PASSWORD_MAX]; // the password of the roles that the harness makes
     enum route route;
     struct lan lan;       // only where a member is to be cut off
-    struct netns clients; // its middle, as the collector's end
+    struct netns clients; // the LAN's middle, as the collector's end
     pid_t leashes[PARTS]; // 0: does not run
     bool detached;        // they outlive the harness (--keep)
-    int killed, cut_off;  // a member that was; -1: none
+    int killed, cut_off;  // the member that is killed, or cut off; -1: none
     int led, led_on;      // who led when the store died, and on which timeline
-    atomic_int leader;    // who led when somebody looked last
+    atomic_int leader;    // who led at the last look
 };
 
 // --- patroni_parts.c ----------------------------------------------------------------
@@ -37,7 +37,7 @@ struct patroni {
 // ERR_SKIP with the names of Debian's packages where a program is missing.
 MUST_USE bool parts_find(struct patroni *p, struct err *e);
 
-// Starts one of them; it is not ready yet.
+// Starts one of these programs; it is not ready yet.
 MUST_USE bool parts_start(struct patroni *p, enum patroni_part part, struct err *e);
 
 // Kills it with all that it has started, and removes the shared memory of its server.
@@ -48,7 +48,7 @@ MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
 
 // --- patroni_leader.c ---------------------------------------------------------------
 
-// A connection of the superuser to this member's own socket, whatever lies between.
+// A connection of the superuser to this member's own socket, which no fault of the network affects.
 MUST_USE PGconn *leader_connect(const struct server *s, int member, struct err *e);
 
 // True when this member takes writes at this moment; `timeline` gets its timeline.
@@ -57,17 +57,17 @@ bool leader_writes(const struct server *s, int member, int *timeline);
 // Returns the member that takes writes, except `except` (-1: any); -1: none.
 int leader_find(const struct server *s, int except, int *timeline);
 
-// Waits for one; ERR_SYSTEM after 60 s.
+// Waits for a member that takes writes; ERR_SYSTEM after 60 s.
 MUST_USE bool leader_wait(
     const struct server *s, int except, int *member, int *timeline, struct err *e);
 
-// Waits until both others have all that the leader wrote, and stream from it, one of
-// them synchronously where it is to be so; 120 s.
+// Waits at most 120 s until both others have everything that the leader wrote and stream from it.
+// In a synchronous cluster one of them must stream synchronously.
 MUST_USE bool leader_wait_followed(const struct server *s, struct err *e);
 
 // --- patroni_faults.c ---------------------------------------------------------------
 
-// As struct provider says.
+// The functions of struct provider.
 MUST_USE bool patroni_strike(
     struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
 MUST_USE bool patroni_mend(

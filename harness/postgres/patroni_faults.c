@@ -67,7 +67,7 @@ static bool await_successor(
     return look_back(s, from, to, next, out, e);
 }
 
-// Patroni answers when it is done, or why it will not.
+// Patroni answers when the switchover is done, or says why it refuses.
 static bool switch_over(struct server *s, struct failover *out, struct err *e)
 {
     const struct patroni *p = s->state;
@@ -190,7 +190,7 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
     if (timeline == p->led_on || leader == p->led) {
-        out->left_known = true; // it has all that it wrote
+        out->left_known = true; // the old leader still has everything that it wrote
         return true;
     }
     return look_back(s, p->led, leader, timeline, out, e);

@@ -1,6 +1,6 @@
-// A small query ten times a second beside the run, on a connection of its own:
-// how fast the server answers, and whether the harness itself gets to run. One
-// that commits tells how long the server's flush takes.
+// A small query ten times a second beside the run, on a connection of its own: it shows how fast
+// the server answers, and whether the harness itself gets to run. A probe that commits shows how
+// long the server's flush takes.
 #pragma once
 
 #include <stddef.h>

@@ -31,9 +31,9 @@ enum server_stop {
 
 // The faults of a cluster that elects its own leader.
 enum cluster_fault {
-    CLUSTER_SWITCHOVER,       // asked to, it changes its leader
+    CLUSTER_SWITCHOVER,       // it is asked to change its leader
     CLUSTER_KILL_LEADER,      // the leader's machine: every process at once
-    CLUSTER_PARTITION_LEADER, // nobody reaches it over the network, and it nobody
+    CLUSTER_PARTITION_LEADER, // the leader is cut off from the network in both directions
     CLUSTER_KILL_STORE,       // where the members agree on a leader
 };
 
@@ -56,13 +56,14 @@ struct provider {
     // For a role and a database: appends a conninfo string.
     MUST_USE bool (*conninfo)(
         const struct server *s, const char *user, const char *dbname, struct buf *out);
-    // Where the server listens at this moment, for whoever stands between.
+    // Where the server listens at this moment, for a proxy in between.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
     MUST_USE bool (*promote)(struct server *s, struct err *e);
-    // Does that to the cluster. If its leader is to change, returns when another takes writes.
-    // Mending undoes it, and returns when the cluster takes writes. NULL: the server is no cluster.
+    // Carries out the fault on the cluster. If the leader is to change, returns when another member
+    // takes writes. Mending undoes the fault, and returns when the cluster takes writes. NULL: the
+    // server is no cluster.
     MUST_USE bool (*strike)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(
@@ -96,19 +97,20 @@ struct server {
     const struct provider *provider;
     void *state;                 // the provider's own
     const char *conninfo;        // --postgres CONNINFO, before open; NULL: none was given
-    uint64_t seed;               // of what a power cut keeps, before open
+    uint64_t seed;               // draws what a power cut keeps; set before open
     const struct netns *net;     // of the run's own, before open; NULL: none. Local only
     bool cuts_off;               // members will be cut off from each other, before open
-    const struct netns *clients; // at whose collector's end its addresses are; NULL: ours
+    const struct netns *clients; // the network at whose collector's end its addresses are; NULL:
+                                 // ours
     const char *database;        // of the run
     const char *superuser;       // role that the harness itself uses
     const char *password;        // for the roles that the harness makes; NULL: none is asked for
     const char *data_dir;        // where the data lies on this machine; NULL: elsewhere
     const char *log_path;        // the server's log; NULL: not to be had
-    bool log_is_live;            // what the server says stands there at once
+    bool log_is_live;            // the server writes its messages there at once
     bool running;
-    bool shares_pids; // what it calls a process is what this machine calls it
-    pid_t outer_pid;  // else: what its first process is called here; 0: not to be seen
+    bool shares_pids; // the server's process ids are those of this machine
+    pid_t outer_pid;  // else: the pid of its first process on this machine; 0: not visible
     bool paused;      // its processes are stopped: nothing answers
     int version;      // e.g. 150018, known after the first start
 };

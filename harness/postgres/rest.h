@@ -19,8 +19,8 @@ struct rest_answer {
     char text[64 << 10]; // the body; a longer answer is an error
 };
 
-// ERR_CONNECTION without an answer within 30 s; a switchover is answered when it is over. Any
-// status is an answer. `body` NULL: there is none.
+// Sends a request; `body` NULL: none. Fails with ERR_CONNECTION without an answer within 30 s. A
+// switchover is answered when it is over. Any HTTP status counts as an answer.
 MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct rest_answer *out, struct err *e);
 
@@ -37,5 +37,5 @@ struct rest_member {
 MUST_USE bool rest_members(
     const char *json, struct rest_member *members, size_t *count, struct err *e);
 
-// The leader among them, running; NULL: there is none now.
+// Returns the member that is the running leader; NULL: there is none now.
 const struct rest_member *rest_leader(const struct rest_member *members, size_t count);

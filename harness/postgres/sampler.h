@@ -14,7 +14,7 @@
 // Counters count from the server's beginning; a crash sets some of them back.
 struct sample {
     int64_t at_ns;
-    bool up; // else only the CPU times are known
+    bool up; // true: the server answered; otherwise only the CPU times are known
     double commits, wal_bytes, dead_tuples, oldest_xmin_age, checkpoints;
     double queue_usage; // of the notification queue, 0 to 1
     int active;         // backends with a statement, waiting or not
@@ -22,7 +22,7 @@ struct sample {
     int64_t collector_rss_kb;
     double collector_fds;                         // descriptors of its processes
     double server_fds, shm_bytes, database_bytes; // 0 where they cannot be seen
-    double backends_kb; // of the collector's backends, what is theirs alone
+    double backends_kb; // the memory that the collector's backends share with no other process
 };
 
 struct wait_count {
@@ -33,7 +33,7 @@ struct wait_count {
 #define SAMPLER_WAITS_MAX 64
 
 struct sampler_config {
-    const char *conninfo; // a superuser's; copied
+    const char *conninfo; // the superuser's conninfo; copied
     // The pid of the server's first process as we see it, 0 while unknown, when the server counts
     // pids otherwise than we do; NULL: it does not. Outlives the sampler.
     const atomic_int *outer_pid;

@@ -8,12 +8,12 @@
 #include "postgres/provider.h"
 
 struct state {
-    int64_t at_ns;                 // when the flush was answered that the cut was ahead of
-    int64_t writes, sectors, kept; // of what was not flushed; see disk/cache.h
+    int64_t at_ns;                 // when the flush was answered that followed the cut
+    int64_t writes, sectors, kept; // what was kept of the unflushed writes; see disk/cache.h
 };
 
-// Records what reaches the disk. Each flush takes `flush_ns`: what was written before a flush
-// was asked for has been read when it is answered, if the reader is not later than that.
+// Records what reaches the disk. Each flush takes `flush_ns`: so when a flush is answered,
+// everything written before its request has been read, unless the reader is later than that.
 // ERR_SKIP or ERR_USAGE where the server's disk is not ours.
 MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 

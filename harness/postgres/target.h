@@ -1,4 +1,4 @@
-// A server somewhere else, as its conninfo names it: taken apart, and put
+// A server elsewhere, named by a conninfo. These functions take the conninfo apart, and put it
 // together again for other roles and databases.
 #pragma once
 
@@ -26,8 +26,8 @@ void target_fini(struct target *t); // accepts a zeroed one
 // Makes a conninfo for its own role, or for another one with the harness's password.
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
 
-// Conninfos for the n-th of several hosts alone, whatever it is; false when there are not
-// so many, or `out` is full.
+// Makes a conninfo for the n-th of several hosts alone, leader or not. False when there are fewer
+// hosts, or `out` is full.
 bool target_one_of(
     const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out);
 

@@ -182,8 +182,8 @@ static bool is_unfinished(const char *name)
     return point && point[1] && point[1 + strspn(point + 1, "0123456789")] == '\0';
 }
 
-// Storing a template takes a second, so nobody works on one that is an hour old. Its pid may belong
-// to another process by now, or to one of another container.
+// Storing a template takes a second, so an unfinished one that is an hour old is abandoned. Its pid
+// may belong to another process by now, or to one of another container.
 void template_sweep(const char *cache)
 {
     DIR *dir = opendir(cache);

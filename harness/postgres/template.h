@@ -25,10 +25,10 @@ MUST_USE bool template_bindir(char *out, size_t size, struct err *e);
 MUST_USE bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
 
-// Gives the pages of a cluster that is not running checksums.
+// Turns on page checksums in a cluster that is not running.
 MUST_USE bool template_checksums(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
 
-// Removes from the cache what runs left that were killed while they stored a
-// template: <name>.<pid>, an hour old.
+// Removes from the cache what killed runs left of a template that they were storing: <name>.<pid>,
+// an hour old.
 void template_sweep(const char *cache);

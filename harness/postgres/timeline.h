@@ -13,7 +13,7 @@
 struct timeline_left {
     int timeline;           // the one that was left …
     char lsn[TIMELINE_LSN]; // … at this point of it
-    unsigned commits;       // that lie behind it
+    unsigned commits;       // how many commits lie behind it
     int64_t first_wall_ns;  // when the first of them was made, by the server's clock; 0: none
 };
 

@@ -19,7 +19,7 @@ struct url {
     struct cluster cluster;
     char dbname[64];
     bool had_group; // it was there before any run, and stays
-    bool open;      // what is ours on the server is to be removed
+    bool open;      // our database and roles on the server are to be removed
     bool kept;
 };
 

@@ -90,7 +90,7 @@ quit()
     wait "$proxy_pid" || failed "$name ended with $?"
 }
 
-# The transaction is committed, and nobody heard it.
+# The transaction is committed, but the client never got the answer.
 loses_the_answer_to_a_commit()
 {
     start commit "host=$PGHOST" --cut-at 'server CommandComplete UPDATE' --n 2 --side before

@@ -23,7 +23,7 @@ struct told {
     char scenario[64], phase[16];
     double at_s, whole_s;
     double committed, planned, delivered, faults, faults_planned;
-    double verdicts[VERDICT_MISSED + 1]; // runs that ended so
+    double verdicts[VERDICT_MISSED + 1]; // the number of runs with each verdict
     struct judged_run *runs;             // owned; the last one of each scenario and seed
     size_t count;
 };
@@ -181,7 +181,8 @@ void live_show(struct live *l, const struct progress *p)
     pthread_mutex_unlock(&l->lock);
 }
 
-// The place of that scenario and seed; a new one, or the oldest one when there are too many.
+// Returns the entry of that scenario and seed: the existing one, a new one, or the oldest one's
+// place when there are too many.
 static struct judged_run *place_for(struct told *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)

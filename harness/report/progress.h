@@ -8,7 +8,7 @@
 struct suite;
 
 struct progress {
-    struct suite *suite; // shows it as one row of a table; NULL: a line of its own
+    struct suite *suite; // the table that shows this as a row; NULL: a line of its own
     int64_t shown_ns;    // its own: when the last plain line was printed
     int64_t rated_ns;    // its own: the rate counts from here …
     uint64_t rated;      // … and from this many delivered

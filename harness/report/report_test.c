@@ -52,7 +52,7 @@ static void a_run_without_a_verdict_is_told(void **state)
     buf_fini(&document);
 }
 
-// A closed loop intends nothing at any time: its curve is that from the commit.
+// A closed loop has no intended times, so its curve starts from the commit.
 static void percentiles_of_a_closed_loop(void **state)
 {
     struct result r = {0};

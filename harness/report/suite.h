@@ -16,8 +16,8 @@ enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_F
 
 struct suite_row {
     const char *name;   // borrowed
-    int64_t planned_ns; // of one run: load and faults
-    int runs, done;     // how many of it, and how many of these are over
+    int64_t planned_ns; // the length of one run: load and faults
+    int runs, done;     // the number of its runs, and how many of these are over
     int passed;
     enum suite_state state;
     enum verdict verdict;                    // the worst so far

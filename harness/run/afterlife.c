@@ -24,10 +24,10 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 struct fates {
     bool acked[TOKENS], present[TOKENS];
     unsigned before[TOKENS], after[TOKENS]; // deliveries
-    bool in_doubt[TOKENS];                  // in the last line of its process before the cut
+    bool in_doubt[TOKENS];                  // was in the last line of its process before the cut
     // In leased mode.
-    bool recorded[TOKENS];  // its end had been seen before the cut, or was there after it
-    bool ended[TOKENS];     // its end was there at last
+    bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after it
+    bool ended[TOKENS];     // its end was in the database when the trial ended
     unsigned again[TOKENS]; // deliveries after an answer for good, in one life of the collectors
 };
 

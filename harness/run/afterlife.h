@@ -26,7 +26,7 @@ struct afterlife_result {
     unsigned duplicated; // read again, and not from a line that was in doubt at the cut
     unsigned damaged;    // a page or an index that is broken
     unsigned exits;      // ends of the collector that nobody asked for
-    uint64_t again;      // the flush of the recovery that a second cut came at; 0: none
+    uint64_t again;      // the flush of the recovery at which a second cut came; 0: none
     struct state second; // what that cut left
     bool repaired;       // the file system, after it
     char why[200];       // the server's words, when it does not start or is damaged

@@ -18,8 +18,8 @@
 #define CUTS_PER_WORKER 10 // fewer are not worth a database of their own
 #define TRIES 3
 
-// A collector that also sends by the clock exchanges more messages in one trial than in another.
-// Every trial has the messages that all lessons had.
+// A collector that also sends at fixed times exchanges more messages in one trial than in another.
+// Every trial has at least the messages that all learning runs had.
 #define LESSONS 2
 
 struct cuts {
@@ -29,13 +29,13 @@ struct cuts {
     struct server server;
     struct durability_proof proof;
     struct folder folder;
-    struct trial_bench first;  // learns, and goes on as the first worker's
+    struct trial_bench first;  // used for learning, and then by the first worker
     struct trial_result uncut; // of the trial without any cut
     struct points points;
     struct trial_result *results;
     atomic_size_t next, done;
     atomic_bool failed;
-    pthread_mutex_t lock; // of why
+    pthread_mutex_t lock; // guards `why`
     struct err why;
     int64_t start_ns, end_ns;
 };
@@ -63,7 +63,7 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     pthread_mutex_init(&c.lock, NULL);
     bool ok = folder_make(&c.folder, s, o->out, e) &&    //
               prepare(&c, s, e) &&                       // server and template database
-              learn(&c, e) &&                            // which messages there are
+              learn(&c, e) &&                            // learns which messages there are
               (c.points.count == 0 || try_all(&c, e)) && // one trial for each
               report(&c, outcome, e);
     close_down(&c);

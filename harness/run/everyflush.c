@@ -17,7 +17,7 @@
 
 #define STATES_MAX 10000
 #define AGAIN_ONE_IN 4      // states, with a second cut while the server recovers
-#define CHECKPOINT_EVERY 13 // tokens: so that pages are written, too, not only the log
+#define CHECKPOINT_EVERY 13 // tokens: a checkpoint makes the server write pages, not only the log
 
 static const int64_t pace_ns = 4 * NS_PER_MS; // between commits: batches of several sizes
 static const int64_t flush_ns = 20 * NS_PER_MS;
@@ -175,7 +175,8 @@ static void show(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// By turns: all collectors start again, and only one. A second cut comes where the seed draws it.
+// Starts all collectors again after one cut, and only one after the next, by turns. The seed draws
+// where a second cut comes.
 static struct afterlife_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
 {
     struct rng rng;

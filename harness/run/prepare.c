@@ -142,7 +142,7 @@ static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
            ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) || too_long(e));
 }
 
-// Leads the collector over the cable and not over the server's socket.
+// Connects the collector over the virtual network and not over the server's socket.
 static bool through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
     // A standby listens beside its primary, so the conninfo has both ports.

@@ -105,8 +105,8 @@ static bool run_schema_command(struct run *r, struct err *e)
     return ok;
 }
 
-// Inserts, all at once, the rows that the generator would leave beside its jobs, because a client's
-// put cannot bring one along. Their outcome is unknown, so they are neither lost nor phantom.
+// Inserts all rows at once that the generator would leave beside its jobs, because a client's put
+// cannot leave a row. Their outcome is unknown, so they are neither lost nor phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql;

@@ -3,11 +3,11 @@
 
 #include "run/run.h"
 
-// Few clients of queues know a conninfo with two hosts. Where a standby takes over, theirs find the
-// primary at one address, the proxy's.
+// Few clients of queues understand a conninfo with two hosts. Where a standby takes over, they find
+// the primary at one address, the proxy's.
 bool queue_needs_one_address(const struct scenario *s);
 
-// Returns how many jobs are left by the manifest's end state; NAN: it has none.
+// Returns how many jobs the manifest's end state still shows; NAN: the manifest has none.
 double queue_left(struct run *r);
 
 // True when the end state shows no job, or when there is none. Without an answer it is not done.

@@ -97,7 +97,7 @@ static bool signature_holds(struct decoder *d, const struct decoded *t, const un
     unsigned char want[MAC_LEN];
     size_t len = 0;
 
-    // Initialising without a key starts over with the same one.
+    // Initialising without a key starts again with the same key.
     bool ok = EVP_MAC_init(d->ctx, NULL, 0, NULL) &&
               EVP_MAC_update(d->ctx, (const unsigned char *)path, strlen(path)) &&
               EVP_MAC_update(d->ctx, t->secret, DECODE_SECRET_LEN);

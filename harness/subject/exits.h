@@ -6,7 +6,7 @@
 // How long the others of a group that was told to end may go on after the command itself.
 #define EXITS_GRACE_NS (2 * NS_PER_S)
 
-// Whether the process that ended need not be waited for any longer.
+// True when the process that ended need not be waited for any longer.
 bool exits_may_bury(struct subject *s, struct instance *in);
 
 // Reads what is left of its output, records its end, and decides about the next start.

@@ -1,6 +1,6 @@
-// The harness as the sender of a collector in leased mode: for each token of a
-// line it answers on the collector's standard input, after a delay, what the
-// scenario's seed says for that token and attempt.
+// The harness as the sender of a collector in leased mode. It answers for each token of a line on
+// the collector's standard input, after a delay. The scenario's seed decides the answer for each
+// token and attempt.
 //
 // A sender belongs to one process of the collector and dies with it. The thread
 // that reads the process owns it.
@@ -18,7 +18,7 @@
 enum sender_mood {
     SENDER_WORKS,
     SENDER_HANGS,  // what it reads now is never answered
-    SENDER_PAUSES, // what it would say now it says later
+    SENDER_PAUSES, // its answers come later than they should
 };
 
 struct sender_due {
@@ -27,7 +27,7 @@ struct sender_due {
     uint32_t delivery; // index in the log
     uint32_t place;    // from 1
     enum reply reply;
-    bool twice, oddly; // said twice; with a line before it that is none
+    bool twice, oddly; // given twice, after a line that is not an answer
 };
 
 struct sender {
@@ -40,7 +40,7 @@ struct sender {
     int64_t numbers;         // lines read so far
     struct sender_due *heap; // owned; the first is due first
     size_t count;
-    struct buf out; // said, and not taken by the pipe yet
+    struct buf out; // given, but not taken by the pipe yet
 };
 
 // The answer for a token at an attempt (0, 1, …), and its delay (pure).
@@ -59,11 +59,11 @@ void sender_fini(struct sender *s); // closes its descriptor
 // Takes over the descriptor of a new process.
 void sender_begin(struct sender *s, int fd);
 
-// A line was read: its answers are drawn. False without memory.
+// Draws the answers to a line that was read. False without memory.
 bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
 
-// Says what is due; notes in the log when it did. True when the sender died instead, and
-// the descriptor is closed.
+// Gives the answers that are due, and notes in the log when it gave them. True when the sender died
+// instead; then the descriptor is closed.
 bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
 int64_t sender_next_ns(const struct sender *s, enum sender_mood mood); // CLOCK_NEVER: nothing

@@ -59,7 +59,7 @@ static bool take_lines(struct subject *s, struct instance *in, int64_t now)
     return ok;
 }
 
-// The end of the process that follows is the plan's doing.
+// The plan causes the process's end that follows.
 static void note_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -67,7 +67,7 @@ static void note_death(struct subject *s, struct instance *in)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Says what is due; returns when more is.
+// Gives the answers that are due. Returns when the next is due.
 static int64_t answer_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;

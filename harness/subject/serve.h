@@ -32,7 +32,8 @@ struct instance {
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
     bool ended;            // it has closed its output; the thread's
-    int64_t gone_ns;       // it ended, and waits for its group and for its burial; 0; the thread's
+    int64_t gone_ns;       // the ended process whose group and output are still waited for; 0; the
+                           // thread's
     struct pace pace;      // rate under the lock, the rest the thread's
     bool close_asked;      // under the lock
     bool closed;           // the reader of this process went away; under the lock
@@ -48,7 +49,7 @@ struct subject {
     struct instance *instances;
     struct reader reader; // the thread's until it is joined; processes under the lock
     uint8_t *tries;       // of the senders, per planned token; the thread's
-    atomic_size_t unsaid; // answers that are due some time
+    atomic_size_t unsaid; // answers that are due later
     pthread_t thread;
     bool started;
     int wake[2];

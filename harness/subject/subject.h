@@ -139,9 +139,9 @@ MUST_USE struct subject *subject_start(const struct subject_config *config, stru
 // the pids. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
-// The same, and who got it is not started again after its end: until subject_let_up,
-// or with `for_good` never. Their numbers are set as bits of *held, unless for good.
-// Several faults may hold an instance down; it starts when the last lets go.
+// Does the same, and keeps the signalled processes from being started again: until subject_let_up
+// or, with `for_good`, for ever. Their numbers are set as bits of *held, unless for good. Several
+// faults may hold an instance down; it starts when the last lets go.
 size_t subject_put_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
 void subject_let_up(struct subject *s, uint64_t held);
@@ -164,11 +164,10 @@ uint64_t subject_read_bytes(struct subject *s);
 // Sets how the harness behaves as the sender of an instance, or with -1 of all.
 void subject_sender(struct subject *s, int instance, int mood); // of enum sender_mood
 
-// The sender of these instances is gone: their standard input is closed. An end
-// that follows, with exit code 74 or 78, counts as asked for. Returns how many.
+// Ends the sender of these instances: closes their standard input.
 size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 
-// Answers that are not said yet, hanging ones left out.
+// Returns the number of answers that are not given yet, without the hanging ones.
 bool subject_answered(struct subject *s);
 
 // Stops each process, reads its pipe empty, closes it, lets it continue. The
@@ -180,13 +179,12 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 // saw it.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
-// The harness itself could not start a collector, or not keep what it wrote: the
-// run shows nothing. ERR_USAGE when the command names no program.
+// False when the harness itself could not start a collector or keep its output: the run proves
+// nothing. ERR_USAGE when the command names no program.
 bool subject_failed(struct subject *s, struct err *e);
 
-// Nothing more will come: three exits in a row without a line, or the last
-// collector ended, by the plan or not, and is not to be restarted. The reason is
-// in e.
+// True when no more lines will come: three exits in a row without a line, or the last collector
+// ended and is not to be restarted. The reason is in e.
 bool subject_gave_up(struct subject *s, struct err *e);
 
 // Tokens read so far, whole lines only; for the progress line.

@@ -52,7 +52,7 @@ static void good_tokens_decode(void **state)
 static void wrong_signatures_are_seen(void **state)
 {
     (void)state;
-    // Another code, another action, another key: each changes what was signed.
+    // Another code, action or key: each makes the signature wrong.
     static const char *const lines[] = {
         "2," EMAIL_2 ",t0000002," SIGNED_B ",01235",
         "2," EMAIL_1 ",t0000001," SIGNED_A ",01234",

@@ -1,5 +1,5 @@
-// The batch window simulated: for rates and periods that cannot be run, and to
-// see whether what was measured can be explained. Pure.
+// Simulates the batch window, for rates and periods that cannot be run, and to see whether it
+// explains the measurements. Pure.
 //
 // Transactions come as the phases of a load say (Poisson, constant, a ramp, a
 // recorded trace), and the phases repeat. The first token opens the window,
@@ -28,7 +28,8 @@ struct model {
     const struct queries *queries; // ready
     double budget_per_s;           // 0: the sender is not held back
     int64_t period_ns;
-    bool ends; // nothing comes after the period; else the load goes on and fills the last batch
+    bool ends; // nothing comes after the period; otherwise the load goes on and fills the last
+               // batch
     uint64_t seed;
 };
 

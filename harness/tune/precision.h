@@ -1,5 +1,5 @@
-// How well a few runs know a figure: Student's interval, taken of logarithms,
-// because a busy machine makes a figure so many times larger, not so much. Pure.
+// How precisely a few runs determine a figure: Student's interval of the logarithms, because a busy
+// machine multiplies a figure rather than adding to it. Pure.
 //
 // The runs themselves decide whether more runs follow. An interval that is checked again and
 // again until it is narrow enough would be too narrow. So the data is checked only after

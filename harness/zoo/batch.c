@@ -172,7 +172,7 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
 }
 
 // Writes base64url of the secret and its signature, NUL-terminated. A recovery without a code
-// (NULL) is signed as no good collector would.
+// (NULL) gets a signature that no good collector would make.
 static bool sign(
     const char *action, const char *secret_hex, const char *code, const uint8_t *key, char *text)
 {

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "defect.h"
 
-// A cursor, in the server's own spelling: it is only ever handed back.
+// A cursor, as the server writes it, because we only hand it back.
 struct position {
     char xid[24];
     char id[24];
@@ -22,8 +22,8 @@ struct batch {
     enum defect defect;
     struct buf line; // fields of all tokens, without the newline
     int tokens;      // in the line
-    int walked;      // rows from `from` to `to`
-    int passed;      // of these: not eligible
+    int walked;      // the number of rows from `from` to `to`
+    int passed;      // the number of these that are not eligible
     struct position from;
     struct position to;
     struct buf ids;          // of the rows walked over, comma-joined

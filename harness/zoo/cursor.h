@@ -1,4 +1,4 @@
-// The cursor in jobs, which says how far the queue is done. A shared queue has none (sharing.h).
+// The cursor in the table jobs: how far the queue is done. A shared queue has none (sharing.h).
 #pragma once
 
 #include "batch.h"
@@ -8,10 +8,10 @@
 // The statement that reads what is not done yet.
 const char *cursor_read_sql(enum defect defect);
 
-// The rows of the batch are the past, in one transaction with their dead letters.
+// Moves the cursor past the rows of the batch, in one transaction with their dead letters.
 bool cursor_move(
     struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
 
-// Defect cursor-back: to where it once was, whoever has moved it since.
+// Defect cursor-back: puts the cursor where it once was, even if somebody else has moved it since.
 bool cursor_move_back(struct session *s, const struct settings *settings, const struct position *to,
     struct err *e) MUST_USE;

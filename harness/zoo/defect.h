@@ -93,7 +93,7 @@ struct defect_row {
 // The row with that name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
 
-// Defect leaks: holds on to 1 KiB more, in a chain that is no use to anybody.
+// Defect leaks: keeps 1 KiB more, in a chain that nothing uses.
 void defect_leak(void **chain);
 
 // One line per defect: name, scenario, invariants, what it does; tab-separated.

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "stop.h"
 
-// So long the broken ones take from a look to the bell.
+// The time that the broken collectors take from a look to the bell.
 #define GAP_NS (150 * NS_PER_MS)
 
 static bool ask(
@@ -25,7 +25,7 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
     char count[8];
     bool leaked = d->defect == DEFECT_BELL_LEAKED && d->ours;
 
-    // The defect: it had the bell, so it has it.
+    // The defect: assumes that it still has the bell because it once had it.
     *d = (struct doorbell){.defect = d->defect, .ours = leaked, .quiet = leaked};
     if (!ask(s,
             "SELECT count(*) FROM pg_proc WHERE oid = to_regproc('mailroom_bell')"
@@ -58,7 +58,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
             stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
         if (!try(d, s, e))
             return false;
-        // The defects: whoever was silent until now is not looked for.
+        // The defects: do not look for tokens of producers that were silent until now.
         d->quiet = broken;
         *again = d->ours && !broken;
         if (!d->ours || broken)
@@ -71,7 +71,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
             quiet, sizeof quiet, e))
         return false;
-    // One more look, behind the last of them.
+    // One more look comes after the last of them.
     d->quiet = *quiet == 't';
     *again = d->quiet;
     return true;

@@ -1,5 +1,5 @@
-// The doorbell (migration 000017): producers announce a token only while somebody
-// holds the bell, an advisory lock. Here it is held for as long as the collector sleeps.
+// The bell (migration 000017): producers announce a token only while somebody holds the bell, an
+// advisory lock. Here it is held for as long as the collector sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -12,15 +12,14 @@ struct doorbell {
     enum defect defect;
     char number[24];       // of the lock; "": tokens are announced without it
     bool ours;             // we hold it
-    bool quiet;            // nobody is left who may have been silent before we had it
+    bool quiet;            // all producers that may have been silent before we had it are done
     char silent_below[24]; // transactions below this may have been
 };
 
-// A session begins.
+// Call it when a session begins.
 bool doorbell_find(struct doorbell *d, struct session *s, struct err *e) MUST_USE;
 
-// We are about to sleep. *again: the bell was taken just now, so there is to be a look
-// first.
+// Call it before sleeping. *again: the bell was taken just now, so look at the queue first.
 bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct err *e) MUST_USE;
 
 bool doorbell_let_go(struct doorbell *d, struct session *s, struct err *e) MUST_USE;

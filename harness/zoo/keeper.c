@@ -73,7 +73,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
-// Sleeps while others work, as some defects do. A good collector takes turns or shares.
+// Sleeps while others work, with some defects. A good collector takes turns or shares.
 static void sleep_beside(void)
 {
     while (!stop_requested())

@@ -10,5 +10,5 @@
 
 #define KEEPER_UNCONFIRMED 75
 
-// Runs until TERM or INT, or until going on is no use. Returns the exit code.
+// Runs until TERM or INT, or until it cannot go on. Returns the exit code.
 int keeper_run(const struct settings *settings, enum defect defect);

@@ -1,9 +1,9 @@
 // Leased mode (MAILROOM_DEQUEUE=leased): lines of leased tokens go out, answers come
 // back on standard input, and the database records each of them.
 //
-// What is leased, to whom and until when is the database's matter (mailroom_lease,
-// mailroom_answer); when to ask it for what is the collector's, and what it can get
-// wrong. It gives up with its connection: no scenario of it breaks anything.
+// The database decides what is leased, to whom and until when (mailroom_lease, mailroom_answer).
+// The collector decides when to ask, and that is what it can get wrong. It ends when its connection
+// is lost, because its scenarios have no faults.
 #pragma once
 
 #include "defect.h"

@@ -9,9 +9,8 @@
 // Call once, before the first line.
 void output_init(void);
 
-// Returns when the kernel has taken everything. Meanwhile announcements are
-// taken off the connection and counted: a backend whose client does not read
-// would hold up everybody's notifications. ERR_INTERRUPTED: TERM came, and the
-// reader did not take the rest of the line in time.
+// Returns when the kernel has taken everything. Meanwhile announcements are taken off the
+// connection and counted: a backend whose client does not read would delay the notifications of all
+// clients. ERR_INTERRUPTED: TERM came, and the reader did not take the rest of the line in time.
 bool output_write(const struct buf *line, struct session *s, int *announced, enum defect defect,
     struct err *e) MUST_USE;

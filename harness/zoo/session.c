@@ -121,7 +121,7 @@ static bool failed(struct session *s, const PGresult *result, struct err *e)
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(text, "\n"), text);
     snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state ? state : "");
-    // A table, column, function or type is missing; a new connection is no help.
+    // A table, column, function or type is missing, so a new connection does not help.
     if (*e->sqlstate && strstr("42P01 42703 42883 42704", e->sqlstate))
         e->kind = ERR_SCHEMA;
     return false;

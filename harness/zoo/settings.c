@@ -85,7 +85,7 @@ static bool secret_key(uint8_t *key, struct err *e)
 {
     const char *hex = text("MAILROOM_SECRET_KEY", "");
 
-    // Never the value itself: this ends up in a log.
+    // Does not show the value itself, because the message goes to a log.
     if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN ||
         strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
         return err_set(

@@ -1,7 +1,6 @@
-// The queue shared by any number of collectors (MAILROOM_DEQUEUE=shared): one moves
-// the cursor and writes down in `deliveries` what it claims by that, writes the
-// line, and takes it from there. Claims of one that is gone for longer than the
-// grace are nobody's.
+// The queue shared by any number of collectors (MAILROOM_DEQUEUE=shared): a collector moves the
+// cursor, records the rows that it claims in `deliveries`, writes the line, and then deletes its
+// record. Claims of a collector that is gone for longer than the grace belong to nobody.
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +15,10 @@ struct sharing {
     const struct settings *settings;
     enum defect defect;
     char number[24];       // ours, as long as the process lives
-    char gone[512];        // who was seen gone, as an array of the server's
-    int64_t gone_since_ns; // since when all of them, and nobody else
-    int64_t asked_ns;      // when it was last asked who is gone
+    char gone[512];        // the owners that were seen gone, as an array in the server's text
+                           // format
+    int64_t gone_since_ns; // since when exactly these are gone
+    int64_t asked_ns;      // when we last asked who is gone
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);

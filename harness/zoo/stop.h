@@ -16,5 +16,5 @@ bool stop_requested(void);
 // to stop has one second.
 bool stop_poll(struct pollfd *fds, nfds_t count, int64_t deadline_ns);
 
-// Whether that deadline has passed, with the same reservation.
+// True when that deadline, with the same limit after the signal, has passed.
 bool stop_expired(int64_t deadline_ns);

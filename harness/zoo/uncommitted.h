@@ -1,7 +1,7 @@
 // Defect uncommitted: a collector that does not wait for commits.
 //
-// It leaves a trigger in the database that tells of each token at once, through
-// a channel that no transaction holds back: the session's application_name.
+// It installs a trigger in the database that shows each token at once in the session's
+// application_name, which does not wait for the commit.
 #pragma once
 
 #include "batch.h"

@@ -1,2 +1,3 @@
--- Beside each job of a subject's queue, in its transaction.
+-- Leaves a row of ours beside each job of a subject's queue, in the job's
+-- transaction.
 INSERT INTO mailproof_sent (id, login) VALUES ($1::int, $2)

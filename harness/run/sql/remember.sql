@@ -1,6 +1,6 @@
 -- The queue as the template has it, for renew.sql: a row of jobs and, from
--- migration 000016 on, one of cursors. That a backend is already gone when it is
--- to be ended is no news.
+-- migration 000016 on, one of cursors. A backend that is already gone when it
+-- is to be ended is not worth a warning.
 DO $$
 DECLARE
     name text;

@@ -1,4 +1,5 @@
--- Defect uncommitted: the columns of read.sql, from what sessions call themselves.
+-- Defect uncommitted: the columns of read.sql, taken from the sessions'
+-- application_name.
 SELECT false, '0', '0', '0', word[1], 1, word[4] || '@mailproof.invalid', word[4],
        encode(decode(word[2] || '=', 'base64'), 'hex'), word[3], NULL
 FROM pg_stat_activity, regexp_split_to_array(application_name, ' ') AS word

@@ -1,5 +1,6 @@
--- Makes what those in $1 had nobody's, if they are still gone, a row for each
--- token; returns who is gone and has something: whose number no session has locked.
+-- Releases the claims of the owners in $1 that are still gone, so that they
+-- belong to nobody, a row for each token. Returns the owners that have claims
+-- and are gone: no session holds the lock of their number.
 WITH gone AS MATERIALIZED (
     SELECT DISTINCT d.owner AS number
     FROM deliveries AS d

@@ -1,6 +1,5 @@
--- Takes what is still ours of what was written from deliveries, with its dead
--- letters. Sent a second time it does nothing.
--- $1 our number | $2 tokens, comma-joined | $3 dead ones of them | $4 their reasons
+-- Removes the written tokens that are still ours from deliveries, and records
+-- the dead letters. A second time it does nothing.
 WITH marked AS (
     DELETE FROM deliveries
     WHERE owner = $1::bigint AND tokens && string_to_array($2, ',')::bigint[]

@@ -1,8 +1,8 @@
--- The columns of read.sql, for what waits and is nobody's: deliveries of owner 0
--- or, when there are none, what the cursor has not passed. With $3 it is ours
--- afterwards, in deliveries: as much of it as makes a batch, if that has enough
--- tokens. A cursor that another has moved meanwhile gives nothing.
--- behind: others have something, which they may leave behind, or transactions are open.
+-- The columns of read.sql, for what waits and is nobody's: deliveries of owner
+-- 0 or, when there are none, what the cursor has not passed. With $3 the rows
+-- of a batch become ours, in deliveries, if the batch has enough tokens. A
+-- cursor that another has moved meanwhile gives nothing. behind: others have
+-- claims that they may leave behind, or transactions are open.
 --
 -- $1 our number | $2 rows at most | $3 whether to claim | $4 tokens at most, $5 at least
 -- $6 defect steals: what others have claimed waits as well | $7 queue
