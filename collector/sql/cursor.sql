@@ -7,8 +7,11 @@
 -- that ran in a and do not run in b, and those from xmax(a) up to below xmax(b)
 -- that do not run in b. They are a few stretches of the index on (action, xid,
 -- id). Nothing else is looked at, however much a running transaction has
--- inserted. A row comparison with the least or the largest id makes an end open
--- or closed.
+-- inserted.
+--
+-- A stretch begins behind (from_xid, from_id). With the least id from_xid itself
+-- belongs to it, with the largest it does not. It ends before to_xid. That is a
+-- comparison of xid alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
 --
 -- Everything is lazy: a stretch is begun when the one before it is used up, and
 -- the rows of the two actions are merged one by one. Both have their columns in
@@ -30,7 +33,7 @@ WITH cursor AS MATERIALIZED (
          LATERAL (
              SELECT p.part, greatest(x, p.xid) AS from_xid,
                     CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
-                    x AS to_xid, 9223372036854775807 AS to_id
+                    (x::text::bigint + 1)::text::xid8 AS to_xid
              FROM pg_snapshot_xip(p.a) AS x
              WHERE pg_visible_in_snapshot(x, p.b)
              UNION ALL
@@ -38,7 +41,7 @@ WITH cursor AS MATERIALIZED (
                     CASE WHEN gap.from_xid > p.xid THEN gap.from_id
                          WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
                          ELSE p.id END,
-                    gap.to_xid, -9223372036854775808
+                    gap.to_xid
              FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
                           lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
                           x AS to_xid
@@ -46,23 +49,23 @@ WITH cursor AS MATERIALIZED (
                          UNION ALL
                          SELECT pg_snapshot_xmax(p.b)) AS ends (x)
                    WINDOW runs AS (ORDER BY x)) AS gap
-         ) AS s (part, from_xid, from_id, to_xid, to_id)
-    WHERE (s.from_xid, s.from_id) < (s.to_xid, s.to_id)
+         ) AS s (part, from_xid, from_id, to_xid)
+    WHERE s.from_xid < s.to_xid
     ORDER BY s.part, s.from_xid
 ), base AS (
-    SELECT s.part, CASE WHEN s.to_id < 0 THEN s.to_xid ELSE '0' END AS to_xid, t.*
+    SELECT s.part, s.to_xid, t.*
     FROM stretch AS s
     CROSS JOIN LATERAL (
         (SELECT xid, id, action, account, secret, code, consumed_at, expires_at
          FROM tokens
          WHERE action = 'activation'
-           AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)
+           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
          ORDER BY xid, id)
         UNION ALL
         (SELECT xid, id, action, account, secret, code, consumed_at, expires_at
          FROM tokens
          WHERE action = 'password_recovery'
-           AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)
+           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
          ORDER BY xid, id)
         ORDER BY xid, id) AS t
     LIMIT $3::int

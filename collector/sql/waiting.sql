@@ -25,7 +25,7 @@ WITH lane AS MATERIALIZED (
          LATERAL (
              SELECT c.actions, greatest(x, p.xid) AS from_xid,
                     CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
-                    x AS to_xid, 9223372036854775807 AS to_id
+                    (x::text::bigint + 1)::text::xid8 AS to_xid
              FROM pg_snapshot_xip(p.a) AS x
              WHERE pg_visible_in_snapshot(x, p.b)
              UNION ALL
@@ -33,7 +33,7 @@ WITH lane AS MATERIALIZED (
                     CASE WHEN gap.from_xid > p.xid THEN gap.from_id
                          WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
                          ELSE p.id END,
-                    gap.to_xid, -9223372036854775808
+                    gap.to_xid
              FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
                           lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
                           x AS to_xid
@@ -41,8 +41,8 @@ WITH lane AS MATERIALIZED (
                          UNION ALL
                          SELECT pg_snapshot_xmax(p.b)) AS ends (x)
                    WINDOW runs AS (ORDER BY x)) AS gap
-         ) AS s (actions, from_xid, from_id, to_xid, to_id)
-    WHERE (s.from_xid, s.from_id) < (s.to_xid, s.to_id)
+         ) AS s (actions, from_xid, from_id, to_xid)
+    WHERE s.from_xid < s.to_xid
 ), scheduled AS (
     SELECT count(*) AS tokens, min(w.created_at) AS oldest
     FROM (SELECT t.created_at
@@ -51,12 +51,12 @@ WITH lane AS MATERIALIZED (
               SELECT created_at
               FROM tokens
               WHERE action = 'activation' AND 'activation' = ANY (s.actions)
-                AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)
+                AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
               UNION ALL
               SELECT created_at
               FROM tokens
               WHERE action = 'password_recovery' AND 'password_recovery' = ANY (s.actions)
-                AND (xid, id) > (s.from_xid, s.from_id) AND (xid, id) < (s.to_xid, s.to_id)) AS t
+                AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid) AS t
           LIMIT $2::int) AS w
 ), taken AS (
     SELECT coalesce(sum(cardinality(tokens)) FILTER (WHERE owner <> 0), 0) AS leased,
