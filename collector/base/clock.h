@@ -31,3 +31,8 @@ static inline int64_t clock_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
+
+static inline int64_t clock_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}

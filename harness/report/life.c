@@ -7,6 +7,7 @@
 #include "plan/names.h"
 #include "page.h"
 #include "report/escape.h"
+#include "report/met.h"
 #include "report/report.h"
 
 // --- told ---------------------------------------------------------------------------------
@@ -24,15 +25,6 @@ static const char *outcome_text(const struct ledger *l, uint32_t token)
     default:
         return "never sent";
     }
-}
-
-// True for a fault between one second before the token's intended time and its delivery.
-static bool is_met(const struct ledger *l, uint32_t token, const struct fault_record *f)
-{
-    int64_t from_ns = ledger_intended_ns(l, token) - NS_PER_S;
-    int64_t until_ns = clock_min(ledger_read_ns(l, token), l->drain_end_ns);
-
-    return f->began_ns && f->ended_ns >= from_ns && f->began_ns <= until_ns;
 }
 
 static void fault_text(const struct ledger *l, const struct fault_record *f, char *out, size_t size)
@@ -109,6 +101,24 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
     }
 }
 
+// Returns how many faults came too late for the token.
+static size_t tell_faults(
+    const struct ledger *l, const struct met *met, life_tell *tell, void *context)
+{
+    size_t later = 0;
+    char text[320];
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        later += f->began_ns > met->until_ns;
+        if (!met_is(met, f))
+            continue;
+        fault_text(l, f, text, sizeof text);
+        tell(l, f->began_ns, text, context);
+    }
+    return later;
+}
+
 void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -117,19 +127,20 @@ void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
         const char *what;
     } steps[] = {{ledger_intended_ns(l, token), "intended"}, {txn->sent_ns, "insert sent"},
         {txn->commit_ns, "COMMIT or ROLLBACK sent"}, {txn->ended_ns, outcome_text(l, token)}};
-    char text[320];
+    const struct met met = met_of(l, token);
+    char text[80];
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (steps[i].at_ns != 0 && steps[i].at_ns != CLOCK_NEVER)
             tell(l, steps[i].at_ns, steps[i].what, context);
     }
-    for (size_t i = 0; i < l->fault_count; i++) {
-        if (!is_met(l, token, &l->faults[i]))
-            continue;
-        fault_text(l, &l->faults[i], text, sizeof text);
-        tell(l, l->faults[i].began_ns, text, context);
-    }
+    const size_t later = tell_faults(l, &met, tell, context);
     tell_deliveries(l, token, tell, context);
+    if (later > 0 && met.overdue) {
+        snprintf(
+            text, sizeof text, "%zu later fault%s not listed", later, later == 1 ? " is" : "s are");
+        tell(l, met.until_ns, text, context);
+    }
 }
 
 // In leased mode: what the collector recorded of the token in the database.
@@ -172,10 +183,9 @@ void life_end(const struct ledger *l, uint32_t token, char *out, size_t size)
 // The picture's measures, in its own units.
 enum { WIDTH = 760, LEFT = 175, RIGHT = 745, ROW = 30, LANES_MAX = 24 };
 
-static const int64_t shown_ns = 2 * NS_PER_S; // of one that was never read
-
 struct picture {
     const struct ledger *l;
+    struct met met;
     int64_t from_ns, until_ns;
     int lanes;
     struct buf *out;
@@ -290,7 +300,7 @@ static void draw_processes(struct picture *p, uint32_t token)
 }
 
 // A row for each verb.
-static void draw_faults(struct picture *p, uint32_t token)
+static void draw_faults(struct picture *p)
 {
     char text[320];
 
@@ -298,7 +308,7 @@ static void draw_faults(struct picture *p, uint32_t token)
         bool any = false;
         for (size_t i = 0; i < p->l->fault_count; i++) {
             const struct fault_record *f = &p->l->faults[i];
-            if (f->spec->verb->id != id || !is_met(p->l, token, f) || f->began_ns > p->until_ns)
+            if (f->spec->verb->id != id || !met_is(&p->met, f))
                 continue;
             if (!any && !lane(p, f->spec->verb->name))
                 return;
@@ -334,27 +344,24 @@ static void draw_axis(struct picture *p, uint32_t token)
 }
 
 // From just before the token, and the faults that it met, to just after its last event.
-static void span_of(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+static void widen(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct picture *p = context;
 
     (void)l;
     (void)what;
     p->from_ns = clock_min(p->from_ns, at_ns);
-    p->until_ns = p->until_ns > at_ns ? p->until_ns : at_ns;
+    p->until_ns = clock_max(p->until_ns, at_ns);
 }
 
 static void draw(const struct ledger *l, uint32_t token, struct buf *out)
 {
-    struct picture p = {.l = l, .from_ns = INT64_MAX, .until_ns = INT64_MIN};
+    struct picture p = {
+        .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
     struct buf lanes;
 
-    life_each(l, token, span_of, &p);
-    // A token that never came is drawn up to a while after it was due.
-    if (ledger_read_ns(l, token) == CLOCK_NEVER)
-        p.until_ns = clock_min(
-            ledger_intended_ns(l, token) + l->scenario->collector.batch_timeout_ns + shown_ns,
-            l->drain_end_ns);
+    life_each(l, token, widen, &p);
+    p.until_ns = clock_max(p.until_ns, p.met.until_ns);
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;
@@ -363,7 +370,7 @@ static void draw(const struct ledger *l, uint32_t token, struct buf *out)
     draw_insert(&p, token);
     draw_wait(&p, token);
     draw_processes(&p, token);
-    draw_faults(&p, token);
+    draw_faults(&p);
     buf_printf(out,
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"The token's life; the times stand in "
         "the table\">\n",

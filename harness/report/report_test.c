@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "check/story.h"
 #include "report/charts.h"
+#include "report/life.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
 {
@@ -75,12 +77,61 @@ static void percentiles_of_a_closed_loop(void **state)
     histogram_fini(&r.from_commit);
 }
 
+static void keep_told(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+{
+    struct buf *told = context;
+
+    if (strstr(what, "fault") || strstr(what, "read from"))
+        buf_printf(told, "%.3f %.20s\n", ledger_seconds(l, at_ns), what);
+}
+
+static void assert_life(struct story *s, const char *want)
+{
+    struct buf told;
+
+    story_settle(s);
+    buf_init(&told, 10000);
+    life_each(&s->ledger, 0, keep_told, &told);
+    assert_string_equal(buf_str(&told), want);
+    buf_fini(&told);
+    story_fini(s);
+}
+
+// The batch timeout is 100 ms. A token of 1.000 s that never comes is overdue at 3.100 s and,
+// with a fault of 1.5 s, at 4.600 s.
+static void a_life_has_the_faults_that_explain_it(void **state)
+{
+    static struct story s;
+
+    (void)state;
+    story_init(&s);
+    story_txn(&s, 1000, 1);
+    story_fault(&s, "kill-collector", -500, -400);
+    story_fault(&s, "reset", 900, 900);
+    story_fault(&s, "partition", 2500, 4000);
+    story_fault(&s, "kill-collector", 4500, 4500);
+    story_fault(&s, "kill-collector", 5000, 5000);
+    story_fault(&s, "kill-collector", 6000, 6000);
+    assert_life(&s, "0.900 fault reset, until 0\n2.500 fault partition, unt\n"
+                    "4.500 fault kill-collector\n4.600 2 later faults are n\n");
+
+    // One that comes twice is explained by what lies between, and by nothing later.
+    story_init(&s);
+    story_line(&s, 1010, story_txn(&s, 1000, 1), 1);
+    story_fault(&s, "kill-collector", 1020, 1020);
+    story_line(&s, 1200, 0, 1);
+    story_fault(&s, "kill-collector", 1300, 1300);
+    assert_life(&s, "1.020 fault kill-collector\n1.010 read from collector \n"
+                    "1.200 read from collector \n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(percentiles_of_a_closed_loop),
+        cmocka_unit_test(a_life_has_the_faults_that_explain_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
