@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "check/cause.h"
 #include "check/stages.h"
@@ -73,6 +74,10 @@ bool result_judged(const struct result *r, enum metric_id id);
 
 // True when the subject promises the invariant. An invariant that is not promised is not judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
+
+// Appends the invariants that are not judged for that reason, with the words that would promise
+// them: "busy_idle, leak (collector.promises leaves out small)". Nothing when all are promised.
+void unpromised_text(const struct scenario *s, struct buf *out);
 
 // Returns the judged share, 0 to 1; NAN when there was nothing to judge.
 double judged_share(const struct judged *j);

@@ -140,6 +140,30 @@ static void an_example_names_the_faults_around(void **state)
     }
 }
 
+static void assert_unpromised(int promises, const char *expect, const char *want)
+{
+    struct expectation named = {.metric = (char *)expect};
+    struct scenario s = {
+        .collector.promises = promises, .expect = &named, .expect_count = expect != NULL};
+    struct buf text;
+
+    buf_init(&text, 2000);
+    unpromised_text(&s, &text);
+    assert_string_equal(buf_str(&text), want);
+    buf_fini(&text);
+}
+
+static void what_nobody_promised_is_named(void **state)
+{
+    (void)state;
+    assert_unpromised(-1, NULL, "");
+    assert_unpromised(
+        ~PROMISE_SMALL, NULL, "busy_idle, leak (collector.promises leaves out small)");
+    assert_unpromised(~PROMISE_SMALL, "leak", "busy_idle (collector.promises leaves out small)");
+    assert_unpromised(~(PROMISE_SMALL | PROMISE_ORDER), "leak",
+        "out_of_order, busy_idle (collector.promises leaves out order, small)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +171,7 @@ int main(void)
         cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
+        cmocka_unit_test(what_nobody_promised_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

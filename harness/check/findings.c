@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/mutant.h"
+#include "scenario/grammar.h"
 
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
 {
@@ -121,4 +122,27 @@ bool check_promised(const struct scenario *s, enum metric_id id)
     for (size_t i = 0; i < s->expect_count; i++)
         named = named || strcmp(s->expect[i].metric, metrics[id].name) == 0;
     return promise == 0 || ((unsigned)s->collector.promises & promise) || named;
+}
+
+void unpromised_text(const struct scenario *s, struct buf *out)
+{
+    const char *before = "";
+    unsigned missing = 0;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (!metrics[id].invariant || check_promised(s, id))
+            continue;
+        buf_printf(out, "%s%s", before, metrics[id].name);
+        before = ", ";
+        missing |= metrics[id].promise;
+    }
+    before = " (collector.promises leaves out ";
+    for (const struct word *w = promise_words; w->name; w++) {
+        if (!(missing & (unsigned)w->value))
+            continue;
+        buf_printf(out, "%s%s", before, w->name);
+        before = ", ";
+    }
+    if (missing)
+        buf_append_char(out, ')');
 }

@@ -86,16 +86,15 @@ static void print_collector(const struct report *r, FILE *out)
     fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
-static void print_masked(const struct report *r, FILE *out)
+static void print_unpromised(const struct report *r, FILE *out)
 {
-    const char *before = "\n              not promised: ";
+    struct buf text;
 
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!metrics[id].invariant || check_promised(r->scenario, id))
-            continue;
-        fprintf(out, "%s%s", before, metrics[id].name);
-        before = ", ";
-    }
+    buf_init(&text, 2000);
+    unpromised_text(r->scenario, &text);
+    if (text.len > 0)
+        fprintf(out, "\n              not judged: %.*s", (int)text.len, text.data);
+    buf_fini(&text);
 }
 
 // Prints how much was judged of each invariant that was judged only in part, and why.
@@ -125,7 +124,7 @@ static void print_invariants(const struct report *r, FILE *out)
         fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
             value(r, id), r->result->broken[id] ? " BROKEN" : "");
     }
-    print_masked(r, out);
+    print_unpromised(r, out);
     if (value(r, METRIC_REPEATED) > 0)
         fprintf(out, "\n              %.0f deliveries again of lines in doubt",
             value(r, METRIC_REPEATED));

@@ -254,7 +254,9 @@ static const struct field collector_fields[] = {
     {"sender", FIELD_MAP, .default_text = "{}", .table = &sender_table,
         .help = "with MAILROOM_DEQUEUE=leased: how the harness answers for what it reads"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .default_text = PROMISES_DEFAULT,
-        .words = promise_words, .help = "what it promises; what it does not is not judged"},
+        .words = promise_words,
+        .help = "what it promises, of the default's words, small (it rests when idle, its memory "
+                "does not grow) and waits_for_writers; what it does not is not judged"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
         .help = "what it can sustain, such as 2000/s: then falling behind at less is judged"},
 };
