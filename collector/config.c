@@ -30,7 +30,7 @@ struct setting {
 static const struct setting settings[] = {
     {PREFIX "DATABASE_URL", SECRET, AT(database_url), 1, 4096, NULL,
         "where the database is: a libpq connection string or URI (required)"},
-    {PREFIX "SECRET_KEY", SECRET, AT(secret_key), 64, 64, NULL,
+    {PREFIX "SECRET_KEY", SECRET, AT(secret_key), 0, INT32_MAX, NULL,
         "the key that signs tokens: 64 hex digits (required, here or in a file)"},
     {PREFIX "SECRET_KEY_FILE", TEXT, AT(secret_key_file), 1, 4095, NULL,
         "a file that holds the key instead"},

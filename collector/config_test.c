@@ -135,6 +135,8 @@ static void secrets_are_not_repeated(void **state)
         assert_int_equal(e.kind, ERR_USAGE);
         assert_non_null(strstr(e.text, "MAILROOM_"));
         assert_null(strstr(e.text, "abcdef"));
+        if (strstr(e.text, "SECRET_KEY"))
+            assert_non_null(strstr(e.text, "exactly 64 hex digits"));
         config_fini(&c);
     }
 }

@@ -341,7 +341,8 @@ int cli_run(const struct options *o)
     int code = EXIT_USAGE;
 
     if (!*o->args) {
-        err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'");
+        err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'%s",
+            o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
         goto out;
     }
     if (!cut_is_possible(o, &e) || (o->junit && !junit_is_writable(o->junit, &e)))

@@ -18,7 +18,6 @@ static bool says_nothing(const char *refusal)
         " is a value that is not shown here; allowed are 1 to 4096 characters",
         (" is a value that is not shown here; allowed is a libpq connection string or URI with "
          "nothing that libpq does not know"),
-        " is a value that is not shown here; allowed are 64 to 64 characters",
         " holds a value that is not shown here; allowed are exactly 64 hex digits",
         " holds the current key; allowed is the one before it",
     };

@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Writes the text in one line, with one blank where it has several, tabs or ends of lines.
 static void trimmed(char *out, size_t size, const char *text)
 {
     size_t used = 0;
 
-    for (; *text && used + 1 < size; text++)
-        out[used++] = (char)(*text == '\n' ? ' ' : *text);
-    while (used > 0 && isspace((unsigned char)out[used - 1]))
+    for (; *text && used + 1 < size; text++) {
+        bool space = isspace((unsigned char)*text);
+        if (!space || (used > 0 && out[used - 1] != ' '))
+            out[used++] = (char)(space ? ' ' : *text);
+    }
+    if (used > 0 && out[used - 1] == ' ')
         used--;
     out[used] = '\0';
 }

@@ -96,8 +96,8 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
         }
         size_t index = strtoul(piece, NULL, 10);
         if (index > at->count) {
-            set_err(
-                w, e, "the list has %zu items; number %zu would be the next", at->count, at->count);
+            set_err(w, e, "the list has %zu item%s; number %zu would be the next", at->count,
+                at->count == 1 ? "" : "s", at->count);
             return NULL;
         }
         n = index < at->count ? node_item(at, index) : add_child(at, NULL, w);

@@ -212,7 +212,7 @@ static void blames_the_override(void **state)
             "as 20s, 300ms or 5m"},
         {"load.x.for=1s",
             "--set load.x.for=1s: 'x' should be the number of a list item, counted from 0"},
-        {"load.2.for=1s", "--set load.2.for=1s: the list has 1 items; number 1 would be the next"},
+        {"load.2.for=1s", "--set load.2.for=1s: the list has 1 item; number 1 would be the next"},
         {"name.x=1", "--set name.x=1: nothing can stand below a single value, as 'x' would"},
         {"sede=1", "--set sede=1: 'sede' is not a key that is known here; did you mean 'seed'?"},
         {"seed=", "--set seed=: seed: '' is no whole number"},
