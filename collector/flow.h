@@ -20,7 +20,7 @@
 struct flow {
     int64_t since_ns; // when this stretch began
     int64_t arrived;  // tokens ever, when the stretch began
-    double per_ns;    // tokens in the stretch before
+    double per_ns;    // the rate in the stretch before: tokens per ns
 };
 
 // Tells how many tokens are known to have come so far. Call it at each look and, unless we are

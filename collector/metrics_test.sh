@@ -93,7 +93,7 @@ what_waits_is_shown()
     same "connected" 1 "$(shown 'mailroom_connected{}')"
     same "collecting" 1 "$(shown 'mailroom_collecting{}')"
     same "no retries in this mode" "" "$(shown 'mailroom_retries_total{}')"
-    # One of the partitions has older tokens than its range says, and others were dropped.
+    # One token becomes older than it was, and others cease to wait.
     sql "UPDATE tokens SET created_at = created_at - 1000 WHERE id = 30;
          UPDATE tokens SET consumed_at = 1 WHERE id IN (27, 28);
          UPDATE tokens SET expires_at = 1 WHERE id = 29"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Several collectors share a queue, whatever becomes of them; and a used queue
+# Several collectors share a queue, also when some hang or die; and a used queue
 # changes its mode only when it is told to, and loses nothing.
 set -eu
 
@@ -218,7 +218,7 @@ a_failed_confirmation_keeps_the_claims()
     ends t TERM 0
 }
 
-# The claim that went with the move is dropped, and made again before others.
+# The claim in the move's request is dropped, and made again before other claims.
 a_canceled_move_delays_nothing()
 {
     hold_marking
@@ -359,7 +359,7 @@ the_mode_changes_only_when_told()
     ends j TERM 0
     same "before the switch" "5 5" "$(tokens j)"
 
-    # A transaction that has its number but has not inserted yet blocks this.
+    # Meanwhile a transaction is open that has its number but has not inserted yet.
     mkfifo "$server_dir/early"
     psql -qAtX <"$server_dir/early" >/dev/null &
     exec 6>"$server_dir/early"

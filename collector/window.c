@@ -12,7 +12,8 @@ enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
     int64_t id;
-    int64_t at_ns; // announced, taken; shown: as if announced then
+    int64_t at_ns; // when it was announced or taken; when shown: the assumed time of its
+                   // announcement
     enum what what;
 };
 

@@ -153,7 +153,7 @@ static bool tell(const struct run *r, const struct report *report, struct err *e
            (keeps_silent(r) || report_print(report, stdout, e));
 }
 
-// A disk that is full does not keep the verdict from being told.
+// A full disk does not keep us from printing the verdict.
 static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
@@ -205,7 +205,7 @@ static void thaw_server(struct run *r)
     struct err ignored;
 
     if (r->server.paused && !r->server.provider->pause(&r->server, false, &ignored)) {
-        // It is gone, and closes its connections with it.
+        // The server is gone, and its connections are closed.
     }
 }
 

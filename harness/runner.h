@@ -23,7 +23,7 @@ struct run_options {
     bool silent;           // no verdict table: the caller tells what came of it
     bool brief;            // a verdict table only of what does not pass
     struct suite *suite;   // shows the progress of several scenarios; NULL: of this one
-    struct live *live;     // told of the progress and the verdict; NULL: nobody
+    struct live *live;     // gets the progress and the verdict; NULL: nobody does
     struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
@@ -37,7 +37,7 @@ struct run_outcome {
     char folder[PATH_MAX];                   // the result folder
     uint64_t trips;                          // since the load began, when they were to be counted
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
-    double again;                            // deliveries again, explained or not
+    double again;                            // repeated deliveries, explained or not
     double left; // jobs that a subject's end state shows; NAN: it shows none
 };
 

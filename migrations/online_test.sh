@@ -157,7 +157,8 @@ no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot
     done
 }
 
-# Without its online file each is caught; and so would the next be that reads under a lock.
+# Each migration without its online file is caught. So would be the next one that reads under a
+# lock.
 the_watch_sees_a_scan()
 {
     for n in $(numbers); do

@@ -148,8 +148,8 @@ transactions_older_than_the_cursor_are_delivered()
     same "and down again loses none" "5 6" "$(waiting_by_id)"
 }
 
-# From, activated before or not, to; and what becomes of the account:
-# its status, then c(hanged) a(ctivated) s(uspended) u(nsuspended) where set.
+# Each row: the old status, whether the account was activated before, the new status; and then the
+# result: its status, and c(hanged) a(ctivated) s(uspended) u(nsuspended) where set.
 status_changes()
 {
     new_database status
@@ -260,7 +260,7 @@ the_role_can_do_its_work_only()
     new_database role
     up_to_latest
     add_accounts 1 1
-    # As PostgreSQL has it from 15 on.
+    # These are PostgreSQL's rights from 15 on.
     sql "REVOKE CREATE ON SCHEMA public FROM public"
     sql "SET ROLE mailroom_collector;
          SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;

@@ -31,7 +31,7 @@ struct flight_line {
     int64_t row;                 // in deliveries
     int64_t number;              // its number for the sender; 0: given to an earlier sender, or not
                                  // out yet
-    int64_t order;               // the session in which it was leased
+    int64_t order;               // its place in the order of leasing
     int64_t out_ns;              // when it was begun
     bool alone;                  // the sender of its one token died before
     bool timed_out;              // its unanswered tokens were given up
@@ -44,7 +44,7 @@ struct flight_line {
 struct flight {
     struct flight_line *lines; // owned
     int count;
-    int64_t orders; // the last number given
+    int64_t orders; // the last `order` given
 };
 
 // Room for so many unanswered lines of so many tokens.

@@ -20,7 +20,8 @@ struct chain {
 };
 
 struct waits {
-    double total_ns, most_ns; // of retries that came, and what full jitter allows
+    double total_ns, most_ns; // sums over the retries that came: their delays, and the longest that
+                              // full jitter allows
     size_t count;
 };
 

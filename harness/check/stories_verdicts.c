@@ -1,4 +1,4 @@
-// Stories of what the verdict is made of.
+// Stories of how the verdict is formed.
 #include "check/stories.h"
 
 #include <stdio.h>

@@ -155,7 +155,7 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 
 struct endings {
     const struct check *c;
-    size_t stalled; // that came late perhaps only because of a stall
+    size_t stalled; // ends that came late, perhaps only because of a stall
 };
 
 static void check_ending(struct endings *t, const struct process_record *p, int64_t asked_ns)

@@ -1,10 +1,9 @@
-// Two sets of runs of one scenario: better, worse, no difference, or not to be told.
-// Pure.
+// Compares two sets of runs of one scenario: better, worse, no difference, or unknown. Pure.
 //
-// A run is one value, not the thousands of tokens in it: those share the moods of
-// the machine. Correctness comes first, compared as rates of runs; speed is judged by
-// a few metrics, and the more of them, the stricter each (Bonferroni). All together
-// call like with like worse in at most 5% of comparisons, and better in at most 5%.
+// A run is one value, not the thousands of tokens in it: those share the moods of the machine.
+// Correctness comes first, compared as rates of runs; speed is judged by a few metrics, and the
+// more of them, the stricter each (Bonferroni). When both sides are alike, all tests together say
+// worse in at most 5% of comparisons, and better in at most 5%.
 #pragma once
 
 #include "measure/stats.h"
@@ -37,7 +36,7 @@ struct compared {
 #define COMPARED_NOTES 4
 
 // The ways in which runs fail: each invariant, and these two.
-#define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run told nothing
+#define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run was inconclusive
 #define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
 #define FAILURES (METRIC_COUNT + 2)
 
@@ -52,7 +51,7 @@ struct comparison {
     size_t row_count;
     double confidence; // of each row's interval
     double margin;     // 0.1: what lies within 10% is no difference
-    bool too_few;      // runs for any difference in speed to be found, however large
+    bool too_few;      // the fewest runs that can show any difference in speed, however large
     enum change overall;
     char notes[COMPARED_NOTES][480]; // what else differs, for people
     size_t note_count;

@@ -139,7 +139,7 @@ static void fail_runs(struct side *s, size_t count, enum metric_id id)
     }
 }
 
-// Compares two sides of which so many runs lose mail.
+// Compares two sides, of which the given numbers of runs lose mail.
 static enum change judge_losses(size_t base_lost, size_t new_lost, double new_speed)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
@@ -168,7 +168,7 @@ static void correctness_is_compared_as_rates(void **state)
     // Ten runs do not tell these apart.
     assert_int_equal(judge_losses(0, 1, 1), CHANGE_UNKNOWN);
     assert_int_equal(judge_losses(5, 5, 1), CHANGE_UNKNOWN);
-    // Unless the other is slower as well.
+    // This changes when the other is slower as well.
     assert_int_equal(judge_losses(0, 1, 2), CHANGE_WORSE);
 }
 

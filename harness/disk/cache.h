@@ -33,19 +33,19 @@ void cache_fini(struct cache *c);
 MUST_USE bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
 
-// Everything in it has reached the platter.
+// Call it when everything in the cache has reached the platter.
 void cache_clear(struct cache *c);
 
-// The oldest writes reach the platter until no more than `most` bytes are left.
+// Lets the oldest writes reach the platter until no more than `most` bytes are left.
 void cache_evict(struct cache *c, uint64_t most);
 
-// Gets one run of bytes and where it belongs; false ends the walk.
+// Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
 
 // Puts back what was there before the first write, newest write first.
 MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
 
-// The same for the writes from item `from` on, which are then forgotten.
+// Undoes only the writes from item `from` on, and forgets them.
 MUST_USE bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
 // The part of the cache that a power cut left.

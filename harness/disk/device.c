@@ -11,7 +11,7 @@
 #include "disk/journal.h"
 #include "disk/replay.h"
 
-// A real disk's cache has an end as well: what no longer fits is written.
+// A real disk's cache is limited, too: what does not fit any more is written to the platter.
 #define CACHE_MAX (UINT64_C(64) << 20)
 
 bool device_open(struct device *d, const char *dir, struct err *e)

@@ -44,7 +44,7 @@ struct device {
     int64_t flush_takes_ns;               // 0: as long as it takes
     uint64_t fail_in;                     // the flush that fails, counted from the next; 0: none
     char canary[DEVICE_CANARY_BYTES + 1]; // "": the power is not about to be cut
-    uint64_t seed;                        // of that cut
+    uint64_t seed;                        // the seed of that cut
     struct device_counts counts;
     FILE *record;          // NULL: nothing is recorded
     struct replay *replay; // NULL: this is no replay

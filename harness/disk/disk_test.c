@@ -140,7 +140,7 @@ static void a_cut_tears_what_was_not_flushed(void **state)
         none += fresh == 0;
         torn += fresh > 0 && fresh < 16;
     }
-    // Of each kind there are some, and about as many as the shares say.
+    // Cuts that keep all, none or a part each occur, about as often as the shares say.
     assert_in_range(kept, 200, 400);
     assert_in_range(none, 3, 30);
     assert_in_range(torn, 20, 47);
@@ -311,8 +311,8 @@ static void a_replay_goes_through_all_states(void **state)
     tell(&b->d, "state 4 2", "error the disk's record has no such flush");
 }
 
-// A trial that is itself cut: what it flushed before stays, what it wrote since is in doubt, and
-// what came later is gone. The next state knows nothing of it.
+// The power is cut during a trial. What the trial flushed before the cut stays, what it wrote since
+// then is in doubt, and later writes are gone.
 static void a_trial_can_be_cut_as_well(void **state)
 {
     struct bench *b = *state;

@@ -6,8 +6,8 @@
 
 #include "disk/journal.h"
 
-// A trial may write so much to the disk before it is undone: recovery and a
-// checkpoint take a few megabytes.
+// A trial may write this much to the disk before it is undone: recovery and a checkpoint take a few
+// megabytes.
 #define TRIAL_MAX (UINT64_C(512) << 20)
 
 struct replay {

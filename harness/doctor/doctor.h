@@ -1,8 +1,8 @@
-// doctor: what of a server, or of what stands before it, would break a collector
-// or a run.
+// doctor: finds what would break a collector or a run, on a server or on a pooler or proxy before
+// it.
 //
-// Everything is found by trying it in two sessions of our own, or by asking the
-// server. Nothing is created, and nothing of others is changed.
+// It tries everything in two sessions of our own, or asks the server. It creates nothing, and
+// changes nothing of others.
 #pragma once
 
 #include <libpq-fe.h>
@@ -11,7 +11,7 @@
 #include "base/err.h"
 
 enum weight {
-    WEIGHT_GOOD,   // examined, and nothing to say
+    WEIGHT_GOOD,   // examined, and nothing is wrong
     WEIGHT_NOTE,   // works, but people should know
     WEIGHT_BREAKS, // a collector or a run would fail, lose or wait
 };
@@ -35,5 +35,5 @@ struct diagnosis {
 // conninfo that cannot be parsed. Texts never show a password.
 MUST_USE bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e);
 
-// How many findings have that weight.
+// Returns how many findings have that weight.
 size_t doctor_count(const struct diagnosis *d, enum weight weight);

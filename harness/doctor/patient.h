@@ -5,9 +5,9 @@
 
 struct patient {
     struct diagnosis *diagnosis;
-    const char *about; // the examination at work
+    const char *about; // the examination that runs now
     PQconninfoOption *options;
-    PGconn *first, *second; // second: NULL where a second session gets no answer
+    PGconn *first, *second; // `second` is NULL where a second session gets no answer
 };
 
 struct examination {
@@ -24,9 +24,9 @@ void patient_good(struct patient *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void patient_note(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// The first column of the first row, "" for null or without a row; on failure a
-// finding of its own.
+// Reads the first column of the first row, "" for null or without a row. A failure adds a finding
+// of its own.
 MUST_USE bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, size_t size);
 
-// The same as a number.
+// Reads it as a number.
 MUST_USE bool patient_number(struct patient *p, const char *sql, double *out);

@@ -1,4 +1,4 @@
-// May this role do what the migrations, a collector and a run need?
+// Examines whether this role may do what the migrations, a collector and a run need.
 #include <string.h>
 
 #include "doctor/patient.h"

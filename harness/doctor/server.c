@@ -1,5 +1,5 @@
-// The server itself: may it be written to, does it keep what it acknowledged, and
-// is anything there that would end or delay a collector's session?
+// Examines the server itself: whether it takes writes, whether it keeps what it acknowledged, and
+// whether anything would end or delay a collector's session.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define OLDEST_VERSION 130000
 #define HEALTHCHECK_MS 270000 // MAILROOM_HEALTHCHECK_INTERVAL's default
-#define DEADLINE_MS 4000      // the collector's for one statement
+#define DEADLINE_MS 4000      // the collector's limit for one statement
 #define TOKEN_LIFE_S 900      // accounts get 15 minutes to answer
 
 static void examine_version(struct patient *p)
@@ -120,7 +120,7 @@ static void examine_clock(struct patient *p)
     if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
         return;
     const double after_s = wall_clock_s();
-    // The answer was made at some time between the two.
+    // The server gave its time at some moment between the two readings.
     const double bound_s = (after_s - before_s) / 2;
     const double offset_s = there_s - (before_s + after_s) / 2;
     if (fabs(offset_s) - bound_s > 60)

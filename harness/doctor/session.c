@@ -1,6 +1,5 @@
-// Is a session our own, and does it keep what a collector needs? A pooler may lend
-// one server session to many clients; then locks and LISTEN are not kept, without
-// any error.
+// Examines whether a session is our own, and keeps what a collector needs. A pooler may lend one
+// server session to many clients; then locks and LISTEN are not kept, without any error.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +116,8 @@ static bool is_local(const char *host)
            strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
 
-// The server names the address at which it was reached. Another one than ours
-// belongs to something in between.
+// The server names the address at which it was reached. If it is not the one that we used,
+// something stands in between.
 static void examine_path(struct patient *p)
 {
     char port[16], want[16];

@@ -133,7 +133,7 @@ void fault_end(struct fault_context *c, struct fault_record *r)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
-    // A leader that another member replaced long ago is no excuse any more.
+    // A change of the leader that ended long ago does not excuse this fault any more.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 

@@ -58,11 +58,13 @@ struct fault_outcome {
     int runs, bad; // with several seeds: how many, and how many were bad; 0: one
 };
 
-// Whether it is marked as bad: most queues promise at least once, so what comes again is not.
+// True when the cell is marked as bad. Most queues promise delivery at least once, so repeated jobs
+// are not bad.
 bool fault_outcome_is_bad(const struct fault_outcome *o);
 
 // Appends "1 missing, 2 exits", or "ok".
 void fault_outcome_tell(const struct fault_outcome *o, char *text, size_t size);
 
-// A conviction needs two runs that were bad; one of several is a doubt.
+// True when the subject is convicted, which needs two bad runs; one bad run of several is only a
+// doubt.
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o);

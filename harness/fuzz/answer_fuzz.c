@@ -23,7 +23,7 @@ static bool is_allowed(const char *line)
     return regexec(&regex, line, 0, NULL, 0) == 0;
 }
 
-// All of the answer but its text, spelled again.
+// Writes all of the answer but its text again.
 static size_t spell(const struct answer *a, char *out, size_t size)
 {
     static const char *const words[] = {[ANSWER_SENT] = "sent",

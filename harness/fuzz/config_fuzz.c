@@ -10,7 +10,7 @@
 
 #define VARIABLES_MAX 64
 
-// All that may be said of a secret: no text has room for its value.
+// The longest text about a secret, which has no room for its value.
 static bool says_nothing(const char *refusal)
 {
     static const char *const texts[] = {

@@ -14,11 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 // target without such seeds leaves this out.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good);
 
-// The input was what it should be. Replay insists on it for the seeds that a
-// target makes and for files whose name begins with "good"; a seed that is refused
-// at its first byte would test nothing.
+// Call it when the input was accepted. Replay requires this of the seeds that a target makes and of
+// files whose name begins with "good", because a seed that is refused at its first byte would test
+// nothing.
 void fuzz_accept(void);
-bool fuzz_accepted(void); // since it was last asked
+bool fuzz_accepted(void); // true when an input was accepted since the last call
 
 #define FUZZ_SEED_MAX ((size_t)1 << 16)
 

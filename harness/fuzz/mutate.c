@@ -59,7 +59,7 @@ static void erase(struct draft *d)
     d->len -= n;
 }
 
-// A length that was right before is wrong now, as is the end of whatever began.
+// Makes a length wrong that was right before, and with it the end of what it measured.
 static void cut_off(struct draft *d)
 {
     d->len = below(d, d->len + 1);

@@ -26,7 +26,7 @@ static size_t count_in(const char *text, size_t len, char c)
     return count;
 }
 
-// Every line that begins like `first` has so many separators.
+// Every line that begins like `first` has this many separators.
 static void check_fields(const struct buf *text, char first, char separator, size_t count)
 {
     const char *at = text->data, *end = at + text->len;

@@ -1,5 +1,5 @@
-// Whether two scenarios say the same, field by field of the grammar's tables:
-// what is written and read again must, to the last bit of every number.
+// Compares two scenarios field by field of the grammar's tables. A scenario that is written and
+// read again must be equal to the last bit of every number.
 #pragma once
 
 #include "scenario/scenario.h"

@@ -52,8 +52,8 @@ struct attempt_record {
 
 struct ledger_token {
     uint64_t fingerprint; // decode_fingerprint of what the database holds, when present
-    uint32_t deliveries;  // valid ones
-    uint32_t first_line;  // of its first delivery; meaningless without one
+    uint32_t deliveries;  // valid deliveries
+    uint32_t first_line;  // the line of its first delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
     uint16_t marks;       // decode_marks of the same
     uint8_t flags;        // of enum token_flags
@@ -81,8 +81,8 @@ struct ledger {
     size_t attempt_count;
     uint32_t *txn_of;       // owned; the transaction of each token
     int64_t start_ns;       // the plan's time 0 on the run's clock
-    int64_t load_end_ns;    // load and faults over
-    int64_t drain_end_ns;   // TERM was sent to the collector
+    int64_t load_end_ns;    // when load and faults were over
+    int64_t drain_end_ns;   // when TERM was sent to the collector
     int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
     size_t strangers;       // tokens in the database that the plan does not know
 };

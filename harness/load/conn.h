@@ -38,7 +38,7 @@ struct load {
     int64_t *phase_end_ns; // per phase, on the run's clock
     size_t next;           // the first transaction that was not begun
     size_t ended;          // how many transactions have an outcome
-    uint32_t *txn_of;      // the outcome of each planned change; NULL: there are none
+    uint32_t *txn_of;      // the transaction of each planned change; NULL: there are none
     size_t next_change;    // the first change that was neither begun nor given up
     size_t changes_ended;
     size_t *backs; // changes whose first half is answered, and whose second is to be sent

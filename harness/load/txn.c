@@ -24,8 +24,8 @@ static bool lacks_code(const struct plan *plan, uint32_t token)
 struct statement {
     const char *name;
     const char *sql;
-    enum token_kind kind; // TOKEN_KINDS: all kinds that need a new account TOKEN_ACTIVATION:
-                          // activations that are to lose their code
+    enum token_kind kind; // TOKEN_KINDS: all that need an account; TOKEN_ACTIVATION: to lose their
+                          // code
     int params;           // 2: addresses and logins; 1: logins
 };
 

@@ -1,7 +1,7 @@
-// The harness mutated, to test its tests: in a build of its own (the CMake option
+// Mutates the harness, to test its tests: in a build of its own (the CMake option
 // MAILPROOF_MUTANTS, the preset "mutants") the environment variable MAILPROOF_MUTANT names one part
 // that claims to work and does nothing: "fault:delay", "check:lost", "run:every-cut". Some test
-// must turn red then; ci/mutants tries them all. In every other build this is nothing at all.
+// must turn red then; ci/mutants tries them all. In every other build this compiles to nothing.
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// When transactions come: a phase's rate turned into times.
+// Turns a phase's rate into the times at which transactions come.
 //
 // Both kinds of arrivals are made in "rate time", where one transaction comes
 // per unit, and carried to the clock through the inverse of the phase's

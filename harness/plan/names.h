@@ -1,5 +1,5 @@
-// The accounts' names, from which every token can be told again wherever it
-// turns up: in the database, in a line, in a torn line.
+// The accounts' names. They identify every token wherever it turns up: in the database, in a line,
+// in a torn line.
 #pragma once
 
 #include <stdbool.h>

@@ -39,7 +39,7 @@ static inline bool token_kind_unsendable(enum token_kind kind)
     return kind == TOKEN_SHORT_SECRET || kind == TOKEN_WITHOUT_CODE || kind == TOKEN_BAD_NAME;
 }
 
-// Committed, it has to come out.
+// True for a token that must come out when it is committed.
 static inline bool token_kind_deliverable(enum token_kind kind)
 {
     return kind == TOKEN_ACTIVATION || kind == TOKEN_RECOVERY;
@@ -110,7 +110,7 @@ struct plan {
     int64_t end_ns;  // when load and faults are both over
 };
 
-// The most a plan holds: what the harness's memory is sized for.
+// The limits of a plan, for which the harness's memory is sized.
 #define PLAN_TOKENS_MAX 20000000u
 #define PLAN_FAULTS_MAX 100000u
 

@@ -19,8 +19,7 @@ struct local {
     char bindir[PATH_MAX];
     char data[PATH_MAX];
     char log[PATH_MAX];
-    _Atomic(const char *) port;      // guards the port: the proxy's thread reads it, a promotion
-                                     // changes it
+    _Atomic(const char *) port;      // the proxy's thread reads it, a promotion changes it
     const struct settings *settings; // the scenario's
     struct disk disk;                // mounted only when the storage is to be crashable
     bool crashable;

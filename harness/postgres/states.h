@@ -9,7 +9,7 @@
 
 struct state {
     int64_t at_ns;                 // when the flush was answered that followed the cut
-    int64_t writes, sectors, kept; // what was kept of the unflushed writes; see disk/cache.h
+    int64_t writes, sectors, kept; // not flushed at the cut, and what was kept; see disk/cache.h
 };
 
 // Records what reaches the disk. Each flush takes `flush_ns`: so when a flush is answered,

@@ -1,5 +1,5 @@
-// The words with which a person or a script breaks a proxy's network: parsed
-// here (pure), carried out by proxy_console_apply.
+// The orders by which a person or a script breaks a proxy's network. They are parsed here (pure)
+// and carried out by proxy_console_apply.
 #pragma once
 
 #include <stddef.h>

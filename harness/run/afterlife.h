@@ -42,8 +42,8 @@ struct afterlife_setting {
     const char *log_dir;
 };
 
-// Starts so many collectors on the running server. In leased mode the harness answers their lines.
-// The caller owns them; `command` must outlive them.
+// Starts this many collectors on the running server. In leased mode the harness answers their
+// lines. The caller owns them; `command` must outlive them.
 struct command;
 MUST_USE struct subject *afterlife_start_collectors(
     const struct afterlife_setting *setting, int instances, struct command *command, struct err *e);

@@ -16,7 +16,7 @@
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
-#define LOAD_MAX (100 * DAY)              // as many phases of a day as there may be
+#define LOAD_MAX (100 * DAY)              // the most phases that a load has, of a day each
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
 
 // FIELD_RATE, FIELD_ITEMS and similar types fill two neighbouring members.

@@ -244,7 +244,7 @@ static void chance_is_asked_again(void **state)
     assert_true(far >= 40);
 }
 
-// A smaller candidate failed once and never again: the larger one is taken.
+// A smaller candidate failed once and never again, so the search takes the larger one.
 static enum answer larger_only(void *context, const struct sketch *k)
 {
     return seconds(context, k) >= 3 ? ANSWER_FAILS : ANSWER_PASSES;

@@ -74,7 +74,7 @@ static bool make_argv(
     return ok || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
-// A setting of whoever started us must not reach the collector by accident.
+// A setting in our own environment must not reach the collector by accident.
 static bool copy_environment(struct command *c, size_t *count)
 {
     static const char ours[] = "MAILROOM_";

@@ -27,7 +27,7 @@ struct sender_due {
     uint32_t delivery; // index in the log
     uint32_t place;    // from 1
     enum reply reply;
-    bool twice, oddly; // given twice, after a line that is not an answer
+    bool twice, oddly; // twice: given twice; oddly: after a line that is not an answer
 };
 
 struct sender {

@@ -32,8 +32,7 @@ struct instance {
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
     bool ended;            // it has closed its output; the thread's
-    int64_t gone_ns;       // the ended process whose group and output are still waited for; 0; the
-                           // thread's
+    int64_t gone_ns;       // when it ended, while its group and burial are awaited; 0; the thread's
     struct pace pace;      // rate under the lock, the rest the thread's
     bool close_asked;      // under the lock
     bool closed;           // the reader of this process went away; under the lock

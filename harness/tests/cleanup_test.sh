@@ -5,7 +5,7 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# wait_for SECONDS COMMAND…: until it succeeds.
+# wait_for SECONDS COMMAND…: repeats the command until it succeeds.
 wait_for() {
     local left=$(($1 * 20))
     shift
@@ -53,7 +53,7 @@ interrupted() {
     [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
 }
 
-# The run that was interrupted is judged by what it had sent, and says that it is a part.
+# The interrupted run is judged by what it had sent, and says that it is partial.
 expect_judged_in_part() {
     grep -q '"interrupted": true' "$place/results/steady/latest/result.json" &&
         grep -q '^steady: inconclusive' "$place/out" &&
@@ -109,7 +109,7 @@ rmdir "$place/tmp/somebody.else" || fail "a stranger's folder was touched"
 wait_for 30 expect_gone
 expect_nothing_left
 
-# A server that does not start says why, in its own words.
+# When a server does not start, the run prints the server's own reason.
 expect_exit 64 run steady --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 expect_nothing_left

@@ -43,7 +43,7 @@ grep -q 'duplicated in 0 of 5 runs of base, in 5 of 5 of new' "$place/out" || fa
 expect_exit 0 "$mailproof" compare "$place/broken" "$runs/B" --min-effect 100%
 expect_exit 2 "$mailproof" compare "$runs/B" "$place/broken/steady/latest"
 
-# Other scenarios, rules and kinds of runs are refused; other seeds are said.
+# Other scenarios, rules and kinds of runs are refused; other seeds are mentioned.
 expect_exit 0 "$mailproof" run --quiet --out "$place/other" "${short[@]}" "${leak[@]}" \
     --set load.0.rate=40/s --set seed=7
 expect_exit 64 "$mailproof" compare "$runs/A" "$place/other"

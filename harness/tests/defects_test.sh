@@ -26,7 +26,7 @@ shows() { # defect, version, words
     grep -rqF "$3" "$place"/results/*/2*/logs/ || fail "$2 does not say '$3'"
 }
 
-# On a slow machine other things may go wrong with it, but not this one.
+# On a slow machine other invariants may break, but not this one.
 is_mended() { # defect, version, words
     judge "$1" "$2" >"$place/out" 2>&1 || [ $? -le 2 ] || { cat "$place/out" && fail "$2 was not judged"; }
     if grep -rqF "$3" "$place"/results/*/2*/logs/; then fail "$2 says '$3'"; fi

@@ -56,7 +56,7 @@ cut 1 --set postgres.disk=lying
 grep -qE 'unflushed, [1-9][0-9]* flushed' "$result" || fail "the flushed canary does not tell the lie"
 expect_no_traces
 
-# It is slow, it fails, it is full; each has to be seen, and nothing is lost.
+# The disk is slow, fails or is full. The run must notice each, and nothing is lost.
 expect_exit 0 run power-cut "${patient[@]}" --set load.0.for=5s --set 'faults=[
     {at: 500ms, do: slow-disk, by: 5ms, for: 500ms}, {at: 1500ms, do: fail-flush, n: 2, for: 100ms},
     {at: 3s, do: fill-disk, for: 1500ms}]'
@@ -70,14 +70,15 @@ grep -qE '"evidence": "1 collector killed; .*; started again"' "$place/results/h
     fail "the host did not die: $(grep evidence "$place/results/host-dies/latest/result.json")"
 expect_no_traces
 
-# With nothing ever flushed, one state is left, and all is gone.
+# When nothing is ever flushed, only one state remains, and everything is lost.
 for how in postgres.disk=no-barriers postgres.settings.fsync=off; do
     expect_exit 1 run power-cut --every-flush --set postgres.durability=waive --set "$how"
     grep -qE '^  vanished +1 +40 ' "$place/out" || { cat "$place/out" >&2; fail "$how lost nothing"; }
 done
 expect_no_traces
 
-# Killed while the server runs on the disk: everything goes by itself, but the folder.
+# The harness is killed while the server runs on the disk: everything but the folder disappears by
+# itself.
 "$mailproof" run --quiet --out "$place/results" power-cut >"$place/out" 2>&1 &
 pid=$!
 for _ in $(seq 600); do

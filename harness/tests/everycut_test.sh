@@ -6,7 +6,7 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# every MODE CODE OPTION…: as expect_exit.
+# every MODE CODE OPTION…: runs the mode and checks its exit code, like expect_exit.
 every() {
     local mode=$1 code=$2
     shift 2

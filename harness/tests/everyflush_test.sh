@@ -8,7 +8,7 @@
 
 needs_crashing_disk
 
-# every_flush CODE OPTION…: as expect_exit.
+# every_flush CODE OPTION…: runs --every-flush and checks its exit code, like expect_exit.
 every_flush() {
     local code=$1
     shift

@@ -16,9 +16,9 @@ drain: 20s
 recovery_limit: 15s
 YAML
 
-# felt FAULT HOW WHAT [OPTION…]: HOW is expect (WHAT a metric and its comparison),
-# log (WHAT a pattern in the server's log) or seen (a pattern in observed.json).
-# Invariants and gates may say what they like: it is about the fault.
+# felt FAULT HOW WHAT [OPTION…]: HOW is expect (WHAT a metric and its comparison), log (WHAT a
+# pattern in the server's log) or seen (a pattern in observed.json). The invariants and gates do not
+# matter here, only the fault does.
 felt() {
     local fault=$1 how=$2 what=$3 verb
     shift 3
@@ -98,14 +98,14 @@ felt '{at: 500ms, do: long-vacuum, for: 2s}' seen 'VacuumDelay'
 felt '{at: 500ms, do: old-snapshot, for: 2s}' seen '"oldest_xmin_age": *[1-9][0-9][0-9]'
 felt '{at: 500ms, do: active-readers, for: 2s}' seen '"active_backends": *([4-9]|[1-9][0-9])'
 
-# Faults of a cluster. It misses its store when the leader's lock has run out.
+# Faults of a cluster. The cluster notices the loss of its store when the leader's lock has run out.
 felt '{at: 1s, do: switchover}' expect "$long" --set postgres.provider=patroni
 felt '{at: 1s, do: kill-leader}' expect "$long" --set postgres.provider=patroni
 felt '{at: 1s, do: partition-leader, for: 10s}' expect "$long" --set postgres.provider=patroni --set load.0.for=20s
 felt '{at: 1s, do: kill-etcd, for: 20s}' expect "$long" --set postgres.provider=patroni --set load.0.for=25s
 expect_nothing_left
 
-# Every verb has its line, and every name is a verb's.
+# Every verb has its line here, and every name here is a verb.
 [ ${#verbs[@]} -gt 0 ] || mapfile -t verbs < <("$mailproof" list | sed -n '/^Fault verbs/,/^$/s/^  \([a-z][a-z-]*\)  *[^ ].*/\1/p')
 for verb in "${verbs[@]}"; do
     grep -q "^felt .*do: ${verb}[,}]" "$0" || fail "$verb has no line here"

@@ -31,7 +31,7 @@ refuses_an_unknown_subject() {
     grep -q "there is no subject 'no-such-queue'" "$place/err" || fail "$(cat "$place/err")"
 }
 
-# Two at once, each with a log of its own.
+# Two runs at once, each with a log of its own.
 survives() { # subject
     local got=0
     run backend-kill-storm --subject "$1" "${short[@]}" >"$place/$1.out" 2>&1 || got=$?
@@ -39,7 +39,7 @@ survives() { # subject
     grep -q 'lost 0 ' "$place/$1.out" || { cat "$place/$1.out" && fail "$1 loses"; }
 }
 
-# Its client knows one address, behind which the primary changes.
+# The subject's client knows one address, behind which the primary changes.
 survives_a_takeover() { # subject
     expect_exit 0 run failover-async --subject "$1" \
         --set 'load=[{name: short, for: 3s, rate: 50/s}]' --set 'faults=[{at: 1s, do: promote-standby}]'

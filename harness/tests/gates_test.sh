@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the harness cannot do it does not blame on the collector: a plan that no
-# machine keeps is inconclusive, with the gate and who used the processors. A
-# closed loop has no plan to keep, and is labelled.
+# The harness does not blame its own limits on the collector: a plan that no machine keeps is
+# inconclusive, with the gate and who used the processors. A closed loop has no plan to keep, and is
+# labelled.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

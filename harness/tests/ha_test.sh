@@ -5,7 +5,7 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Looked at from here, so that a broken harness does not excuse itself.
+# The test checks this from outside, so that a broken harness does not excuse itself.
 for program in patroni etcd haproxy; do
     PATH=$PATH:/usr/sbin command -v "$program" >/dev/null ||
         { echo "skipped: $program is not installed (Debian: patroni, etcd-server, haproxy)"; exit 77; }
@@ -71,7 +71,7 @@ interrupted() {
     expect_nothing_left
 }
 
-# The kernel ends the leashes, and they everybody on them; the next run removes the
+# The kernel ends the leashes, and each leash ends all processes on it. The next run removes the
 # folder and the servers' shared memory.
 killed() {
     local servers
@@ -97,7 +97,7 @@ kept() {
     expect_nothing_left
 }
 
-# A cluster of somebody's, of which only a conninfo and the REST addresses are known.
+# A cluster that belongs to somebody else: only a conninfo and the REST addresses are known.
 yours() {
     local folder rests ports password there
     keep switchover-sync --set 'faults=[]'

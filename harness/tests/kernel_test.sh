@@ -4,7 +4,7 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Looked at from here, so that a broken harness does not excuse itself.
+# The test checks this from outside, so that a broken harness does not excuse itself.
 if [ "$(id -u)" -ne 0 ]; then
     echo "skipped: network namespaces need root"
     exit 77
@@ -47,7 +47,7 @@ begin() {
     } &
 }
 
-# ended NAME CODE.
+# ended NAME CODE: waits for the run, and checks its exit code.
 ended() {
     local got
     got=$(cat "$place/$1.code")

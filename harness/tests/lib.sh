@@ -1,5 +1,5 @@
-# Sourced by the tests of the whole program: a place of their own for servers
-# and results, and few words to say what must hold.
+# Sourced by the tests of the whole program: a place of their own for servers and results, and
+# functions that check what must hold.
 # shellcheck shell=bash
 set -euo pipefail
 
@@ -52,7 +52,7 @@ expect_nothing_left() {
 leak=(--set 'allow={}')
 [ -z "${SANITIZE-}" ] || leak=(--set 'allow={leak: any}')
 
-# A disk of the harness's own: where it cannot be had, the test is skipped.
+# Skips the test where the harness cannot have a disk of its own.
 needs_crashing_disk() {
     local why=
     [ "$(id -u)" -eq 0 ] || why="needs root"

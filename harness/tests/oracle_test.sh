@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What a conviction leaves: a command that repeats the run, a history that is
-# judged again to the same end, the lives of its tokens. Which collectors are
-# convicted of what is the matter of the zoo's matrix.
+# A conviction leaves a command that repeats the run, a history that is judged again with the same
+# verdict, and the lives of its tokens. The zoo's matrix tests which collector is convicted of what.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +13,7 @@ grep -q "^  repeat  *mailproof run $place/results/late-commits/" "$place/out" ||
     fail "no command that repeats the run"
 folder=$(sed -n 's/^  repeat  *mailproof run \([^ ]*\).*/\1/p' "$place/out")
 expect_exit 1 run "$folder" --collector "$zoo --defect id-only"
-# A stored run is judged again from its history alone, and to the same end.
+# A stored run is judged again from its history alone, with the same verdict.
 expect_exit 1 "$mailproof" check "$place/results/late-commits/latest"
 grep -q '^late-commits: violated' "$place/out" || fail "check does not say what the run said"
 # A number, a login, the address that an example names.

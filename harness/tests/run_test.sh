@@ -67,7 +67,7 @@ scenario b-missed mine 'expect: {latency.p50: "< 1us"}'
 scenario c-violated mine 'expect: {delivered: "= 0"}'
 scenario d-failed other 'postgres: {settings: {shared_preload_libraries: no_such_library}}'
 mine=("$mailproof" run --quiet --out "$place/results" --junit "$place/junit.xml" "${leak[@]}")
-# suites COUNT ATTRIBUTE: so many <testsuite>s have it.
+# suites COUNT ATTRIBUTE: checks how many <testsuite>s have the attribute.
 suites() {
     [ "$(grep -cE "<testsuite .*$2" "$place/junit.xml")" = "$1" ] || fail "not $1 suites with $2: $(cat "$place/junit.xml")"
 }
@@ -90,7 +90,7 @@ expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 # An expectation that cannot hold is missed, and the exit code says so.
 expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'
 expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
-# A plan that nothing came of proves nothing.
+# A plan of which nothing was carried out proves nothing.
 expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
 # A collector that does not start is the collector's fault, and said early.
 expect_exit 1 run steady --set load.0.for=1s --collector false

@@ -3,11 +3,10 @@
 # rate must show in the percentiles as arithmetic says, and would not have shown
 # in a clock that starts when an insert is sent.
 #
-# Of T seconds of load the server stands still for P. Whoever was meant to be
-# inserted x seconds before it goes on waits x seconds at least, so that the
-# longest waits are evenly spread from P downwards: the share of waits above y
-# is (P - y) / T, and the q-th percentile is P - (1 - q) T at least. What a wait
-# is longer than that is the backlog's: its inserts go out together.
+# Of T seconds of load the server stands still for P. An insert that was meant for x seconds before
+# the server goes on waits at least x seconds, so the longest waits are evenly spread from P
+# downwards: the share of waits above y is (P - y) / T, and the q-th percentile is P - (1 - q) T at
+# least. Waits may be longer because the inserts of the backlog go out together.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

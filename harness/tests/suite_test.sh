@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several scenarios in one command: a live table that keeps to the window, plain
-# lines where there is no terminal, and the table of what came of them.
+# Several scenarios in one command: a live table that keeps to the window, plain lines where there
+# is no terminal, and the table of their results.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

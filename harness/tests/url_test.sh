@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A server that is there already, here one of the test's own: a run takes away
-# what it made, and what a killed run left, and nothing that is kept.
+# A run on an existing server, here one of the test's own, removes what it made and what a killed
+# run left, and nothing that is kept.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/private-server.sh
@@ -49,8 +49,8 @@ expect_exit 0 run steady "${there[@]}"
 [ "$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')" = "$tokens" ] || fail "the kept database is gone"
 [ "$(ours | grep -cE '^mailproof_[0-9a-f]{8}$')" = 1 ] || fail "left behind: $(ours)"
 
-# A collector that says nothing proves nothing, cut or not. The folder stays
-# whole, though nobody has logged a word.
+# A silent collector proves nothing, cut or not. Its result folder is complete although there is no
+# log.
 expect_exit 2 run every-cut --every-cut --postgres "host=$PGHOST user=$PGUSER" \
     --collector 'sleep 600' --set recovery_limit=100ms
 grep -q '^  reason      without any cut the collector wrote nothing' "$place/out" || fail "no reason"

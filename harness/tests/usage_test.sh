@@ -76,7 +76,7 @@ done
 grep -q '^  collector.batch_timeout .* default: 5s; 0s to 3600s$' "$place/out" || fail "list does not show the keys"
 grep -q '^  load.N.hold_open.for ' "$place/out" || fail "list does not show keys inside of keys"
 
-# The same seed gives the same plan, byte for byte; another one another.
+# The same seed gives the same plan, byte for byte; another seed gives another plan.
 "$mailproof" plan --json steady >"$place/a"
 "$mailproof" plan --json steady >"$place/b"
 "$mailproof" plan --json --seed 2 steady >"$place/c"

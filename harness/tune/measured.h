@@ -23,8 +23,8 @@ struct measured {
     bool broken;
 };
 
-// Takes what the measurement owns, also when it fails: with more than
-// MEASURED_MAX of them, too.
+// Takes over what the measurement owns, also when it fails. It fails when there are more than
+// MEASURED_MAX.
 MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);
 void measured_fini(struct measured *o);

@@ -36,7 +36,7 @@ struct leased_line {
     int64_t row; // in deliveries
     int64_t written_ns;
     int count; // in the line; behind these stand those that it cannot carry
-    int left;  // without an answer, of all
+    int left;  // how many of all its tokens have no answer
     struct leased_token *tokens;
 };
 

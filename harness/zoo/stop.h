@@ -1,4 +1,4 @@
-// TERM and INT, and the one way in which the program sleeps.
+// TERM and INT, and the only function in which the program sleeps.
 //
 // The signals are blocked except while it sleeps here, so none is missed
 // between a look at the flag and the sleep.

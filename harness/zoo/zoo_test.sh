@@ -102,7 +102,7 @@ killed_collectors()
     stop_collector TERM
 }
 
-# The good one waits for a full batch as well, but the database knows it.
+# The good collector waits for a full batch as well, but its tokens stay in the database meanwhile.
 a_hoard_is_lost()
 {
     for defect in none cursor-first; do
@@ -124,7 +124,7 @@ a_hoard_is_lost()
     done
 }
 
-# Id 1 is committed after id 2; and with id 3 everything that is to come has.
+# Id 1 is committed after id 2. When id 3 is out, everything else must be out, too.
 late_commits() # defect, expected
 {
     new_database "late_$(echo "$1" | tr - _)"
