@@ -44,7 +44,8 @@ static bool connect_first(struct patient *p, const char *conninfo)
     if (PQstatus(p->first) == CONNECTION_OK)
         return true;
     sql_fail(p->first, NULL, "no session", &why);
-    patient_breaks(p, "Start the server, or correct host, port, role, password or pg_hba.conf.",
+    patient_breaks(p,
+        "Start the server, or correct host, port, database, role, password or pg_hba.conf.",
         "%.280s", why.text);
     return false;
 }
