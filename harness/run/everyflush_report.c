@@ -12,11 +12,6 @@
 
 #define WORST_SHOWN 10
 
-static bool is_bad(const struct afterlife_result *r)
-{
-    return !r->starts || r->vanished || r->lost || r->duplicated || r->damaged || r->exits;
-}
-
 // One kind of failure, and the function that counts it in a state.
 static unsigned count_starts(const struct afterlife_result *r)
 {
@@ -62,6 +57,22 @@ static const struct failure {
 
 #define FAILURES (sizeof failures / sizeof *failures)
 
+// A repair may have thrown away what was flushed, so a state whose file system needed one is not
+// judged.
+static unsigned count_in(const struct failure *kind, const struct afterlife_result *r)
+{
+    return r->repaired ? 0 : kind->count(r);
+}
+
+static bool is_bad(const struct afterlife_result *r)
+{
+    unsigned count = 0;
+
+    for (size_t k = 0; k < FAILURES; k++)
+        count += count_in(&failures[k], r);
+    return count > 0;
+}
+
 // Returns how many states have the failure; *sum counts its cases.
 static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
 {
@@ -69,7 +80,7 @@ static uint64_t count_states(const struct flushes *f, const struct failure *kind
 
     *sum = 0;
     for (uint64_t i = 0; i < f->count; i++) {
-        unsigned count = kind->count(&f->results[i]);
+        unsigned count = count_in(kind, &f->results[i]);
         states += count > 0;
         *sum += count;
     }
@@ -93,7 +104,7 @@ static bool write_states(struct flushes *f, struct err *e)
         buf_printf(
             &csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->again, r->second.sectors, r->second.kept);
         for (size_t k = 0; k < FAILURES; k++)
-            buf_printf(&csv, ",%u", failures[k].count(r));
+            buf_printf(&csv, ",%u", count_in(&failures[k], r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
     bool ok = folder_write(&f->folder, "flushes.csv", &csv, e);
@@ -126,8 +137,8 @@ static void print_worst(const struct flushes *f)
             continue;
         printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
         for (size_t k = 0; k < FAILURES; k++) {
-            if (failures[k].count(r))
-                printf(" %u %s", failures[k].count(r), failures[k].name);
+            if (count_in(&failures[k], r))
+                printf(" %u %s", count_in(&failures[k], r), failures[k].name);
         }
         printf("%s%s\n", *r->why ? ": " : "", r->why);
         shown++;
@@ -167,7 +178,7 @@ static void print_states(const struct flushes *f)
            " unflushed sectors kept, in %" PRIu64 " states a part\n",
         f->count, (double)f->took_ns / 1e9, AFTERLIFE_TOKENS, kept, sectors, torn);
     printf("  %" PRIu64 " of them cut again while the server recovered, of which %" PRIu64
-           " kept a part; %" PRIu64 " file systems repaired\n",
+           " kept a part; %" PRIu64 " not judged, whose file system was repaired\n",
         again, again_torn, repaired);
 }
 

@@ -36,7 +36,7 @@ command="mailproof run $folder --collector '$broken'"
 grep -qF "Repeat: \`$command\`" "$folder/summary.md" || fail "summary.md does not say how to repeat"
 grep -qF "repeat: $command" "$folder/junit.xml" || fail "junit.xml does not say how to repeat"
 [ "$(wc -c <"$folder/summary.md")" -lt 20000 ] || fail "summary.md is too long for a job's page"
-expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet $(printf "%q " "${leak[@]}")"
+expect_exit 1 bash -c "PATH=$(dirname "$mailproof"):\$PATH; $command --quiet ${leak[*]@Q}"
 grep -q '^collector-killed: violated' out || fail "it was not repeated"
 
 # One test case per invariant and expectation: as many as result.json has.
