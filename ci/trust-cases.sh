@@ -1,5 +1,6 @@
 # What ci/trust runs: collectors and scenarios, with a copy of all programs in $place/frozen.
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # ci/trust sets place, kept and the others
 
 # Copies all programs that are run, so that a build meanwhile changes nothing.
 freeze() {
