@@ -1,4 +1,4 @@
-# What ci/trust runs: collectors and scenarios, with a copy of all programs in $place/frozen.
+# The collectors and scenarios that ci/trust runs, with a copy of all programs in $place/frozen.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # ci/trust sets place, kept and the others
 

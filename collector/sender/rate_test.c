@@ -20,7 +20,7 @@ static unsigned draw(unsigned *seed)
     return *seed >> 16;
 }
 
-// Whatever the demand, no window of w seconds sees more than burst + w × rate mails.
+// No window of w seconds sees more than burst + w × rate mails, however many are asked for.
 static void no_window_sees_more(void **state)
 {
     enum { MAILS = 400 };

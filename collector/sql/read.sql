@@ -2,7 +2,7 @@
 --
 -- $2 tokens wanted
 --
--- What 3 comes first: `id` is the n of the cursor or of the delivery, `email`
+-- The row with what = 3 comes first: `id` is the n of the cursor or of the delivery, `email`
 -- the snapshot that was read in. What 1 or 2 is a token of that action. A batch
 -- that is not full ends with what 0: the last position examined, and what was
 -- passed over. Each column costs the server 1% of its time; a null costs less.

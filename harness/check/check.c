@@ -105,7 +105,7 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
     return check_promised(s, id) && (!rare || r->judged[id].of > 0);
 }
 
-// What keeps a run from being judged.
+// These are the reasons why some invariants of a run cannot be judged.
 struct doubts {
     bool draining;    // tokens may still have been on their way: lost
     bool nobody_left; // the plan ended the last collector: needs_collector

@@ -1,4 +1,5 @@
-// What each fault does to the subject, and how soon others take over from the one that it hits.
+// Tells for each fault how it harms the subject, and how soon others take over from the instance
+// that it hits.
 #pragma once
 
 #include "base/clock.h"
