@@ -94,7 +94,7 @@ CREATE TRIGGER account_change_status BEFORE UPDATE OF status ON accounts
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
     EXECUTE FUNCTION account_change_status();
 
--- Whoever uses the activation link has an active account.
+-- Consuming an activation token activates its provisioned account.
 CREATE FUNCTION token_consumed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE accounts SET status = 'active' WHERE id = NEW.account AND status = 'provisioned';

@@ -1,4 +1,4 @@
--- What takes time in 000007, beside everybody else. README.md says when to run it.
+-- Does the slow part of 000007 while others work. README.md says when to run it.
 --
 -- A type cannot be changed without rewriting the table under a lock. So each column gets
 -- a successor; a trigger keeps it equal, and the old rows are filled in batches. 000007
@@ -11,7 +11,7 @@ SELECT pg_temp.has('tokens', 'xid') AND format_type(atttypid, NULL) = 'integer' 
 FROM pg_attribute WHERE attrelid = 'accounts'::regclass AND attname = 'created_at' \gset
 \if :due
 
--- Dropping a column would take these away without a word.
+-- Dropping a column would drop these, too, without a warning.
 DO $$
 DECLARE
     found text;
@@ -126,11 +126,11 @@ $$;
 CALL pg_temp.fill_next('accounts');
 CALL pg_temp.fill_next('tokens');
 
--- They let 000007 say NOT NULL without a look at the rows.
+-- With these constraints validated, 000007 sets NOT NULL without reading the rows.
 ALTER TABLE accounts VALIDATE CONSTRAINT accounts_next_filled;
 ALTER TABLE tokens VALIDATE CONSTRAINT tokens_next_filled;
 
--- One that was interrupted leaves an invalid index.
+-- An earlier call that was interrupted left an invalid index.
 DROP INDEX CONCURRENTLY IF EXISTS tokens_eligible_next_idx;
 CREATE INDEX CONCURRENTLY tokens_eligible_next_idx
     ON tokens (id, expires_at_next, consumed_at_next, action);

@@ -102,7 +102,8 @@ LANGUAGE sql STABLE AS $$
     SELECT hashtextextended(format('mailroom %s %s %s', 'jobs'::regclass::oid, queue, what), 0)
 $$;
 
--- What a queue's cursor of whichever kind has not taken, in its order.
+-- Returns the tokens that a queue's cursor, of either kind, has not taken, in its
+-- order.
 CREATE FUNCTION mailroom_untaken(queue text) RETURNS TABLE (token bigint, xid xid8)
 LANGUAGE sql STABLE AS $$
     SELECT t.id AS token, t.xid AS xid

@@ -66,10 +66,10 @@ CREATE TABLE budgets (
     today   bigint NOT NULL
 );
 
--- How much of `wanted` may be spent now, and spends it. Of several collectors one
--- waits for the other here. The clock is the server's, is read when the lock is
--- held, and never moves back, so that neither a restart nor a wrong clock refills
--- the bucket.
+-- Returns how much of `wanted` may be spent now, and spends it. Of several collectors
+-- one waits for the other here. The clock is the server's, is read when the lock is
+-- held, and never moves back, so that neither a restart nor a wrong clock refills the
+-- bucket.
 CREATE FUNCTION mailroom_spend(queue text, wanted int, per_s double precision, burst double precision,
     daily bigint, OUT granted int, OUT wait_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -105,7 +105,7 @@ LANGUAGE sql SECURITY DEFINER AS $$
     WHERE s.queue::text = mailroom_unspend.queue
 $$;
 
--- Why a token does not get its turn; null when it does.
+-- Returns why a token does not get its turn; null when it does.
 CREATE FUNCTION mailroom_passed(t tokens, status account_status) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -148,7 +148,7 @@ BEGIN
 END
 $$;
 
--- Whether the first token that a lane has not taken is older than that.
+-- Returns whether the first token that a lane has not taken is older than that.
 CREATE FUNCTION mailroom_aged(c cursors, age_s int) RETURNS bool
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -161,8 +161,8 @@ LANGUAGE sql STABLE AS $$
         WHERE t.created_at <= extract(epoch FROM clock_timestamp()) - age_s)
 $$;
 
--- In how many milliseconds something is due that was not at that time; null when
--- nothing is.
+-- Returns in how many milliseconds something becomes due that was not due at that time;
+-- null when nothing does.
 CREATE FUNCTION mailroom_next_due(q job_type, after timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT greatest(0, ceil(extract(epoch FROM due - clock_timestamp()) * 1000))::bigint
@@ -487,10 +487,9 @@ BEGIN
 END
 $$;
 
--- What a collector calls before it works: it takes its own lock and its share of
--- the queue's. Lines of its own that it does not know were leased by a request
--- whose answer it never got; they are freed. Returns null when all is well;
--- otherwise what is not.
+-- A collector calls this before it works. It takes its own lock and its share of the
+-- queue's. Lines of its own that it does not know were leased by a request whose answer
+-- it never got; they are freed. Returns null when all is well; otherwise what is not.
 CREATE FUNCTION mailroom_join(queue text, owner bigint, known bigint[], host text, version text,
     settings text)
 RETURNS text
@@ -529,7 +528,7 @@ BEGIN
 END
 $$;
 
--- What a collector calls when it ends in good order: nothing is leased any more.
+-- A collector calls this when it ends in good order: nothing is leased any more.
 CREATE FUNCTION mailroom_leave(queue text, owner bigint, how text, tokens bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_variable
@@ -548,8 +547,8 @@ BEGIN
 END
 $$;
 
--- Whose lines are leased, and whether that collector still has its lock: what a
--- collector watches of the others.
+-- Returns the collectors whose lines are leased, and whether each still has its lock.
+-- Other collectors watch them by this.
 CREATE FUNCTION mailroom_others(queue text, owner bigint)
 RETURNS TABLE (other bigint, renewed bigint, connected bool)
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
@@ -668,7 +667,7 @@ BEGIN
 END
 $$;
 
--- What became of each token, as far as the history goes.
+-- Shows what became of each token, as far as the history goes.
 CREATE VIEW mailroom_status AS
 WITH held AS (
     SELECT u.t AS token, coalesce(d.numbers[u.at], 1) AS number, d.owner <> 0 AS leased, d.due
@@ -685,8 +684,8 @@ LEFT JOIN held AS h ON h.token = t.id
 LEFT JOIN LATERAL (SELECT * FROM attempts AS x WHERE x.token = t.id AND x.outcome <> 'late'
                    ORDER BY x.number DESC, x.ended DESC LIMIT 1) AS a ON true;
 
--- How many there are of each, and since when the oldest of what is not finished
--- waits; of what is finished, today's.
+-- Shows how many tokens are in each state, and since when the oldest unfinished one
+-- waits. Finished tokens are those of today.
 CREATE VIEW mailroom_totals AS
 SELECT 'scheduled' AS state, count(*) AS tokens, to_timestamp(min(t.created_at)) AS oldest
 FROM jobs AS j, mailroom_untaken(j.job_type::text) AS u JOIN tokens AS t ON t.id = u.token

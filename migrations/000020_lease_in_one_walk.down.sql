@@ -2,7 +2,7 @@
 
 BEGIN;
 
--- Why a token does not get its turn; null when it does.
+-- Returns why a token does not get its turn; null when it does.
 CREATE FUNCTION mailroom_passed(t tokens, status account_status) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -15,8 +15,8 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- In how many milliseconds something is due that was not at that time; null when
--- nothing is.
+-- Returns in how many milliseconds something becomes due that was not due at that time;
+-- null when nothing does.
 CREATE FUNCTION mailroom_next_due(q job_type, after timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT greatest(0, ceil(extract(epoch FROM due - clock_timestamp()) * 1000))::bigint

@@ -1,4 +1,4 @@
--- Makes one lane of each queue's, and takes the way to make lanes away.
+-- Merges the lanes of each queue into one, and drops the function that makes lanes.
 
 BEGIN;
 
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- Whether the first token that a lane has not taken is older than that.
+-- Returns whether the first token that a lane has not taken is older than that.
 CREATE FUNCTION mailroom_aged(c cursors, age_s int) RETURNS bool
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (

@@ -68,7 +68,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY 2
 $$;
 
--- What another table in the place of `tokens` would leave behind.
+-- Names everything that would not follow when another table takes the place of
+-- `tokens`.
 CREATE FUNCTION mailroom_partition_obstacles() RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT string_agg(what, ', ')
@@ -210,9 +211,9 @@ BEGIN
 END
 $$;
 
--- The last step, and the only one of all later calls: one partition more is made, and
--- the sequence goes to the one that was made before. One in which there is no token yet
--- is not left.
+-- The last step, and the only one of all later calls. It makes one partition more, and
+-- moves the sequence to the one that was made before. It stays in a partition that has
+-- no token yet.
 CREATE FUNCTION mailroom_partition_next() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -240,8 +241,8 @@ BEGIN
 END
 $$;
 
--- It commits after each step, so it cannot be called within a transaction. One that was
--- interrupted is called again.
+-- Makes partitions. It commits after each step, so it cannot be called within a
+-- transaction. After an interruption, call it again.
 CREATE PROCEDURE mailroom_partition() LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT mailroom_is_partitioned() THEN
@@ -256,9 +257,9 @@ BEGIN
 END
 $$;
 
--- Whether a partition has a token that no cursor has taken, or that was taken and is not
--- confirmed. What a snapshot does not show is not below its xmin, so a few ends of the
--- index tell.
+-- Returns whether a partition has a token that no cursor has taken, or that was taken
+-- and is not confirmed. What a snapshot does not show is not below its xmin, so a few
+-- ends of the index tell.
 CREATE FUNCTION mailroom_partition_waits(part regclass, number bigint) RETURNS bool
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
@@ -319,8 +320,8 @@ BEGIN
 END
 $$;
 
--- Makes one plain table again: what is in the younger partitions is copied into the
--- oldest, and nobody can use the table meanwhile.
+-- Makes one plain table again: copies the rows of the younger partitions into the
+-- oldest. Nobody can use the table meanwhile.
 CREATE FUNCTION mailroom_unpartition() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

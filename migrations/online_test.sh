@@ -157,8 +157,8 @@ no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot
     done
 }
 
-# Each migration without its online file is caught. So would be the next one that reads under a
-# lock.
+# Each migration is caught when its online file is left out. So would be any later one that reads
+# rows under a lock.
 the_watch_sees_a_scan()
 {
     for n in $(numbers); do
