@@ -20,7 +20,7 @@ static void nobody_runs(void **state)
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 
-// 100 ran when the bell was taken; 105 began later, and rings.
+// Transaction 100 ran when the bell was taken. Transaction 105 began later, so it announces.
 static void a_silent_one_is_looked_for(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ who_sleeps_is_rung()
         sql "$(account $n)"
         delivered a $((n - 1))
     done
-    # A transaction has its number already, and inserts only when the bell is taken.
+    # A transaction already has its number when the bell is taken, and inserts only then.
     open_session late 6
     echo "BEGIN; SELECT pg_current_xact_id();" >&6
     until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Designs of the cursor that lose or double tokens, each beside the collector's own in
-# the same situation. The wrong one must do its harm: so the situation is the right one.
+# Designs of the cursor that lose or double tokens, each beside the collector's own design in the
+# same situation. The wrong design has to do its harm, which proves that the test makes that
+# situation.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -208,7 +209,8 @@ open_session() # name, descriptor
     eval "exec $2>\"$server_dir/$1\""
 }
 
-# Told to end, for a session opened later has a copy of the pipe's end.
+# Tells psql to quit. Closing the pipe is not enough, because sessions opened later hold a copy of
+# its end.
 close_session() # name, descriptor
 {
     printf '\\q\n' >&"$2"

@@ -1,5 +1,5 @@
 // Makes a line of a batch, and moves the cursor after the line: states write, stall and pass. The
-// steps below know nothing of it.
+// steps in lower modules do not use it.
 #pragma once
 
 #include <poll.h>

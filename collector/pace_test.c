@@ -67,8 +67,8 @@ static void a_burst_is_waited_for_at_once(void **state)
     assert_int_equal(wait_ns(&p), LEAST_NS);
 }
 
-// Two tokens within the lower bound make the upper bound worth its wait; one token in three times
-// the lower bound does not.
+// Two tokens within the lower bound make it worth waiting for the upper bound. One token in three
+// times the lower bound does not.
 static void it_waits_for_longest_from_one_token_in_the_lower_bound(void **state)
 {
     (void)state;

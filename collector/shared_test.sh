@@ -78,7 +78,7 @@ two_share_the_work()
     ends a TERM 0
 }
 
-# c claims and writes a line, and is killed before it can mark it.
+# Collector c claims and writes a line, and is killed before it can mark the line as written.
 what_the_dead_claimed_is_freed()
 {
     ends b TERM 0

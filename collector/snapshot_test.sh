@@ -12,8 +12,8 @@ bare_loop=$BUILD_DIR/bin/mailroom-bare-loop
 # shellcheck source=ci/bench-drain.sh
 . "$SOURCE_DIR/ci/bench-drain.sh"
 
-# A batch of 10 has to look at some 60 to 150 pages, and a walk over what 20,000 moves
-# leave behind at some hundreds.
+# A batch of 10 has to look at some 60 to 150 pages, and at some hundreds if it walks over the row
+# versions that 20,000 moves leave behind.
 stays_flat() { # mode
     local before after
     prepare_drain "$1" 2000

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who may take the queue, and when.
+# Tests when a collector may take the queue from another one.
 set -eu
 
 # shellcheck source=ci/private-server.sh

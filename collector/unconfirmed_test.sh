@@ -53,8 +53,8 @@ term_waits_for_all_of_a_doubt()
 }
 
 # The line u201 to u210 is out, and its move is lost with the session. When the next session reads,
-# their accounts are suspended, so they are not shown; and nothing is passed, because x1 alone makes
-# no batch. Then it is their turn again.
+# their accounts are suspended, so the read does not show them. Nothing is passed, because x1 alone
+# makes no batch. Then the accounts are active again.
 what_is_not_its_turn_stays_in_doubt()
 {
     sql "SELECT setval('moves', 10)" >/dev/null

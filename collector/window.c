@@ -69,8 +69,8 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace of a token that was announced. One that a read showed before is in `unheard`, or
-// was told of by then; its announcement only says better when it came.
+// Tells the pace that an announced token arrived. A token that a read has already shown is in
+// `unheard`, unless hear() has told the pace of it; then its announcement tells nothing new.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
 {

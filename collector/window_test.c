@@ -210,7 +210,7 @@ static void false_announcements_cost_one_read_per_limit(void **state)
     window_fini(&w);
 }
 
-// More than the memory holds: the count is right, ids are merely forgotten.
+// More ids are announced than the memory holds. The count stays right; only ids are forgotten.
 static void a_flood_does_not_grow_it(void **state)
 {
     (void)state;
@@ -229,7 +229,8 @@ static void a_flood_does_not_grow_it(void **state)
 }
 
 // 1000 tokens a second, of which none is announced, and a look every 20 ms: the window plans the
-// next look, and what it does not hear of counts for the adaptive timeout as if it had come evenly.
+// next look, and tokens that it does not hear of count for the adaptive timeout as if they had come
+// evenly.
 static void what_is_not_announced_has_a_rate(void **state)
 {
     (void)state;

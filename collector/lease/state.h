@@ -79,7 +79,7 @@ struct leased {
     int64_t budget_ns;    // nothing is leased before this time
     unsigned lines;       // how many lines were leased
     int64_t check_at_ns;  // when the session must show that it is alive
-    int slow;             // answers in a row that came too late for a line to begin on their word
+    int slow;             // answers in a row that came too late to begin a line
 
     struct child child;
     enum sender_state sender;

@@ -1,4 +1,4 @@
--- Tells the collectors that watch us that we live and have something in hand.
+-- Tells the collectors that watch us that we live and have a batch in hand.
 --
 -- $1 queue | $2 our number | $3 the epoch that is ours, or null
 WITH holder AS (
