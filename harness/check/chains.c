@@ -15,8 +15,9 @@ static int64_t chain_ns(const struct check *c)
     return line_ns > c->r->slack_ns ? line_ns : c->r->slack_ns;
 }
 
-// A short line says that no more waits. While several share the work, a fault keeps what one had
-// taken from the others for a while, and a short line of theirs says nothing.
+// True when more tokens wait behind this line. A short line says that none do. But while several
+// collectors share the work, a fault keeps the tokens that one of them had taken, so a short line
+// of the others says nothing.
 static bool is_link(const struct check *c, const struct line_record *line)
 {
     const struct scenario *s = c->l->scenario;
@@ -34,10 +35,10 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
            (starved_ns > c->r->slack_ns / 2 ? starved_ns : 0);
 }
 
-// A fault, a stall or a starved process behind a full line does not end its chain. A fault also
-// wastes what was done of the next line, which is begun again. What an instance had taken waits for
-// its return, though the others go on: so the fault lasts as long as for the writer of the next
-// line; -1: nobody.
+// True when the chain of full lines goes on until the next line. A fault, a stall or a starved
+// process in the gap does not end it. A fault also destroys the work on the next line, which is
+// begun again. The tokens of an instance that a fault hit wait for its return, so the fault lasts
+// as long as it does for the writer of the next line; -1: nobody.
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {

@@ -55,8 +55,8 @@ static bool ends_for_good(const struct ledger *l)
     return false;
 }
 
-// The plan may end the last collector, with collector.restart off or a fault `for: rest`, and the
-// run ends with it. Nobody is to blame for the tokens that remain then.
+// True when the plan itself ended the last collector, by collector.restart: false or a fault `for:
+// rest`. The run ends with that collector, and nobody is to blame for the tokens that remain.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -207,7 +207,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
     }
 }
 
-// Says which counts would have convicted, had the machine been the run's.
+// Names the counts that would have convicted the collector if no other program had used the
+// machine.
 static void find_crowded_out(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

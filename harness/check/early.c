@@ -84,8 +84,8 @@ static bool holds_token_announced_before(
     return false;
 }
 
-// An announcement may have been on its way when the collector wrote the line before. It counts from
-// its COMMIT to its acknowledgement and a little longer.
+// True when an announcement may have arrived after the line before was written. It may be on its
+// way from its COMMIT until a little after its acknowledgement.
 static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
 {
     const struct check *c = t->c;

@@ -16,19 +16,19 @@ enum harm {
 
 enum harm harm_of(const struct scenario *s, const struct fault_spec *f);
 
-static const int64_t harm_takeover_ns = NS_PER_S; // promised after the grace
+static const int64_t harm_takeover_ns = NS_PER_S; // promised time for a takeover, after the grace
 
-// harm_grace_ns is MAILROOM_GRACE. The other is B: the time until others take over from a holder
-// that hangs.
+// harm_grace_ns returns MAILROOM_GRACE. harm_hang_ns returns the time after which others take over
+// from a holder that hangs.
 int64_t harm_grace_ns(const struct scenario *s);
 int64_t harm_hang_ns(const struct scenario *s);
 
-// How long a collector may take to end after its sender has died.
+// Returns how long a collector may take to end after its sender has died.
 int64_t harm_bereaved_ns(const struct scenario *s);
 
 // True when the fault keeps one of several instances away while the others carry on.
 bool harm_hits_one(const struct scenario *s, const struct fault_spec *f);
 
-// From when on the others are judged: how long after the beginning of such a fault, or after the
-// return of the first of them, they must have taken over at the latest.
+// Returns how long after the beginning of such a fault the others must have taken over. When all
+// were away, it counts from the return of the first of them.
 int64_t harm_carry_on_ns(const struct scenario *s, const struct fault_spec *f);

@@ -17,7 +17,7 @@
 #include "ledger/history.h"
 #include "plan/rng.h"
 
-static int memory_fd; // in memory: thousands are written
+static int memory_fd; // the file is in memory, because thousands are written
 static char path[64];
 
 static int make_path(void **state)

@@ -61,9 +61,8 @@ static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
     return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
-// Returns the cause that excuses a late token, up to the time that it explains: fault-free time, as
-// that in which it was due. A stall may delay more than one step of a token's way, so it excuses
-// twice its time.
+// Returns the cause that excuses a late token. It must explain all the fault-free time by which the
+// token was late. A stall may delay two steps of a token's way, so it explains twice its time.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
     const struct line_record *read = &c->l->log->lines[line];

@@ -52,7 +52,8 @@ static void check_order(struct result *r, const struct ledger *l, struct past *p
     }
 }
 
-// The ledger knows the server's clock to the second: hence 2 s + 1 s.
+// The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
+// expired after 3 s.
 static void check_expiry(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {

@@ -70,7 +70,8 @@ static int64_t serving_session_ns(
     return back_ns;
 }
 
-// Others take over from one that is away.
+// Returns how long the fault keeps the collectors from working: others take over from one that is
+// away.
 static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
 {
     int64_t ns = f->ended_ns - f->began_ns;
@@ -81,9 +82,9 @@ static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
 }
 
 // Returns when the subject must be back: when recovery_limit has passed since the fault's end. The
-// time under a later fault does not count. The first of them begins the limit anew: the subject may
-// just have tried then. It would have to be unlucky to do so each time; so a further one takes only
-// as much time again, which a client needs that doubles its pauses.
+// time under a later fault does not count. The first later fault begins the limit anew, because it
+// may have spoilt an attempt to reconnect. It is unlikely that further ones do so, too. So each of
+// those adds its own length once more, for a client that doubles its pauses.
 static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
 {
     int64_t recovery_ns = l->scenario->recovery_limit_ns, again_ns = recovery_ns;
@@ -103,8 +104,8 @@ static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
     return limit_ns;
 }
 
-// Returns when a line was read that holds a token which was committed after the fault's end: its
-// writer can work. instance -1: any.
+// Returns when the first line with a token that was committed after the fault's end was read; it
+// shows that its writer works. instance -1: any.
 static int64_t alive_ns(const struct ledger *l, const struct fault_record *f, int instance)
 {
     for (size_t i = 0; i < l->log->line_count; i++) {
@@ -117,7 +118,8 @@ static int64_t alive_ns(const struct ledger *l, const struct fault_record *f, in
     return CLOCK_NEVER;
 }
 
-// The same of all that the fault hit: those who share the work have a session each.
+// Returns the same for all instances that the fault hit. Collectors that share the work have a
+// session each.
 static int64_t all_alive_ns(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario *s = l->scenario;
@@ -171,8 +173,8 @@ static int64_t handed_over_ns(
     return ended_ns + harm_grace_ns(l->scenario) + harm_takeover_ns;
 }
 
-// As if nobody took over: own_until_ns is the return of what was hit, and until_ns when the work is
-// handed over as well.
+// Describes the outage as if nobody took over: own_until_ns is the return of the instance that was
+// hit, and until_ns is when the work is handed over, too.
 static struct outage outage_of(
     const struct ledger *l, const struct fault_record *f, struct cause cause)
 {
@@ -188,8 +190,8 @@ static struct outage outage_of(
     return o;
 }
 
-// A sender that dies by itself takes what one takes that a fault kills. A collector that
-// does not end of it is judged again soon.
+// A sender that dies by itself takes away the same as one that a fault kills. A collector that does
+// not end after that is judged again soon.
 static struct outage bereavement_of(const struct ledger *l, const struct delivery *d)
 {
     uint32_t process = l->log->lines[d->line].process;
@@ -233,7 +235,7 @@ static int64_t free_ns(const struct outages *o, int instance, int64_t at_ns)
     return at_ns;
 }
 
-// Others take over as soon as one of them can. The time is counted from then on.
+// Others take over as soon as one of them can work, so the time to take over counts from then on.
 static void await_others(const struct scenario *s, const struct outages *o, struct outage *out)
 {
     int64_t first_ns = CLOCK_NEVER;
@@ -246,8 +248,8 @@ static void await_others(const struct scenario *s, const struct outages *o, stru
         first_ns == CLOCK_NEVER ? CLOCK_NEVER : out->others_ns + first_ns - out->from_ns;
 }
 
-// Collectors that share the work leave a lost one's tokens until it returns. Collectors that take
-// turns write them.
+// Collectors that share the work leave the tokens that a lost one had taken until it returns.
+// Collectors that take turns write them.
 static void take_over(const struct scenario *s, struct outage *out)
 {
     int64_t late_ns = check_shares(s) ? harm_takeover_ns : 0;
@@ -261,8 +263,8 @@ static void take_over(const struct scenario *s, struct outage *out)
     out->instance = -1;
 }
 
-// One that hangs keeps what it has taken until another fault ends its session. Others write it
-// then, and nobody knows which tokens they were.
+// A collector that hangs keeps the tokens that it has taken until another fault ends its session.
+// Then others write them, and nobody knows which tokens these were.
 static void keep_taken(const struct ledger *l, const struct outages *o, struct outage *out)
 {
     bool fault = out->cause.kind == CAUSE_FAULT;

@@ -8,11 +8,11 @@
 
 struct outage {
     int64_t from_ns;
-    int64_t until_ns;     // undone, or taken over by others, and the next session open
-    int64_t own_until_ns; // for what the instance that was hit writes itself
+    int64_t until_ns;     // undone or taken over, and the next session open
+    int64_t own_until_ns; // the same for the lines of the instance that was hit
     int64_t others_ns;    // when others must have taken over from the one that was hit; CLOCK_NEVER
-    int64_t latest_ns;    // of until_ns and own_until_ns, of this and all before
-    int instance;         // that was hit; -1: each
+    int64_t latest_ns;    // the latest until_ns or own_until_ns of this and all outages before
+    int instance;         // the one that was hit; -1: all
     struct cause cause;   // a fault, or a sender's death
 };
 
@@ -31,7 +31,7 @@ int64_t outages_session_ns(const struct ledger *l, int64_t from_ns);
 
 // The fault-free part of a stretch of time.
 struct fault_free {
-    int64_t ns;         // of it, without the outages
+    int64_t ns;         // the length of the stretch, without the outages
     size_t faults;      // how many outages touch it
     struct cause cause; // the outage that took most of it; CAUSE_NONE without one
 };

@@ -197,7 +197,7 @@ static void plant_over_limit(struct random_story *r)
     r->planted[METRIC_OVER_LIMIT]++;
 }
 
-// Convicted for certain when the line before was short.
+// The line before is short, so this one is certainly early.
 static void plant_early(struct random_story *r)
 {
     good_short(r);

@@ -45,10 +45,11 @@ static void recovery_fini(struct recovery *t)
     free(t->back_ns);
 }
 
-// Fault records are sorted by their start, but windows overlap, so this walks them in order and
-// counts each instant once. A fault that hits one of several instances counts only until the others
-// have taken over. A fault after the judged one counts until the subject's next session: in a storm
-// of kills, a start that takes its time is no failure to recover.
+// Returns how much of a stretch the windows of faults cover. The records are sorted by their start,
+// but windows overlap, so each instant counts once. A fault that hits one of several instances
+// counts only until the others have taken over. A fault after the judged one counts until the
+// subject's next session: in a storm of kills, a start that takes its time is no failure to
+// recover.
 static int64_t covered_ns(
     const struct recovery *t, const struct fault_record *judged, int64_t from, int64_t until)
 {
@@ -73,8 +74,8 @@ static int64_t covered_ns(
 static const int output_failed = 74;
 static const int nobody_answers = 78;
 
-// The same for the end of a process whose sender died: it gives back what is unanswered
-// and ends.
+// Returns the cause that excuses the end of a process whose sender died: it gives back the
+// unanswered tokens and ends.
 static struct cause bereaved(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     bool dies = l->scenario->collector.sender.dies > 0;
@@ -185,7 +186,7 @@ static void check_fault(const struct recovery *t, const struct fault_record *f, 
 
     if (fresh_ns != CLOCK_NEVER)
         *recovery_ms = (double)(fresh_ns - since_ns) / 1e6;
-    // The clock of the verdict starts when there is a token to come out.
+    // The time to recover counts from the first token that could come out.
     int64_t from_ns = fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns
                           ? fresh_ns
                           : first_commit_ns(l, since_ns);

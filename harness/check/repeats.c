@@ -48,8 +48,8 @@ static bool keeps_away(const struct fault_spec *f)
 }
 
 // True when sessions ended while a fault kept collectors away, or at most the grace before it, and
-// were gone for longer than the grace. A new one takes time: a quarter of the grace, if the
-// server's log shows it.
+// were gone for longer than the grace. A new session takes time to open; the log of the server may
+// show up to a quarter of the grace for that.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
     int64_t grace = harm_grace_ns(l->scenario), back_ns = outages_session_ns(l, away->ended_ns);
@@ -65,8 +65,8 @@ static bool outlasts_grace(const struct ledger *l, const struct fault_record *aw
     return false;
 }
 
-// True when this fault took a collector's turn or claims: others could take over before it was
-// back.
+// True when this fault took a collector's turn or claims: others could take over before the
+// collector was back.
 static bool takes_turn(const struct ledger *l, const struct fault_record *away, uint32_t process)
 {
     bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
@@ -111,7 +111,7 @@ static bool lost_turn_unconfirmed(
 }
 
 // A collector that hung between its last look and its write may still write one line on its return.
-// It is its first line since the fault began, and others wrote its tokens meanwhile.
+// This is its first line since the fault began, and others have written its tokens meanwhile.
 static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;

@@ -97,7 +97,7 @@ static void kill_one(struct sim *m, struct sim_instance *k)
         give_back(m, k, m->instances > 1 ? m->now_ms + GRACE_MS : m->now_ms);
 }
 
-// What it had only taken is free again.
+// Opens the session. Tokens that were taken and not written are free again.
 static void be_connected(struct sim *m, struct sim_instance *k)
 {
     if (k->told)
@@ -109,8 +109,9 @@ static void be_connected(struct sim *m, struct sim_instance *k)
         give_back(m, k, m->now_ms);
 }
 
-// Its session is gone, or it fails to open one, until `away_ms`. When it is back, it confirms what
-// it had written. If it is away for longer than the grace, others have its tokens before.
+// Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
+// back, it confirms the tokens that it had written. If that takes longer than the grace, others
+// have them first.
 static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
 {
     int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
@@ -134,9 +135,8 @@ static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
         k->paused_ms = m->now_ms + for_ms;
 }
 
-// Nothing passes for a while. The last cut may leave a client that waits before it tries again for
-// almost all of the time that it has; one that shares the work must be back before the grace has
-// passed, unless the cut lasted longer than that.
+// Cuts all connections for a while. A client may then pause before it tries again. One that shares
+// the work must be back within the grace unless the cut itself was longer.
 static int64_t cut_all(struct sim *m)
 {
     bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;
@@ -256,7 +256,7 @@ static void look(struct sim *m, struct sim_instance *k)
     take_batch(m, k, all ? count : LIMIT);
 }
 
-// Writes what another has taken and not written yet, and its own batch later.
+// Writes the tokens that another has taken and not written yet; its own batch follows later.
 static void steal(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < m->instances; i++) {
@@ -283,7 +283,7 @@ static void write_batch(struct sim *m, struct sim_instance *k)
     k->ready_ms = m->now_ms + between(m, 2, 10);
 }
 
-// Back again, it confirms what nobody else has written meanwhile.
+// After its return it confirms the tokens that nobody else has written meanwhile.
 static void confirm_unsure(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < k->unsure_count; i++)
@@ -383,7 +383,7 @@ static bool is_done(struct sim *m)
     return done;
 }
 
-// Half of them follow the one before soon.
+// Half of the faults begin soon after the one before.
 static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
 {
     int64_t last_ms = LOAD_MS - (verb ? 2000 : 400);

@@ -33,8 +33,8 @@ struct sim_setting {
     bool faults;
     const char *verb; // of its first fault; NULL: drawn
     enum metric_id breaks;
-    bool exactly;          // as often as it had an occasion
-    enum metric_id may[3]; // break as a consequence
+    bool exactly;          // the invariant breaks as often as the defect had an occasion
+    enum metric_id may[3]; // these may break as a consequence
 };
 
 extern const struct sim_setting sim_settings[];
@@ -42,17 +42,17 @@ extern const struct sim_setting sim_settings[];
 struct sim_instance {
     uint32_t process;
     bool alive;
-    int64_t starts_ms;  // again, when it is dead
-    int64_t session_ms; // it can work from then on
-    bool told;          // in the history, that the session opened
-    int64_t paused_ms;  // until then
-    int64_t rests_ms;   // until then, by a defect
+    int64_t starts_ms;  // when it is dead: its next start
+    int64_t session_ms; // when its session opens
+    bool told;          // the history has the opening of its session
+    int64_t paused_ms;  // it is paused until then
+    int64_t rests_ms;   // a defect makes it rest until then
     uint32_t batch[SIM_TOKENS_MAX];
     int count;
     uint32_t unsure[SIM_TOKENS_MAX]; // written, and perhaps written by others since
     int unsure_count;
-    bool written;     // and not confirmed
-    int64_t ready_ms; // to write, or to confirm
+    bool written;     // the batch is written and not confirmed
+    int64_t ready_ms; // when it may write or confirm
 };
 
 struct sim {
@@ -63,9 +63,9 @@ struct sim {
     int instances;
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t origin_ns, now_ms, service_ms;
-    int64_t cut_ms;                  // nothing passes until then
-    int64_t free_ms[SIM_TOKENS_MAX]; // nobody has taken it from then on; NEVER_MS: written or taken
-    int64_t since_ms[SIM_TOKENS_MAX]; // it waits
+    int64_t cut_ms;                   // nothing passes until then
+    int64_t free_ms[SIM_TOKENS_MAX];  // free from then on; NEVER_MS: written or taken
+    int64_t since_ms[SIM_TOKENS_MAX]; // since when it waits
     bool delivered[SIM_TOKENS_MAX];
     uint32_t tokens, first; // those below `first` are done
     uint64_t occasions;     // of the defect

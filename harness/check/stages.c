@@ -56,14 +56,14 @@ const char *fired_name(enum fired_by why)
     return names[why];
 }
 
-// The times of a process: when its last line was read, and when its last line outside of catching
-// up was read; 0: none.
+// The times of a process: when its last line was read, and when the last line was read that did not
+// catch up after a fault; 0: none.
 struct catching_up {
     int64_t last_ns, settled_ns;
 };
 
-// A collector sends the tokens that a fault delayed at once, in full lines and one short rest. The
-// rest looks early, but its first token waited when the line before was read.
+// True for the rest that a collector sends after the full lines when it catches up after a fault.
+// This short line looks early, but its first token waited when the line before was read.
 static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;

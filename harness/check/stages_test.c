@@ -121,7 +121,8 @@ static void a_short_one_fires_with_the_timeout(void **state)
     int64_t fire_ns = stages_fire_ns(&f.ledger, &f.lines[0], &why);
     assert_int_equal(why, FIRED_BY_TIMEOUT);
     check_stages(&f, 1, fire_ns, 1, 4, 90, 3);
-    // Too early for a timeout: after a reconnect, say. All of it was waiting.
+    // The second line comes before the timeout, as after a reconnect. All the time of its token
+    // counts as waiting in the batch.
     fire_ns = stages_fire_ns(&f.ledger, &f.lines[1], &why);
     assert_int_equal(why, FIRED_OTHERWISE);
     check_stages(&f, 2, fire_ns, 1, 4, 25, 0);
@@ -153,8 +154,8 @@ static void a_line_has_a_reason(void **state)
     add_line(&f, 1, 160 * MS); // 105 ms after its acknowledgement
     expect_reasons(
         &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_OTHERWISE, FIRED_BY_TIMEOUT});
-    // A fault after the first line, over before the third: what it held up came
-    // with that one, and not with the fourth.
+    // A fault lies between the first line and the third. The third line holds the token that the
+    // fault held up; the fourth does not.
     f.ledger.faults = &f.fault;
     f.ledger.fault_count = 1;
     f.fault = (struct fault_record){
@@ -164,7 +165,8 @@ static void a_line_has_a_reason(void **state)
     f.fault.ended_ns = NS_PER_S + 158 * MS;
     expect_reasons(&f,
         (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_AFTER_FAULT, FIRED_AFTER_FAULT});
-    // The part of it that a full line left, which had waited as long when that was read.
+    // The full first line comes after the fault. The third line belongs to the same fault only if
+    // its token already waited when the first line was read.
     f.fault.began_ns = NS_PER_S + 20 * MS;
     f.fault.ended_ns = NS_PER_S + 21 * MS;
     f.lines[0].read_ns = NS_PER_S + 46 * MS;
@@ -173,7 +175,7 @@ static void a_line_has_a_reason(void **state)
     f.lines[0].read_ns = NS_PER_S + 44 * MS;
     expect_reasons(
         &f, (enum fired_by[]){FIRED_BY_LIMIT, FIRED_AT_START, FIRED_OTHERWISE, FIRED_BY_TIMEOUT});
-    // Early, and after TERM.
+    // A line that is early, and read after TERM.
     f.ledger.fault_count = 0;
     f.ledger.drain_end_ns = NS_PER_S + 58 * MS;
     expect_reasons(

@@ -52,8 +52,8 @@ static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Adds the parts of it that lie outside of all outages, which take their time from the clock
-// already.
+// Adds the parts of this time that lie outside of all outages. An outage already takes its time
+// from the clock.
 static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     const struct outages *o, int64_t least_ns)
 {
@@ -67,7 +67,7 @@ static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     add(s, from_ns, until_ns - from_ns, least_ns);
 }
 
-// Adds the time that a sample was late. One without an answer has waited for a connection.
+// Adds the time by which a sample was late. A sample without an answer waited for a connection.
 static void add_late(
     struct stall_list *s, const struct probe_sample *p, const struct outages *o, int64_t least_ns)
 {
@@ -79,7 +79,8 @@ static void add_late(
         add(s, p->due_ns, p->stall_ns, least_ns);
 }
 
-// A slow answer began to be slow at an unknown time since the one before it.
+// Adds the times of slow answers. Such an answer began to be slow at an unknown time after the
+// answer before it.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct outages *o, int64_t least_ns)
 {

@@ -5,7 +5,8 @@
 
 // --- duplicated -------------------------------------------------------------------
 
-// Killed again and again, each time with a line that comes again: all explained.
+// The collector is killed five times, each time with a line that comes again. Each death explains
+// its line.
 static void tell_many_deaths(struct story *s)
 {
     story_good_token(s);
@@ -19,8 +20,8 @@ static void tell_many_deaths(struct story *s)
     }
 }
 
-// As often killed, so that a budget would allow it: but of the lines that come
-// again none was a process's last.
+// The collector is killed as often, but no line that comes again was the last of its process. A
+// count of deaths would allow them; causes do not.
 static void tell_twice_beside_deaths(struct story *s)
 {
     story_good_token(s);
@@ -57,7 +58,8 @@ static void tell_again_before_the_death(struct story *s)
 
 // --- late, by the sessions --------------------------------------------------------
 
-// Ended every 300 ms, back after 20 ms; what was committed comes `wait_ms` later.
+// The session ends every 300 ms and is back after 20 ms. Tokens that are committed meanwhile come
+// `wait_ms` later.
 static void tell_storm(struct story *s, int64_t wait_ms)
 {
     story_good_token(s);
@@ -87,7 +89,7 @@ static void tell_barely_in_time_in_storm(struct story *s)
     tell_storm(s, 149);
 }
 
-// Back 600 ms after the fault's end: that is the fault's time, and no more.
+// The session is back 600 ms after the fault's end. The fault excuses this time and no more.
 static void tell_slowly_back(struct story *s)
 {
     story_good_token(s);
@@ -103,7 +105,7 @@ static void tell_late_after_its_return(struct story *s)
     s->lines[1].read_ns += 200 * NS_PER_MS;
 }
 
-// The pause ends and the session survives, so nothing later is excused.
+// The session survives the pause, so nothing after the pause is excused.
 static void tell_late_after_a_pause(struct story *s)
 {
     story_good_token(s);
@@ -112,7 +114,7 @@ static void tell_late_after_a_pause(struct story *s)
     story_line(s, 800, story_txn(s, 350, 1), 1);
 }
 
-// Full lines in a chain that the faults cut to pieces.
+// The faults interrupt a chain of full lines.
 static void tell_busy_in_storm(struct story *s)
 {
     story_session(s, -990);
@@ -127,8 +129,8 @@ static void tell_busy_in_storm(struct story *s)
 
 // --- late, by two faults in a row -------------------------------------------------
 
-// Two faults with 500 ms between them; the limit is 1 s. The session is back at `back_ms`, and with
-// it the token that was committed between them.
+// Two faults with 500 ms between them; the limit is 1 s. The session is back at `back_ms`, and then
+// the token comes that was committed between the faults.
 static void tell_two_faults(struct story *s, const char *first, const char *second, int64_t back_ms)
 {
     story_good_token(s);
@@ -144,8 +146,8 @@ static void tell_half_open_twice(struct story *s)
     tell_two_faults(s, "half-open", "half-open", 2400);
 }
 
-// The limit of the first fault is 500 ms, the second fault, 1 s anew, and the other 500 ms: 3800
-// ms.
+// Back is due at 3800 ms: 500 ms of the limit pass between the faults, the second fault lasts 800
+// ms, the limit begins anew with 1 s, and the other 500 ms of the first limit follow.
 static void tell_half_open_twice_and_long(struct story *s)
 {
     tell_two_faults(s, "half-open", "half-open", 3850);
@@ -161,14 +163,15 @@ static void tell_restart_then_half_open(struct story *s)
     tell_two_faults(s, "restart-server", "half-open", 2400);
 }
 
-// The first was left out when it was over, and is no reason to doubt the session.
+// The second fault was left out only when it was over, and is no reason to doubt the session.
 static void tell_half_open_beside_one_left_out(struct story *s)
 {
     tell_two_faults(s, "half-open", "terminate-backend", 1900);
     s->faults[1].left_out = LEFT_OUT_BUSY;
 }
 
-// A line that holds a token of the time in between shows that its session had survived.
+// A line with a token that was committed between the faults shows that the session had survived the
+// first.
 static void tell_survived_the_first(struct story *s)
 {
     story_good_token(s);
@@ -180,7 +183,8 @@ static void tell_survived_the_first(struct story *s)
     story_session(s, 1220);
 }
 
-// The server accepts a session while its answers are lost: nobody has it.
+// The server accepts a session while its answers are lost, so the collector does not have that
+// session.
 static void tell_session_of_half_open(struct story *s)
 {
     tell_half_open_twice(s);
@@ -189,7 +193,7 @@ static void tell_session_of_half_open(struct story *s)
     s->ledger.session_count = 3;
 }
 
-// The session stays away: what was committed since is lost.
+// The session never comes back, so tokens that were committed since are lost.
 static void tell_never_back_from_two(struct story *s)
 {
     tell_half_open_twice(s);
@@ -199,7 +203,8 @@ static void tell_never_back_from_two(struct story *s)
     story_txn(s, 3000, 1);
 }
 
-// The same in a storm of short pauses, which take 200 ms of each 500 ms. It comes back at the end.
+// The collector stays away during a storm of short pauses, which excuse 200 ms of each 500 ms, and
+// is back at its end.
 static void tell_away_in_a_storm(struct story *s)
 {
     story_good_token(s);
@@ -221,7 +226,7 @@ static void tell_sent_at_reconnect(struct story *s)
     story_line(s, 410, story_txn(s, 390, 1), 1);
 }
 
-// The session opened long before: what is early is not for it.
+// The session opened long before the line, so it does not excuse the early line.
 static void tell_early_in_storm(struct story *s)
 {
     story_good_token(s);

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-// At most three attempts, 200 ms apart; a second for an answer.
+// Allows three attempts, a delay of at most 200 ms before a retry, and a second for an answer.
 static void tell_leases(struct story *s)
 {
     static struct setting leased[] = {{"MAILROOM_ATTEMPTS", "3"}, {"MAILROOM_RETRY_BASE", "100"},
@@ -14,7 +14,7 @@ static void tell_leases(struct story *s)
     s->scenario.collector.env = (struct settings){leased, sizeof leased / sizeof *leased};
 }
 
-// A line of these tokens, and one answer for all of them so much later.
+// A line of `count` tokens, and one answer for all of them `after_ms` later.
 static void tell_attempt(
     struct story *s, int64_t read_ms, uint32_t first, int count, enum reply reply, int64_t after_ms)
 {
@@ -52,14 +52,14 @@ static void tell_double_leased(struct story *s)
     s->outcomes[0] = OUTCOME_SENT;
 }
 
-// Nothing delayed the answer that the token was sent.
+// The answer that the token was sent got through, and yet the token comes again.
 static void tell_resurrected(struct story *s)
 {
     tell_sent(s);
     tell_attempt(s, 400, 0, 1, REPLY_SENT, 10);
 }
 
-// The process that had the answer died with it.
+// The collector died with an answer that it had not recorded.
 static void tell_died_with_the_answer(struct story *s)
 {
     tell_sent(s);
@@ -68,8 +68,8 @@ static void tell_died_with_the_answer(struct story *s)
     tell_attempt(s, 700, 0, 1, REPLY_SENT, 10);
 }
 
-// The sender dies of its attempt at 400 ms, the collector for want of answers 50 ms later;
-// what came meanwhile waits for the next.
+// The sender dies of its attempt at 400 ms, and the collector ends 50 ms later because nobody
+// answers. A token that came meanwhile waits for the next collector.
 static void tell_bereaved(struct story *s, enum reply reply)
 {
     tell_leases(s);
@@ -90,13 +90,13 @@ static void tell_sender_died(struct story *s)
     tell_bereaved(s, REPLY_DIED);
 }
 
-// The same without the death that explains it.
+// The same story, without the death of the sender that would explain it.
 static void tell_nobody_died(struct story *s)
 {
     tell_bereaved(s, REPLY_NEVER);
 }
 
-// It has outlived its sender by far, and what it was to give back is forgotten.
+// The collector lives on long after its sender died, and never gives the token back.
 static void tell_outlived(struct story *s)
 {
     tell_leases(s);
@@ -118,7 +118,7 @@ static void tell_early_retries(struct story *s)
     }
 }
 
-// It waits in the database to be tried again, and nobody comes.
+// The token waits in the database for its retry, and nobody tries it again.
 static void tell_never_retried(struct story *s)
 {
     tell_leases(s);
@@ -133,8 +133,8 @@ static void tell_given_up_soon(struct story *s)
     s->outcomes[0] = OUTCOME_DEAD;
 }
 
-// A line comes 50 ms after its first announcement, although it may wait for 100 ms. A retry in it
-// was due; without one the line is early.
+// A line comes 50 ms after the first announcement in it, before the timeout of 100 ms. With a retry
+// in it that was due it is in time, and without one it is early.
 static void tell_short_line(struct story *s, bool retry)
 {
     tell_leases(s);
@@ -186,14 +186,14 @@ static void tell_recorded_unsent(struct story *s)
     s->outcomes[0] = OUTCOME_SENT;
 }
 
-// Answered, and without an end for all the time that was left.
+// The token was answered, but has no end in the database when the run is over.
 static void tell_stuck(struct story *s)
 {
     tell_sent(s);
     s->outcomes[0] = OUTCOME_NONE;
 }
 
-// What the database holds of the first token.
+// Adds an attempt of the first token to those that the database holds.
 static void tell_recorded(struct story *s, int number, enum attempt_end end)
 {
     s->attempts[s->attempt_count++] =
@@ -217,7 +217,7 @@ static void tell_number_left_out(struct story *s)
     tell_recorded(s, 2, ATTEMPT_SENT);
 }
 
-// The sender said that it failed.
+// The sender answered that the attempt failed, but the database has it as given back.
 static void tell_error_excused(struct story *s)
 {
     tell_tried_again(s);
@@ -240,7 +240,7 @@ static void tell_attempt_forgotten(struct story *s)
     tell_recorded(s, 2, ATTEMPT_SENT);
 }
 
-// It has no line, and yet an answer.
+// The database holds an answer to a token that was on no line.
 static void tell_answer_invented(struct story *s)
 {
     tell_leases(s);
@@ -249,7 +249,7 @@ static void tell_answer_invented(struct story *s)
     tell_recorded(s, 1, ATTEMPT_DEAD);
 }
 
-// Two full lines 50 ms apart, of 3 at once and one a second.
+// Two full lines 50 ms apart, with a budget of 3 at once and one a second.
 static void tell_over_budget(struct story *s)
 {
     static struct setting budget[] = {{"MAILROOM_BUDGET", "1/s"}, {"MAILROOM_BURST", "3"}};
@@ -259,8 +259,8 @@ static void tell_over_budget(struct story *s)
     story_line(s, 110, story_txn(s, 100, 3), 3);
 }
 
-// Recoveries first, and a tenth of a second until the others have aged. Lines of one
-// token follow each other all the time.
+// Recoveries go first, and activations age after a tenth of a second. Lines have one token, and one
+// of them is in flight.
 static void tell_lanes(struct story *s)
 {
     static struct setting lanes[] = {{"MAILROOM_LANES", "password_recovery,activation"},
@@ -277,7 +277,7 @@ static void tell_line(struct story *s, int64_t read_ms, uint32_t token)
     s->outcomes[token] = OUTCOME_SENT;
 }
 
-// 37 recoveries and five activations, of which one goes behind each eighth, or all at
+// 37 recoveries and five activations. One activation follows each eighth recovery, or all follow at
 // the end.
 static void tell_queue(struct story *s, bool share)
 {
@@ -306,7 +306,7 @@ static void tell_starved(struct story *s)
     tell_queue(s, false);
 }
 
-// It waits from 60 ms on, and three lines of activations that are as young go first.
+// The recovery waits from 60 ms on, and three activations go before it that have not aged.
 static void tell_overtaken(struct story *s)
 {
     tell_lanes(s);

@@ -18,7 +18,7 @@ static void tell_killed_at_the_end(struct story *s)
     s->processes[0].asked = false;
 }
 
-// TERM at 900 ms: the story's process goes at 1000, or when the test says.
+// TERM comes at 900 ms. The process ends at 1000 ms, or when the test says.
 static void tell_stopped(struct story *s)
 {
     story_good_token(s);
@@ -66,7 +66,7 @@ static void tell_lingers_at_the_end(struct story *s)
     s->processes[0].ended_ns += 1100 * NS_PER_MS;
 }
 
-// A shell dies of TERM; the collector that it runs takes its time.
+// The shell dies of TERM, and the collector that it started goes on for a while.
 static void tell_lingers_behind_its_shell(struct story *s)
 {
     tell_lingers_at_the_end(s);
@@ -87,7 +87,7 @@ static void tell_recovered(struct story *s)
     story_line(s, 900, story_txn(s, 300, 1), 1);
 }
 
-// Killed six times, every 300 ms. A fresh token comes out after the last one.
+// The collector is killed six times, every 300 ms. A fresh token comes out after the last kill.
 static void tell_kill_storm(struct story *s, int64_t session_after_ms)
 {
     story_session(s, -990);

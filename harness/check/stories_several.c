@@ -16,8 +16,8 @@ static struct fault_record *hit_first(
 
 // --- taking turns -----------------------------------------------------------------
 
-// The first is killed for good at 500 ms; the tokens of the time after come from
-// the second at `read_ms`.
+// The first collector is killed for good at 500 ms. The second one writes all later tokens from
+// `read_ms` on.
 static void tell_killed_for_good(struct story *s, int64_t read_ms)
 {
     story_good_token(s);
@@ -40,8 +40,8 @@ static void tell_takes_over(struct story *s)
     tell_killed_for_good(s, 1900);
 }
 
-// Grace and a second after the death they must have taken over: at 2000 ms; a
-// second later fresh tokens must have come. These came at 4 s.
+// The grace and a second after the death, at 2000 ms, the takeover is due, and fresh tokens a
+// second later. Here they come at 4 s.
 static void tell_takes_over_late(struct story *s)
 {
     tell_killed_for_good(s, 4000);
@@ -60,7 +60,7 @@ static void tell_never_takes_over(struct story *s)
         story_txn(s, 2300 + 100 * i, 1);
 }
 
-// Started again after 3 s, it does the work itself: that is no takeover.
+// The killed collector starts again after 3 s and does the work itself, which is no takeover.
 static void tell_first_does_it_again(struct story *s)
 {
     tell_takes_over_late(s);
@@ -77,7 +77,7 @@ static void tell_first_does_it_again(struct story *s)
         s->lines[i].process = 2;
 }
 
-// It hangs for 3 s with its turn, which others may take from it after the lease.
+// The holder hangs for 3 s. The other may take its turn after the lease.
 static void tell_hangs(struct story *s, int64_t read_ms)
 {
     story_good_token(s);
@@ -105,7 +105,7 @@ static void tell_nobody_takes_over_from_hung(struct story *s)
         s->lines[i].process = 0;
 }
 
-// A hung holder's line, which another had taken over: once, it may.
+// A holder that hung writes one line that another had taken over, which is allowed once.
 static void tell_late_line(struct story *s)
 {
     tell_takes_over_from_hung(s);
@@ -131,7 +131,8 @@ static void tell_late_line_of_short_pause(struct story *s)
 
 // --- sharing ----------------------------------------------------------------------
 
-// 60 tokens at once, a batch each 100 ms: the first writes all, or every second one.
+// 120 tokens at once, in a line each 90 ms: the first collector writes all lines, or every second
+// one.
 static void tell_sharing(struct story *s, bool both)
 {
     story_second(s);
@@ -164,7 +165,8 @@ static void tell_one_is_paused(struct story *s)
 
 // --- both away --------------------------------------------------------------------
 
-// The first is paused, and then the second, until 3900 ms. The token is committed while both are.
+// Both are paused: the first until `until_ms`, and the second until 3900 ms. The token is committed
+// while both are.
 static void tell_both_away(struct story *s, bool share, int64_t until_ms, int64_t read_ms)
 {
     story_good_token(s);
@@ -189,7 +191,7 @@ static void tell_both_away_sharing(struct story *s)
     tell_both_away(s, true, 3500, 3600);
 }
 
-// It is back at 1500 ms, and must have what the other has taken the grace and a second later.
+// The first is back at 1500 ms. The grace and a second later it must have the second's tokens.
 static void tell_one_is_back(struct story *s)
 {
     tell_both_away(s, true, 1500, 3800);
@@ -197,7 +199,8 @@ static void tell_one_is_back(struct story *s)
 
 // --- what a hung one has taken ----------------------------------------------------
 
-// Six batches at once; the second is paused with the last of them, which is read at `read_ms`.
+// Six batches at once. The second collector is paused while it has the last of them, which is read
+// at `read_ms`.
 static void tell_taken(struct story *s, int64_t read_ms)
 {
     story_session(s, -990);
@@ -223,7 +226,7 @@ static void tell_writes_long_after_return(struct story *s)
     tell_taken(s, 5500);
 }
 
-// Its session ends meanwhile, and the first writes what it had.
+// A fault ends the paused collector's session, and the first writes the tokens that it had.
 static void tell_freed_by_another_fault(struct story *s)
 {
     tell_taken(s, 3010);
@@ -232,7 +235,8 @@ static void tell_freed_by_another_fault(struct story *s)
     story_session(s, 2520);
 }
 
-// Nothing has ended its session: the first wrote what was free all the time.
+// Nothing has ended the paused collector's session, so the first wrote tokens that were free all
+// the time.
 static void tell_written_by_another(struct story *s)
 {
     tell_taken(s, 3010);
@@ -241,8 +245,8 @@ static void tell_written_by_another(struct story *s)
 
 // --- capacity ---------------------------------------------------------------------
 
-// 20 tokens a second for 4 s, whose capacity is said to be 30; each is read when
-// `per_s` allow it.
+// 20 tokens a second for 4 s, for a collector that is said to sustain 30. It writes `per_s` at
+// most.
 static void tell_rate(struct story *s, double per_s)
 {
     s->scenario.collector.capacity = 30;
@@ -260,14 +264,15 @@ static void tell_keeps_up(struct story *s)
     tell_rate(s, 30);
 }
 
-// Full lines follow each other as fast as it can: none is late by itself.
+// The collector sustains 10 a second. Its full lines follow each other without a gap, so no token
+// is late by itself.
 static void tell_falls_behind(struct story *s)
 {
     tell_rate(s, 10);
     s->scenario.slack_ns = 110 * NS_PER_MS;
 }
 
-// A fault of 2 s; what waited behind it takes `each_ms` a token.
+// A fault of 2 s. Afterwards each token that waits takes `each_ms`.
 static void tell_left_over(struct story *s, int64_t each_ms)
 {
     s->scenario.collector.capacity = 60;

@@ -9,7 +9,7 @@ static void tell_early(struct story *s)
     story_line(s, 250, story_txn(s, 200, 1), 1);
 }
 
-// A window that adapts may fire at once; it may not be late.
+// An adaptive window may fire at once, so its lines are never early. They can be late.
 static void tell_adaptive_early(struct story *s)
 {
     s->scenario.collector.adaptive_from_ns = 20 * NS_PER_MS;
@@ -38,8 +38,7 @@ static void tell_line_again(struct story *s)
     story_death(s, 400, true);
 }
 
-// 4 tokens at once: the fourth waits from its own announcement, which lies
-// before the full line.
+// Four tokens at once. The fourth waits from its own announcement, which came before the full line.
 static void tell_remainder(struct story *s)
 {
     story_good_token(s);
@@ -118,7 +117,7 @@ static void tell_behind_horizon(struct story *s)
     story_line(s, 495, waits, 1);
 }
 
-// Full lines one after the other: the collector does what it can.
+// Full lines follow each other, so the collector works as fast as it can.
 static void tell_busy(struct story *s)
 {
     uint32_t first = story_txn(s, 50, 30);
@@ -133,7 +132,7 @@ static void tell_slow(struct story *s)
         story_line(s, 120 + 60 * i, first + 3 * (uint32_t)i, 3);
 }
 
-// 3 tokens each 60 ms: what it said that it can do.
+// Three tokens every 60 ms, which is the capacity that the scenario names.
 static void tell_slow_as_said(struct story *s)
 {
     tell_slow(s);
@@ -155,7 +154,8 @@ static void tell_stalled(struct story *s)
     s->ledger.probe_count = 1;
 }
 
-// The server is back, the collector has its session, and the token is due at 381 ms.
+// The server is back and the collector has its session, so the token is due at 381 ms. The probe
+// connects at `probe_connected_ms`.
 static void tell_late_at_new_server(struct story *s, int64_t probe_connected_ms)
 {
     int64_t start_ns;
@@ -177,7 +177,7 @@ static void tell_new_server_slow(struct story *s)
     tell_late_at_new_server(s, 550);
 }
 
-// The probe has waited for the server, and no longer than the collector.
+// The probe waited for the server no longer than the collector did, so it excuses nothing.
 static void tell_new_server_there(struct story *s)
 {
     tell_late_at_new_server(s, 209);
@@ -193,7 +193,8 @@ static void tell_new_server_cold(struct story *s)
     story_line(s, 660, (uint32_t)s->plan.token_count - 1, 1);
 }
 
-// One of two tokens was judged: enough by default, too little for some.
+// One of two tokens was judged, which is enough by default and too little for `judged: {late:
+// 60%}`.
 static void tell_too_little(struct story *s)
 {
     static char late[] = "late";
@@ -215,8 +216,8 @@ static void tell_not_promised(struct story *s)
     s->scenario.collector.promises &= ~PROMISE_TIMEOUT;
 }
 
-// Due at 350 ms, with timeout and slack, and read 60 ms after that; samples at 0 ms,
-// 500 ms, …
+// The token is due at 350 ms, slack included, and read 60 ms later. Samples come at 0 ms, 500 ms,
+// and so on.
 static void tell_starved(struct story *s, uint64_t starved_us)
 {
     story_good_token(s);
@@ -236,7 +237,8 @@ static void tell_starved_too_little(struct story *s)
     tell_starved(s, 59000);
 }
 
-// More than what is missing, but within half the slack nobody looks.
+// The process starved for longer than the token was late, but for less than half the slack, which
+// does not count.
 static void tell_starved_within_slack(struct story *s)
 {
     story_good_token(s);
@@ -252,7 +254,7 @@ static void tell_starved_before(struct story *s)
     s->samples[0].starved_us = 60000;
 }
 
-// The processor was denied to another process.
+// Another process starved, not the one that wrote the line.
 static void tell_other_starved(struct story *s)
 {
     tell_starved_enough(s);
@@ -268,7 +270,7 @@ static void tell_waits_for_nobody(struct story *s)
     s->scenario.collector.promises &= ~PROMISE_WAITS_FOR_WRITERS;
 }
 
-// A line each 60 ms, and 30 ms of waiting for a processor around each.
+// A line every 60 ms, while the process waits 30 ms of each 500 ms for a processor.
 static void tell_slow_and_starved(struct story *s)
 {
     uint32_t first = story_txn(s, 50, 27);

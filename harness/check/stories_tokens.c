@@ -119,7 +119,7 @@ static void tell_too_many_after_death(struct story *s)
     story_line(s, 271, 3, 1);
 }
 
-// One of two collectors stands still from 300 to 1300 ms; its session ends at 400.
+// One of two collectors is paused from 300 to 1300 ms, and its session ends at 400 ms.
 static void tell_session_lost(struct story *s)
 {
     story_good_token(s);
@@ -155,7 +155,7 @@ static void tell_session_with_grace(struct story *s)
     s->scenario.collector.env = (struct settings){grace, 1};
 }
 
-// Only the last line can be in doubt: a second one would have confirmed the first.
+// Only the last line can be unconfirmed, because the second line confirmed the first.
 static void tell_sessions_lost_with_server(struct story *s)
 {
     story_line(s, 50, story_txn(s, 50, 3), 3);
@@ -171,14 +171,14 @@ static void tell_too_many_with_server(struct story *s)
     story_line(s, 1002, 0, 1);
 }
 
-// It wrote the first line itself, so it knows.
+// The paused collector repeats its own line, although it knows that it wrote it.
 static void tell_again_by_itself(struct story *s)
 {
     tell_session_lost(s);
     story_by(s, 0);
 }
 
-// Read at 150 ms, and again once the power is back.
+// A line is read at 150 ms, and again after the power is back.
 static void tell_forgotten(struct story *s)
 {
     story_good_token(s);
@@ -195,7 +195,7 @@ static void tell_forgotten_by_standby(struct story *s)
     story_line(s, 900, 0, 1);
 }
 
-// The old leader's commits from `left_ms` on are not the new one's.
+// Fails over to a leader that has no commit of the old leader from `left_ms` on.
 static void fail_over(struct story *s, int64_t left_ms)
 {
     struct fault_record *f = story_fault(s, "kill-leader", 300, 800);
@@ -205,7 +205,7 @@ static void fail_over(struct story *s, int64_t left_ms)
     f->left_ns = f->began_ns + (left_ms - 300) * NS_PER_MS;
 }
 
-// The line was confirmed at 170 ms at the earliest, and at 250 ms at the latest.
+// The second line confirmed the first one, at 170 ms at the earliest and at 250 ms at the latest.
 static void fail_over_behind_a_line(struct story *s, int64_t left_ms)
 {
     story_good_token(s);
@@ -230,7 +230,7 @@ static void tell_again_though_nothing_left(struct story *s)
     s->faults[0].left_ns = 0;
 }
 
-// Acknowledged at 291 ms, and gone, which the scenario allows.
+// A commit that was acknowledged at 291 ms is gone, which the scenario allows.
 static void fail_over_behind_a_commit(struct story *s, int64_t left_ms)
 {
     story_good_token(s);
@@ -263,7 +263,7 @@ static void tell_forgotten_by_nobody(struct story *s)
     s->scenario.postgres.durability = DURABILITY_PROVE;
 }
 
-// Nothing was lost between the second and the third.
+// The power cut explains the second line. Nothing was lost between the second line and the third.
 static void tell_forgotten_and_twice(struct story *s)
 {
     tell_forgotten(s);
@@ -292,7 +292,7 @@ static void tell_vanished(struct story *s)
     s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // the story then leaves it out
 }
 
-// An upsert that found its account there has made nothing.
+// An upsert that found its account made no token.
 static void tell_conflict(struct story *s)
 {
     story_good_token(s);
@@ -307,8 +307,8 @@ static void tell_conflict_delivered(struct story *s)
     story_line(s, 350, 1, 1);
 }
 
-// A token that changes 10 ms after its commit and goes out with the n-th line after
-// that, each of which the reader found an empty pipe ahead of.
+// A token changes 10 ms after its commit and goes out with the n-th line after that. Ahead of each
+// of these lines the reader found the pipe empty.
 static struct change_record *tell_changed(struct story *s, enum change_kind kind, int lines)
 {
     story_good_token(s);
@@ -350,7 +350,7 @@ static void tell_active_again_later(struct story *s)
     record->back_sent_ns = record->ended_ns + NS_PER_S;
 }
 
-// Expiry is judged by the server's clock, which may be off by 2 s.
+// Expiry is judged by the server's clock, which may be 2 s off.
 static void tell_expired_just_now(struct story *s)
 {
     tell_changed(s, CHANGE_EXPIRE, 3);
@@ -370,7 +370,7 @@ static void tell_deleted(struct story *s)
     story_change(s, deleted, CHANGE_DELETE, 210, 211);
 }
 
-// It had all the time that it takes.
+// The token changed only when it had had all the time to be delivered, so it is lost.
 static void tell_changed_too_late(struct story *s)
 {
     story_good_token(s);

@@ -70,14 +70,14 @@ static void tell_lost_expected_while_draining(struct story *s)
     expect_metric(s, "lost", "=", 0);
 }
 
-// The drain ended early because all that it waits for had come.
+// The drain ended early because every token that it waits for had come.
 static void tell_drain_ended_early(struct story *s)
 {
     tell_still_draining(s);
     s->scenario.drain_ns += NS_PER_S;
 }
 
-// The last 2T + 1 s of the drain are longer than the drain.
+// The check looks at the last 2T + 1 s of the drain, which is longer than the drain itself.
 static void tell_full_line_before_drain(struct story *s)
 {
     tell_lost(s);
@@ -121,7 +121,7 @@ static void tell_missed_and_inconclusive(struct story *s)
     s->load.refused = 1;
 }
 
-// The token was to be inserted at 0 s, and was half a second later.
+// The token was planned for 0 s and inserted half a second later.
 static void tell_lag(struct story *s)
 {
     story_line(s, 600, story_txn(s, 500, 1), 1);
@@ -213,7 +213,7 @@ static void tell_more_than_allowed(struct story *s)
     allow(s, 1);
 }
 
-// Two times of one fault, the first of which found nobody.
+// A fault comes twice, and finds nobody to hit the first time.
 static void tell_left_out(struct story *s)
 {
     story_good_token(s);
@@ -231,7 +231,7 @@ static void tell_too_few_deaths_left_out(struct story *s)
     expect_metric(s, "collector.deaths", ">=", 1);
 }
 
-// One was left out, and two deaths are missing.
+// One fault was left out, but two deaths are missing.
 static void tell_too_few_deaths(struct story *s)
 {
     tell_left_out(s);
@@ -245,7 +245,7 @@ static void tell_always_left_out(struct story *s)
     s->faults[1].left_out = LEFT_OUT_NOBODY;
 }
 
-// Another planned fault is the reason, so the run shows what it can.
+// Both times were left out because another planned fault was at work, so the run is conclusive.
 static void tell_left_out_by_another(struct story *s)
 {
     tell_always_left_out(s);

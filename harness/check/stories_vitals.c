@@ -31,7 +31,7 @@ static void tell_waking(struct story *s)
     story_samples(s, 0, 0, 25);
 }
 
-// The window of the fault ends at 2101 ms, in the rest.
+// The window of the fault ends at 2101 ms, in the middle of the rest.
 static void tell_spinning_after_fault(struct story *s)
 {
     tell_spinning(s);
@@ -78,7 +78,8 @@ static void tell_cursor_behind_unconfirmed(struct story *s)
     s->processes[0].status = 75 << 8;
 }
 
-// An end with another code, or by TERM itself, does not say so.
+// Only code 75 says that the last line is unconfirmed. An end with another code, or by TERM, does
+// not.
 static void tell_cursor_behind_at_error(struct story *s)
 {
     tell_cursor_behind(s);
@@ -134,7 +135,7 @@ static void tell_no_mark_unconfirmed(struct story *s)
     s->processes[0].status = 75 << 8;
 }
 
-// Its collector was killed before it could set the mark.
+// The collector was killed before it could mark its line as written.
 static void tell_killed_before_mark(struct story *s)
 {
     tell_no_mark(s);
