@@ -78,8 +78,8 @@ resume_server()
 # SIGKILL to the postmaster and to every process that it started.
 crash_server()
 {
-    # Stopped first, so that no child appears or is noticed to be gone while
-    # the others are being killed.
+    # The postmaster is stopped first, so that it neither starts a child nor notices the death of
+    # one while we kill them.
     kill -STOP "$server_pid"
     # From /proc, since a small container has no ps.
     server_children=$(sed 's/(.*)/-/' /proc/[0-9]*/stat 2>/dev/null |
