@@ -33,7 +33,8 @@ static void add(struct sets *s, const char *fmt, ...)
     s->items[s->count++] = text;
 }
 
-// No objectives, and time for a queue that notices a death late.
+// Collects the sets of a run: no objectives, enough time for a queue that notices a death late, and
+// those of the question.
 static void collect(const struct asking *a, struct sets *s)
 {
     *s = (struct sets){0};

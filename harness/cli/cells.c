@@ -96,7 +96,8 @@ static void show(struct cell *c, double value, int decimals, const char *unit, i
         snprintf(c->text + len, sizeof c->text - len, " at %d/s", rate);
 }
 
-// A run that could not be made leaves its reason in the cell; false: the end of all.
+// Writes the reason into the cell when a run could not be made. False after a signal, which ends
+// the whole table.
 static bool note_failure(struct cell *c, const struct err *e)
 {
     snprintf(c->text, sizeof c->text, "%.100s", e->text);
@@ -110,7 +111,8 @@ static bool is_sustained(const struct answer *a, double p99_ms)
     return a->lost == 0 && !(a->left > 0) && a->p99 < p99_ms;
 }
 
-// A fault says nothing of a queue that is behind without one: halves the load until it is not.
+// Finds a load that the queue sustains without a fault, by halving it, because a fault says nothing
+// about a queue that is overloaded anyway.
 static bool find_pace(struct field *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];
@@ -158,7 +160,8 @@ static void show_paced(struct field *f, size_t row, struct answer *rounds, size_
     }
 }
 
-// The first round found the pace; the others come later, after all subjects' earlier ones.
+// Makes the further rounds of the paced run, after all subjects have had their first one, which
+// found the pace.
 static bool ask_rounds(struct field *f, struct err *e)
 {
     const int rounds = f->options->quick ? 1 : ROUNDS;
@@ -282,8 +285,8 @@ static bool sustains(
     return true;
 }
 
-// Finds the highest rate: multiplies by four until it fails, then halves the gap twice. The last
-// must hold with another seed, too; else the one before it does.
+// Finds the highest rate: multiplies by four until it fails, then halves the gap twice. The highest
+// one must hold with another seed, too; otherwise the one below it counts.
 static bool search_rate(struct field *f, size_t row, int *good, int *before, struct err *e)
 {
     int bad = RATE_MOST * 4;

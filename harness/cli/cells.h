@@ -7,9 +7,9 @@
 
 // How a subject is asked.
 struct manner {
-    int rate;         // the load that it sustains without a fault; 0: not even the least
+    int rate;         // the load that it sustains without a fault; 0: not even the lowest
     int drain_s;      // its own retry, as far as a run can wait for it
-    double retry_s;   // of one that comes later; 0
+    double retry_s;   // of a retry that comes later than that; 0: none
     bool may_exit;    // it does not promise to outlive its sessions
     bool unreachable; // its paced run could not be made
 };

@@ -88,11 +88,11 @@ static bool run_job(
         how.server = &b->server;
         b->runs++;
     }
-    // A network broken by the kernel leaves no place for a proxy.
+    // There is no place for a proxy on a network that the kernel breaks.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
-        cool_down(b); // nobody knows in what state it was left
+        cool_down(b); // the state of its server is unknown
     scenario_fini(&s);
     return ok;
 }
@@ -233,7 +233,7 @@ bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct er
     w->busy = true;
     w->since_ns = clock_now_ns();
     if (send(w->fd, job, sizeof *job, MSG_NOSIGNAL) == (ssize_t)sizeof *job || errno == EPIPE)
-        return true; // one that died is seen when its answer is read
+        return true; // the death of a worker shows when its answer is read
     return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
 }
 

@@ -1,4 +1,4 @@
-// mailproof doctor CONNINFO: what would break a collector or a run there.
+// mailproof doctor CONNINFO: finds what would break a collector or a run on that server.
 #include "doctor/doctor.h"
 
 #include <stdio.h>

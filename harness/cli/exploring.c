@@ -145,7 +145,7 @@ static bool keep_the_rest(char *text, struct buf *out)
     return ok;
 }
 
-// As long as a draw.
+// Cuts the load to the length of a draw.
 static void shorten(struct scenario *s)
 {
     int64_t load_ns = scenario_load_ns(s);

@@ -14,7 +14,7 @@
 
 // The number of confirming runs of a failure, which may depend on chance.
 #define CONFIRMATIONS 3
-#define LOOKS_MAX 3 // at a candidate whose runs prove nothing
+#define LOOKS_MAX 3 // tries with a candidate whose runs were inconclusive
 
 // --- may it be begun? -------------------------------------------------------------------
 

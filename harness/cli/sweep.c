@@ -92,7 +92,7 @@ static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *
         recording_fini(&o.recording);
         return false;
     }
-    // One that could not work through the proxy has nothing to say.
+    // A collector that did not work through the proxy leaves round trips unknown.
     double delivered = o.run.values[METRIC_DELIVERED];
     if (counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
         o.cost.round_trips = (double)outcome.trips / delivered;
@@ -102,7 +102,7 @@ static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *
 
 // --- all of them ----------------------------------------------------------------------
 
-// Each phase cut short, except those that a trace fills.
+// Counts round trips in one short run of each pair. A phase that a trace fills keeps its length.
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;

@@ -56,7 +56,7 @@ static bool simulate_all(struct tuning *t, struct err *e)
 
 // --- telling --------------------------------------------------------------------------
 
-// Does the load fit the budget, and what would a limiter do to those who wait?
+// Says whether the load fits the budget, and how long a limiter would hold back those who wait.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
     const struct tune_pair *p = tune_recommend(&t->tune);
@@ -119,7 +119,7 @@ static bool write_folder(const struct tuning *t, struct err *e)
     return ok;
 }
 
-// For --query-time of a later --model.
+// Writes the measured query times, which --query-time of a later --model reads.
 static bool write_queries(const struct tuning *t, struct err *e)
 {
     struct buf text;

@@ -57,7 +57,7 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", "timeout", add_pair, t, e);
 }
 
-// Money becomes a rate through the price: "$100/month" at "0.10/1000".
+// Converts money into a rate by the price: "$100/month" at "0.10/1000".
 static bool read_money(struct tuning *t, struct err *e)
 {
     const double month_s = 30 * 86400;
@@ -120,7 +120,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-// The order in which a grid is read, whatever the order in which it was asked for.
+// Orders the pairs by limit and then by timeout, in whatever order the options name them.
 static int by_pair(const void *a, const void *b)
 {
     const struct tune_pair *x = a, *y = b;
@@ -163,7 +163,7 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// Runs and model must get the same load, so neither is told anything alone.
+// Refuses options that only the model would follow, because runs and model must get the same load.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {
@@ -282,7 +282,7 @@ static bool read_kind(struct tuning *t, const char *kind, double rate, struct er
     if (strncmp(kind, "on-off:", 7) == 0)
         return read_on_off(t, kind + 7, rate, e);
     p->rate_from = p->rate_to = rate;
-    // Long enough that its end is not seen; what repeats has no beginning.
+    // The phase is as long as the period, so it does not end within it.
     p->for_ns = t->model.period_ns;
     p->arrivals = strcmp(kind, "constant") == 0 ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
     return strcmp(kind, "constant") == 0 || strcmp(kind, "poisson") == 0 ||

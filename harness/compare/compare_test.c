@@ -86,8 +86,8 @@ static void like_with_like_raises_no_alarm(void **state)
     assert_true(worse <= SERIES * 5 / 100 && better <= SERIES * 5 / 100);
 }
 
-// On a quiet machine likes are found to be likes; what lies on the edge of the
-// margin is not called equivalent in more than 5%.
+// On a quiet machine, equal sides are found equal. A difference on the edge of the margin is called
+// equivalent in at most 5% of the comparisons.
 static void no_difference_is_an_equivalence(void **state)
 {
     (void)state;
@@ -168,11 +168,12 @@ static void correctness_is_compared_as_rates(void **state)
     // Ten runs do not tell these apart.
     assert_int_equal(judge_losses(0, 1, 1), CHANGE_UNKNOWN);
     assert_int_equal(judge_losses(5, 5, 1), CHANGE_UNKNOWN);
-    // This changes when the other is slower as well.
+    // The same failures count when that side is slower as well.
     assert_int_equal(judge_losses(0, 1, 2), CHANGE_WORSE);
 }
 
-// A flake: in each run, on either side, with the same probability.
+// Counts the alarms for a flake: a failure that every run of either side has with the same
+// probability.
 static size_t count_flaky_alarms(double rate, size_t runs, uint64_t seed)
 {
     struct rng rng;
@@ -210,7 +211,7 @@ static void a_flake_on_both_sides_raises_no_alarm(void **state)
     }
 }
 
-// A machine that stalls once makes a token late, with any collector.
+// A machine that stalls once makes one token late, whatever the collector.
 static void one_late_run_may_be_chance(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ struct cache {
     uint64_t bytes; // of the disk's that the items cover
 };
 
-// Zeroed is empty. Frees everything.
+// A zeroed struct is empty. Frees everything.
 void cache_fini(struct cache *c);
 
 // Takes copies of both. False when memory is short.

@@ -78,15 +78,15 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
 // Cuts the power with the write that ends with `canary`.
 void device_arm(struct device *d, const char *canary, uint64_t seed);
 
-// The machine comes back: what the cut left of the cache is on the image.
+// The machine comes back: the image holds what the cut left of the cache.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
-// Copies the image as a cut at this moment would leave it at least, and records
-// everything that comes, until the recording is ended. Its end stands in the record
-// as one more flush: the one that came too late.
+// Copies the image as a cut at this moment would leave it if it lost the whole cache, and records
+// everything that comes until device_end_record. The end of the recording counts as one more flush,
+// which came too late.
 MUST_USE bool device_record(struct device *d, struct err *e);
 MUST_USE bool device_end_record(struct device *d, struct err *e);
 
-// Writes without any cache: for what puts a state onto the image. `device` is a
-// struct device; as cache_put_fn says.
+// Writes past the cache, for replay.c, which puts a state onto the image. `device` is a struct
+// device; see cache_put_fn.
 bool device_put(void *device, uint64_t offset, const void *data, uint32_t length);

@@ -275,8 +275,8 @@ static void nonsense_is_refused(void **state)
     tell(&b->d, "off", "error the power was not cut");
 }
 
-// Three intervals: a b c in sector 0, one after another, each flushed; sectors 1 to
-// 16 written in the second. What a trial writes is gone in the next state.
+// Three intervals: sector 0 gets a, b and c, each flushed; sectors 1 to 16 are written in the
+// second interval. A trial's writes are gone in the next state.
 static void a_replay_goes_through_all_states(void **state)
 {
     struct bench *b = *state;
@@ -358,7 +358,7 @@ static void a_trial_can_be_cut_as_well(void **state)
     assert_in_range(torn, 5, 18);
 }
 
-// A recording that begins while something is in the cache: that is not yet safe.
+// The recording begins while a write is in the cache, so that write is not safe yet.
 static void a_recording_begins_with_what_was_flushed(void **state)
 {
     struct bench *b = *state;

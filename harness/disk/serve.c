@@ -166,8 +166,8 @@ static int64_t next_due_ns(const struct server *s)
     return due_ns;
 }
 
-// When the machine is gone, nobody sees what its requests are answered. A disk that is
-// no longer slow is done at once with what it still had to do.
+// True when a request is due. Once the machine is gone nobody sees the answers, so all are due at
+// once; so are requests that a slow disk delayed when it is no longer slow.
 static bool is_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)
@@ -252,7 +252,7 @@ static bool serve_request(struct server *s, struct fuse_buf *buf)
     return true;
 }
 
-// Until the file is unmounted.
+// Serves requests and commands until the file is unmounted.
 static void serve(struct server *s)
 {
     struct fuse_buf buf = {0};

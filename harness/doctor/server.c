@@ -91,7 +91,7 @@ static void examine_timeouts(struct patient *p)
     for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
         char sql[160], advice[128];
         double ms;
-        // Not every version has each; without it there is no row.
+        // Some versions lack some of these settings; those have no row.
         snprintf(
             sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
         if (!patient_number(p, sql, &ms))

@@ -106,7 +106,7 @@ static void examine_listen(struct patient *p)
             "LISTEN is accepted, but a notification does not arrive: a collector would look at the "
             "queue only at its health checks");
     if (!sql_exec(p->first, "UNLISTEN *", &why)) {
-        // The session ends with us.
+        // It ends with the session anyway.
     }
 }
 

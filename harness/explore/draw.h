@@ -33,8 +33,8 @@ struct draw_limits {
 MUST_USE bool draw_scenario(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out);
 
-// Whether a proxy stands between collector and server in a draw that does not
-// break the network, so that its state can be seen.
+// True when a proxy stands between collector and server although the draw does not break the
+// network. It shows the state of the connection.
 bool draw_watched(uint64_t seed, uint64_t number);
 
 // --- rows.c: the vocabulary ----------------------------------------------------------

@@ -298,7 +298,7 @@ static void the_journal_goes_on(void **state)
     assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e) && journal_end(&j, 12.5, &e));
     f.again = 3;
     assert_true(journal_found(&j, &f, &e));
-    fputs("{\"draw\": 77, \"ver", j.file); // killed while it wrote
+    fputs("{\"draw\": 77, \"ver", j.file); // the process was killed while it wrote
     journal_close(&j);
 
     assert_true(journal_open(&j, path, &head, &e));

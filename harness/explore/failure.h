@@ -1,5 +1,5 @@
-// A failure that was found: named by what broke and by what it takes, so that
-// equal ones fold into one. Pure.
+// A failure that was found. Its name says what broke and which faults it takes, so that equal
+// failures get one name. Pure.
 #pragma once
 
 #include "explore/tried.h"

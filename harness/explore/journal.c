@@ -127,7 +127,7 @@ static bool read_lines(struct journal *j, FILE *file, const struct journal_head 
     return ok;
 }
 
-// So that the next line does not go on where it broke off.
+// Removes an incomplete last line, so that the next line does not continue it.
 static bool cut_half_line(const char *path, struct err *e)
 {
     FILE *file = fopen(path, "r+e");

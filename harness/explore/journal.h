@@ -29,7 +29,7 @@ struct journal {
     uint64_t *numbers; // owned; of the draws that were tried
     size_t tried;
     size_t verdicts[VERDICT_MISSED + 1];
-    size_t unjudged;                           // the harness could not run them
+    size_t unjudged;                           // draws that the harness could not run
     struct journal_why whys[JOURNAL_WHYS_MAX]; // of what was inconclusive or not judged
     size_t why_count;
     size_t calls;

@@ -57,13 +57,13 @@ static void a_late_one_lasts_as_long(void **state)
 
     (void)state;
     assert_next(&f, begin(&f, "pause-collector", 1000, 4000, 2000), 6000);
-    // Its clock may stand a little behind the plan's.
+    // The clock of the fault may stand a little behind that of the plan.
     f.records[0].began_ns = f.records[0].planned_ns - 1;
     assert_next(&f, &f.records[0], 3000);
 }
 
-// Here the end of a session's fault would wait for a server that goes on only when that
-// fault has ended.
+// Here the end of a session's fault would wait for a server that cannot go on before that fault has
+// ended.
 static void sessions_wait_for_the_server(void **state)
 {
     static const char *const away[] = {"pause-server", "stop-server"};

@@ -20,11 +20,11 @@ enum exchange_state {
 };
 
 struct exchange {
-    bool opened;         // the server has been ready once
-    bool asking;         // the client has said something since it was last ready
-    bool answering;      // and so has the server
-    bool notified;       // a notification was the last message
-    bool in_transaction; // when the server was last ready
+    bool opened;         // the server was ready for a query once
+    bool asking;         // the client sent something since the server was last ready
+    bool answering;      // the server sent something since then
+    bool notified;       // the last message was a notification
+    bool in_transaction; // a transaction was open when the server was last ready
 };
 
 void exchange_take(struct exchange *x, enum message_sender sender, const struct wire_message *m);

@@ -27,7 +27,7 @@ struct fault_record {
     int64_t planned_ns; // absolute, on the run's clock
     int64_t began_ns;   // 0: never begun
     int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
-    int64_t served_ns;  // of a cluster's leader: when another took over, which is its end; 0
+    int64_t served_ns;  // when another leader took over, for a fault of the leader; 0: not
     bool left_known;    // what that failover left behind is known, and …
     int64_t left_ns;    // … are the old leader's commits from this time on; 0: none
     bool ok;

@@ -98,7 +98,7 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
-    // The other of the two may go on.
+    // A delay and a throttle may overlap, so only this one of them ends.
     if (r->spec->verb->id == VERB_DELAY)
         proxy_delay(c->proxy, 0, 0);
     else

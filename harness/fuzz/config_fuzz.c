@@ -10,7 +10,7 @@
 
 #define VARIABLES_MAX 64
 
-// The longest text about a secret, which has no room for its value.
+// True for the texts about a secret that leave its value out.
 static bool says_nothing(const char *refusal)
 {
     static const char *const texts[] = {

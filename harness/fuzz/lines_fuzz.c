@@ -117,7 +117,7 @@ static void check_token(const struct decoded *t, const char *text, size_t len)
     free(out);
 }
 
-// Line by line without the reader: does it say the same?
+// Decodes line by line without the reader, and checks that it says the same.
 static size_t check_line(
     struct decoder *d, const char *text, size_t len, const struct line_record *line)
 {

@@ -59,7 +59,7 @@ static void erase(struct draft *d)
     d->len -= n;
 }
 
-// Makes a length wrong that was right before, and with it the end of what it measured.
+// Makes one length wrong, and with it the end of the piece that it measures.
 static void cut_off(struct draft *d)
 {
     d->len = below(d, d->len + 1);
@@ -78,7 +78,7 @@ static void copy_from(struct draft *d, const uint8_t *from, size_t from_len)
     insert(d, below(d, d->len + 1), piece, n);
 }
 
-// Numbers in text, where most limits are.
+// Changes a number in a text, because most limits are on numbers.
 static void change_number(struct draft *d)
 {
     static const char *const numbers[] = {

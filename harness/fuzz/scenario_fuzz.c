@@ -17,7 +17,7 @@
 #define SETS_MAX 8
 #define WRITTEN_MAX ((size_t)8 << 20)
 
-// A plan of more is refused or takes too long to be made ten thousand times.
+// Larger plans are not made: that would take too long ten thousand times.
 #define TOKENS_MAX 2000
 #define FAULTS_MAX 2000
 
@@ -71,8 +71,8 @@ static size_t lines_of(const struct sections *s)
 {
     size_t lines = 1;
 
-    // libyaml knows five kinds of line ends; none of them is longer than a byte
-    // is, so that there cannot be more lines than bytes.
+    // libyaml knows five kinds of line ends. Each takes a byte or more, so there cannot be more
+    // lines than bytes.
     for (size_t i = 0; i < s->yaml_len; i++)
         lines++;
     return lines + 1;

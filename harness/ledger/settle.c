@@ -143,7 +143,7 @@ static bool waiting_row(struct ledger *l, const PGresult *row)
     return true;
 }
 
-// In the present schema the same tokens wait for every collector.
+// In the present schema, a token that is left both waits and is unmarked, for every mode.
 static bool left_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;

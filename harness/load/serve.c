@@ -92,8 +92,8 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Answers questions for the time until another word comes, which is then in `line`. That may take
-// long, because the run is being prepared.
+// Answers the question what time it is until another word comes, which is then in `line`. That may
+// take long, because the run is being prepared.
 static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 {
     for (;;) {

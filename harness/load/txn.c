@@ -49,8 +49,8 @@ size_t txn_prepared_count(void)
     return STATEMENTS + 1 + CHANGE_KINDS;
 }
 
-// A job leaves a row of ours beside the queue's, so that an unknown outcome can be
-// told and nothing of the queue need be looked into.
+// A job leaves a row of ours beside it, so that an unknown outcome can be settled without looking
+// into the queue's tables.
 static bool prepare_jobs(PGconn *conn, const char *enqueue)
 {
     return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&

@@ -104,7 +104,7 @@ static void zero_is_a_value(void **state)
     assert_true(compare(zero, 6, some, 6).low > 1000);
 }
 
-// The lady who tastes tea: all four of eight, or three of four.
+// Fisher's lady tasting tea: she finds all four cups of eight, or three of the four.
 static void hits_by_chance(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void hits_by_chance(void **state)
     assert_near(stats_hits_p(0, 10, 0, 10), 1, 1e-12);
 }
 
-// As printed in every table of them.
+// The quantiles are those of printed tables.
 static void students_quantiles(void **state)
 {
     (void)state;

@@ -11,8 +11,9 @@ void interrupt_install(void);
 // Returns the signal that came; 0: none.
 int interrupt_signal(void);
 
-// While it is on, the first signal only asks: waits go on, and interrupt_asked() returns it. A
-// second signal interrupts as ever. Off, a signal that asked has interrupted.
+// While this is on, the first signal only asks for an end: waits go on, and interrupt_asked()
+// returns the signal. A second signal interrupts as usual. When it is turned off, a signal that has
+// asked interrupts, too.
 void interrupt_defer(bool on);
 int interrupt_asked(void);
 

@@ -61,8 +61,9 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// Begins a second earlier: segments have times in whole seconds, and a postmaster may have made one
-// before it was noted. The backends of a postmaster that somebody else has killed end a moment
+// Removes the shared memory of a dead postmaster. It looks from a second before the note on,
+// because segments have times in whole seconds and a postmaster may have made one before it was
+// noted. It waits, because the backends of a postmaster that somebody else has killed end a moment
 // after it.
 static void bury(const struct note *n)
 {

@@ -15,7 +15,7 @@ struct stall {
 
 // Zeroed is empty. One thread writes it; its owner calls stalls_fini.
 struct stalls {
-    size_t count; // all of them; without memory, or in an old history, fewer are kept
+    size_t count; // all stalls; `kept` has fewer without memory, or in an old history
     int64_t longest_ns;
     int64_t total_ns;
     struct stall *kept; // in the order of time

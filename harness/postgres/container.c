@@ -273,7 +273,7 @@ static bool container_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// `stop` may be a clean shutdown whatever its time limit; a signal is what it is.
+// Sends a signal, because the engine's `stop` may be a clean shutdown whatever its time limit.
 static bool container_stop(struct server *s, enum server_stop how, struct err *e)
 {
     static const char *const signals[] = {
@@ -309,7 +309,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     struct container *c = s->state;
     char kept[ENGINE_NAME_MAX], text[512];
 
-    // The sweep leaves a name without a process alone, and a volume that is in use.
+    // The sweep leaves alone a name without a process, and a volume that is in use.
     snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;

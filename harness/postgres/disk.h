@@ -55,7 +55,7 @@ struct disk {
 MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want,
     uint64_t seed, uid_t uid, gid_t gid, struct err *e);
 
-// Flushes all that was written so far. From now on the disk is as its manner says.
+// Flushes all that was written so far. From now on the disk treats flushes as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);
 
 // From now on nothing reaches the disk any more. A process that writes or flushes gets no answer,

@@ -8,13 +8,13 @@
 #include "postgres/provider.h"
 
 struct state {
-    int64_t at_ns;                 // when the flush was answered that followed the cut
-    int64_t writes, sectors, kept; // not flushed at the cut, and what was kept; see disk/cache.h
+    int64_t at_ns;                 // when the flush was answered that the cut came just before
+    int64_t writes, sectors, kept; // unflushed at the cut, and kept; see disk/cache.h
 };
 
-// Records what reaches the disk. Each flush takes `flush_ns`: so when a flush is answered,
-// everything written before its request has been read, unless the reader is later than that.
-// ERR_SKIP or ERR_USAGE where the server's disk is not ours.
+// Records what reaches the disk. Each flush takes `flush_ns`. So when a flush is answered, the
+// reader has read every line that was written before the request, unless the reader is later than
+// that. ERR_SKIP or ERR_USAGE where the server's disk is not ours.
 MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 
 // Ends the recording, kills the server, and goes back to the recording's beginning.
@@ -26,7 +26,7 @@ MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
 MUST_USE bool states_put(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
 
-// How many flushes there were since the state was put, of those that had something to flush.
+// Counts the flushes since the state was put, except those that had nothing to flush.
 MUST_USE bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e);
 
 // Kills the server that tries a state, and puts the disk into the state of a second cut: at the

@@ -227,8 +227,8 @@ static int64_t patience_ns(const struct afterlife_setting *setting)
            (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
 }
 
-// Returns until when to wait after the question has come out. What has not come out by then will
-// not come: it was waiting before the collectors began. A retry may still be due, though.
+// Returns until when to wait after the question has come out. A token that has not come out by then
+// will not come, because it waited before the collectors began. A retry may still be due, though.
 static int64_t last_call_ns(const struct afterlife_setting *setting)
 {
     const struct scenario *s = setting->scenario;

@@ -27,8 +27,8 @@ struct afterlife_result {
     unsigned damaged;    // a page or an index that is broken
     unsigned exits;      // ends of the collector that nobody asked for
     uint64_t again;      // the flush of the recovery at which a second cut came; 0: none
-    struct state second; // what that cut left
-    bool repaired;       // the file system, after it
+    struct state second; // the state that the second cut left
+    bool repaired;       // its file system had to be repaired
     char why[200];       // the server's words, when it does not start or is damaged
     int64_t oldest_ns;   // how long before the cut the oldest of the vanished was acknowledged
     int64_t took_ns;

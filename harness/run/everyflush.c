@@ -133,8 +133,8 @@ static bool is_done(const struct flushes *f)
     return true;
 }
 
-// A collector that does not write all tokens without a cut is judged by that: the tokens will be
-// lost in the last state, too.
+// Waits until all tokens are written. A collector that fails to do so without a cut is judged by
+// that, because the tokens are lost in the last state, too.
 static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;

@@ -32,7 +32,7 @@ static int rows_of(enum step step, const struct scenario *s)
     }
 }
 
-// The plan has one transaction a second; in a trial each goes out at its turn.
+// Plans one transaction a second. A trial sends each one when its turn comes.
 static void make_phases(struct steps *s, const struct scenario *of)
 {
     static char name[] = "step";

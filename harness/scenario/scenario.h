@@ -17,7 +17,7 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
-// Does the database announce each token, or only while a collector sleeps?
+// Whether producers announce each token, or only while a collector sleeps.
 enum announce { ANNOUNCE_EACH, ANNOUNCE_BELL };
 enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 // How clients find the leader of a cluster: by its members' addresses, or through HAProxy.

@@ -7,7 +7,7 @@ static const int halvings_max = 10;                 // of a rate
 
 // --- a shorter load ---------------------------------------------------------------------
 
-// `length_ns` of what is left, from `from_ns` or as close to it as there is room.
+// Tries `length_ns` of the load that is left, from `from_ns` or as close to it as there is room.
 static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 {
     int64_t load_ns = sketch_load_ns(search_best(s), s->whole);
@@ -22,7 +22,7 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
     return search_attempt(s, &k);
 }
 
-// From the first fault that is left to the last; false when there is none.
+// Finds the times of the first fault that is left and of the last; false when none is left.
 static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last_ns)
 {
     const struct sketch *k = search_best(s);
@@ -38,7 +38,7 @@ static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last
     return any;
 }
 
-// The beginning, what lies around the first fault, the end.
+// Tries the beginning, the time around the first fault, and the end.
 static bool try_length(struct search *s, int64_t length_ns)
 {
     int64_t first_ns, last_ns;
@@ -48,7 +48,7 @@ static bool try_length(struct search *s, int64_t length_ns)
            try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
 }
 
-// All faults that are left, with a little before and behind them.
+// Tries the time of all faults that are left, with a little before and after it.
 static bool try_around_faults(struct search *s)
 {
     static const int64_t margins_ns[] = {200 * NS_PER_MS, NS_PER_S};
@@ -63,7 +63,7 @@ static bool try_around_faults(struct search *s)
     return false;
 }
 
-// The shortest first: they cost the least, and gain the most.
+// Tries the shortest loads first, because they cost the least and gain the most.
 bool search_shorten(struct search *s)
 {
     static const double shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 3.0 / 4};
@@ -128,7 +128,7 @@ static bool try_parts(struct search *s, size_t parts, bool others)
     return false;
 }
 
-// One part alone, then all but one part, then smaller parts.
+// Tries one part alone, then all but one part, and then smaller parts.
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
@@ -174,7 +174,8 @@ static bool is_left(const struct search *s, size_t phase)
     return span->to_ns > span->from_ns;
 }
 
-// The kinds of special tokens and transactions that the load that is left can have.
+// Returns the features that the load that is left can have and that make tokens or transactions
+// special.
 static unsigned special(const struct search *s)
 {
     unsigned have = 0;
@@ -205,7 +206,7 @@ static bool try_plain(struct search *s, unsigned plain)
     return plain && try_numbers(s, k->instances, k->connections, k->halvings, k->plain | plain);
 }
 
-// All at once, or as many as can go.
+// Takes away all special features at once, or as many as can go.
 static bool make_plain(struct search *s)
 {
     unsigned have = special(s);

@@ -64,8 +64,8 @@ static bool keep(struct search *s, struct sketch *candidate)
     return true;
 }
 
-// Whether it fails in one of the tries that it has left. One that breaks only some
-// of what the whole broke gets a second chance to break the rest, and counts.
+// Returns whether the candidate fails in one of its remaining tries. A candidate that breaks only
+// some of what the whole broke gets a second chance to break the rest, and counts as failing.
 static bool fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;
@@ -146,7 +146,7 @@ static struct confirmation ask_again(struct search *s, const struct sketch *k, i
     return c;
 }
 
-// The smallest is of little use when it fails now and then only.
+// A smallest candidate that fails only now and then is of little use.
 struct confirmation search_confirm(struct search *s, int times)
 {
     struct confirmation best = {0}, c;

@@ -1,5 +1,5 @@
-// The search for a smaller scenario that still fails. Pure: what a candidate does
-// is for the oracle to say, which in earnest runs it, and in tests makes it up.
+// The search for a smaller scenario that still fails. Pure: an oracle says whether a candidate
+// fails. The real one runs the candidate; those of tests make the answer up.
 //
 // Failures may be a matter of chance. A candidate that passed is asked again only
 // when nothing new is left to try, and what is found is asked several times more.
@@ -51,12 +51,12 @@ void search_fini(struct search *s);
 // The smallest sketch so far; of the same size as the whole when nothing is left out.
 const struct sketch *search_best(const struct search *s);
 
-// Until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.
+// Searches until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.
 MUST_USE bool search_run(struct search *s);
 
-// Asks for the best `times` more. One that does not fail each time is given up for
-// the one before it, a few times over, if that fails more often; without a smaller
-// one than the whole nothing is asked.
+// Asks for the best candidate `times` more. A candidate that does not fail each time is given up
+// for the one before it if that fails more often; this may happen a few times. Asks nothing when
+// nothing smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- what the parts of this folder share ----------------------------------------
@@ -64,10 +64,10 @@ struct confirmation search_confirm(struct search *s, int times);
 // A copy of the best, for something to be taken away from it.
 MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 
-// Whether the candidate fails: then it is the best. Takes it over either way.
+// Takes the candidate over. Returns whether it fails; then it is the best.
 bool search_attempt(struct search *s, struct sketch *candidate);
 
-// moves.c: whether something could be taken away.
+// moves.c: return whether something could be taken away.
 bool search_shorten(struct search *s);
 bool search_drop_phases(struct search *s);
 bool search_drop_faults(struct search *s);

@@ -1,5 +1,5 @@
-// A sketch is what is left of a scenario whose run broke an invariant: stretches of its
-// phases, some of its planned faults, and so much of everything else.
+// A sketch describes a smaller form of a scenario whose run broke an invariant: stretches of its
+// phases, some of its planned faults, and limits on everything else.
 //
 // A sketch says nothing but what was taken away, so that a smaller one is made by
 // taking away more; sketch_apply turns it into a scenario. All of it is pure.

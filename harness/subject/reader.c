@@ -76,8 +76,8 @@ static bool token_named(const char *name, size_t len, uint32_t *token)
     return names_token(name, len, token) || (at && names_token(name, (size_t)(at - name), token));
 }
 
-// A token named in a line that cannot be parsed is counted as torn, not also as
-// lost: remember the names in it.
+// Remembers the names in a line that cannot be parsed, so that their tokens count as torn and not
+// also as lost.
 static bool add_names(struct reader *r, const char *line, size_t len)
 {
     uint32_t last = TOKEN_UNKNOWN; // its address and its login are one name

@@ -187,8 +187,8 @@ static struct subject *start_restarted(char *const *command, int instances)
     return s;
 }
 
-// Two keep the first instance down; it comes back when the second lets go, and the
-// other one is started again all the while.
+// Two callers keep the first instance down. It comes back when the second of them lets go. The
+// other instance is started again meanwhile.
 static void an_instance_kept_down_waits(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};

@@ -21,7 +21,7 @@ collector_runs() {
         [ -n "$(find "$place/results" -name 'collector-0.log' -size +0 2>/dev/null)" ]
 }
 
-# A backend of the load, in a server of ours.
+# True when a server of ours has a backend of the load.
 load_runs() {
     local pid
     for pid in $(pgrep -f "postgres -D $place/"); do
@@ -30,8 +30,7 @@ load_runs() {
     return 1
 }
 
-# A postmaster of ours that stands still, for long enough that somebody has
-# asked it something.
+# True when a postmaster of ours stands still for so long that somebody has asked it something.
 server_stands_still() {
     local pid
     for pid in $(pgrep -f "postgres -D $place/"); do

@@ -3,9 +3,9 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Latency is the batch timeout here, so that a longer one slows the collector by
-# more than any machine does. The slack keeps that from being a broken promise, and runs on a busy
-# machine from being inconclusive: five are too few for one of them to tell nothing.
+# Latency is the batch timeout here, so a longer timeout slows the collector by more than any
+# machine does. The slack keeps that from breaking a promise. It also keeps runs on a busy machine
+# from being inconclusive, because a comparison needs all five.
 short=(steady --set load.0.for=1s --set load.0.rate=50/s --set collector.batch_limit=100
     --set slack=3s --set 'expect={lost: "= 0"}')
 slowed="env MAILROOM_BATCH_TIMEOUT=450 $BUILD_DIR/bin/mailroom-collector"
@@ -27,7 +27,7 @@ grep -q '"name": "steady latency.p50"' "$place/trend.json" || fail "no JSON"
 grep -q '^steady,latency.p50,ms,5,' "$place/table.csv" || fail "no CSV"
 runs=$(sed -n 's/^  results  *//p' "$place/out")
 
-# The same again from what is stored, and the other way round.
+# Compares the stored runs: once in the same order, and once in the other.
 expect_exit 4 "$mailproof" compare "$runs/A" "$runs/B"
 expect_exit 0 "$mailproof" compare "$runs/B" "$runs/A" --min-effect 100%
 grep -q 'better: latency' "$place/out" || fail "the faster one is not better"
@@ -35,7 +35,8 @@ grep -q 'better: latency' "$place/out" || fail "the faster one is not better"
 expect_exit 2 "$mailproof" compare "$runs/A/steady/latest" "$runs/B/steady/latest"
 grep -q 'cannot tell: too few runs' "$place/out" || fail "no reason"
 
-# Failing more often outranks being fast; one failure among few runs proves nothing.
+# A collector that fails more often is worse however fast it is. One failure among few runs proves
+# nothing.
 expect_exit 1 "$mailproof" run --quiet --out "$place/broken" "${short[@]}" "${leak[@]}" --repeat 5 \
     --collector "$zoo --defect sends-twice"
 expect_exit 4 "$mailproof" compare "$runs/B" "$place/broken"

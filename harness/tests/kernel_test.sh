@@ -56,13 +56,13 @@ ended() {
     fail "$1: exit code $got instead of $2"
 }
 
-# A collector with neither deadlines nor keepalives: the zoo's good one, whose
-# health check comes after the end. TCP sends again 12.6 s after it first tried, 5 s
-# and more after this silence; that is no recovery.
+# A collector with neither deadlines nor keepalives: the zoo's good one, whose health check comes
+# after the run. TCP retransmits 12.6 s after its first try, 5 s or more after this silence, which
+# is no recovery.
 never=(run partition-kernel --set faults.0.for=8s --set load.2.for=9500ms
     --set recovery_limit=2s --out "$place/never"
     --collector "env MAILROOM_HEALTHCHECK_INTERVAL=270000 $zoo")
-# As short as the collector's keepalives allow, which give up after 12 s.
+# The partition lasts as short as possible: the collector's keepalives give up after 12 s.
 partition=(run partition-kernel --set faults.0.for=13s --set load.2.for=14s)
 half_open=(run half-open-kernel --set faults.0.for=6s --set faults.1.at=9s
     --set faults.1.for=6s --set load.0.for=16s)
@@ -71,7 +71,7 @@ begin never "${never[@]}"
 begin partition "${partition[@]}"
 begin half-open "${half_open[@]}"
 
-# Not as root: the reason, and code 77.
+# Without root the run is skipped, with the reason and code 77.
 mkdir -m 777 "$place/nobody"
 expect_exit 77 setpriv --reuid=65534 --regid=65534 --clear-groups \
     "$mailproof" run --out "$place/nobody" partition-kernel

@@ -61,9 +61,9 @@ needs_crashing_disk() {
     [ -z "$why" ] || { echo "$why"; exit 77; }
 }
 
-# run SCENARIO OPTION…: with results in our place, and nothing expected of the
-# machine's speed unless a test says so: on one that others use too, a good collector
-# may come back seconds after a fault, and the generator may send seconds late.
+# run SCENARIO OPTION…: keeps the results in our place, and expects nothing of the machine's speed
+# unless a test says so. On a machine that others use too, a good collector may come back seconds
+# after a fault, and the generator may send seconds late.
 run() {
     "$mailproof" run --quiet --out "$place/results" --set 'expect={}' --set recovery_limit=30s \
         --set slack=3s \

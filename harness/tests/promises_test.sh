@@ -45,7 +45,8 @@ nothing_is_missing() {
         scenario=$(basename "$file" .yaml)
         grep -q '^tags: .*promise' "$file" || fail "$scenario lacks the tag promise"
         promise=$(awk -v s="$scenario" '$2 == s {print $1; exit}' "$place/all")
-        # One that breaks more than its collectors of the zoo can stand goes by its number.
+        # A scenario that breaks more than the zoo can survive is not in the table by name. Then the
+        # promise in its summary has to be there.
         [ -n "$promise" ] || promise=$(sed -nE 's/^summary: Promise ([0-9]+)[, ].*/\1/p' "$file")
         [ -n "$promise" ] && grep -q "^$promise " "$place/all" || fail "$scenario is not in the table of $readme"
         grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
@@ -67,17 +68,18 @@ run_all() { # at once
 
 run_one() { # scenario, defect, invariants
     local log=$place/$1.$2.log shorter=(--set slack=3s)
-    # Where no clock is needed to see the defect, a busy machine makes nothing late.
+    # A busy machine makes nothing late, unless a clock is needed to see the defect.
     [[ ! $3 =~ early|late|busy_idle ]] || shorter=(--set slack=500ms)
-    # Nothing more comes of waiting for what was lost; except of one that is
-    # only slow, and of the one that takes its time to end.
+    # Lost tokens do not come however long the drain, so it is short. A collector that is only slow
+    # to reconnect needs all of it.
     [ "$2" = slow-reconnect ] || shorter+=(--set drain=15s)
     case $1.$2 in
     promise-reconnect.*)
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
         ;;
     promise-stop.breaks-off)
-        # Each time it must be back, with a batch to break off, also on a busy machine.
+        # After each stop the collector must be back with a batch to break off, also on a busy
+        # machine.
         shorter+=(--set load.0.for=9s --set 'faults=[{at: 1s, every: 2s, until: 8s, do: stop-collector}]')
         ;;
     promise-stop.*)

@@ -42,7 +42,7 @@ NO_COLOR=1 on_terminal 40 2 "$mailproof" run steady promise-limit "${options[@]}
 [ "$(grep -cE $'\x1b\\[([2-9]|[0-9]{2,})A' "$place/screen")" = 0 ] || fail "higher than the window"
 grep -qE '^[0-2] of 2 runs passed, 0 skipped' "$place/lines" || fail "no count"
 
-# Neither a terminal nor one that can do anything: plain lines.
+# Where there is no terminal, there are plain lines.
 "$mailproof" run steady "${options[@]}" --set load.0.for=6s >"$place/out" 2>"$place/err" ||
     fail "exit code $?"
 ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f]' "$place/out" "$place/err" || fail "control bytes"

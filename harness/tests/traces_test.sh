@@ -63,7 +63,7 @@ collector_runs() {
     pgrep -f "postgres: mailproof_collector .*" >/dev/null
 }
 
-# Every one of them, or a child could still be started.
+# True when the postmaster stands still.
 server_stands_still() {
     local pid
     for pid in $(pgrep -f "postgres -D $place/"); do

@@ -1,15 +1,13 @@
 // Simulates the batch window, for rates and periods that cannot be run, and to see whether it
 // explains the measurements. Pure.
 //
-// Transactions come as the phases of a load say (Poisson, constant, a ramp, a
-// recorded trace), and the phases repeat. The first token opens the window,
-// which fires when `limit` wait or the timeout has passed; a read later the line
-// is written, or a turn after the line before if that is still to come
-// (queries.h). What has come by then and finds room is in the line: the query
-// looks a little earlier, but sees what is committed a little before its client
-// hears of it. Behind it a sender may be held to a budget of so many e-mails
-// per second. What the model leaves out: transactions that take long to commit
-// and hold back those behind them, faults.
+// Transactions come as the phases of a load say (Poisson, constant, a ramp, a recorded trace), and
+// the phases repeat. The first token opens the window, which fires when `limit` wait or the timeout
+// has passed. The line is written a "read" later, or a "turn" after the line before it if that is
+// not yet written (queries.h). Tokens that have come by then and find room are in the line. The
+// query looks a little earlier, but it also sees a commit a little before its client hears of it.
+// After the line a sender may be held to a budget of so many e-mails per second. What the model
+// leaves out: transactions that take long to commit and hold back those behind them, faults.
 #pragma once
 
 #include <stddef.h>

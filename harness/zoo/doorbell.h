@@ -13,7 +13,7 @@ struct doorbell {
     char number[24];       // of the lock; "": tokens are announced without it
     bool ours;             // we hold it
     bool quiet;            // all producers that may have been silent before we had it are done
-    char silent_below[24]; // transactions below this may have been
+    char silent_below[24]; // transactions below this may have been silent
 };
 
 // Call it when a session begins.
