@@ -74,12 +74,37 @@ alone()
     says hosts 'target_session_attrs=read-write'
 }
 
+# Applies the migrations from FIRST to LAST.
+migrate()
+{
+    for file in "$SOURCE_DIR"/migrations/*.up.sql; do
+        number=${file##*/}
+        number=${number%%_*}
+        [ "$number" -lt "$1" ] || [ "$number" -gt "$2" ] ||
+            psql -q -v ON_ERROR_STOP=1 -f "$file" >"$server_dir/migrate.txt" 2>&1 || failed "$file"
+    done
+}
+
+migrations()
+{
+    migrate 000001 000003
+    doctor early 1 "$here"
+    says early 'BREAKS  schema' 'migrations/000004_commit_safe_cursor.up.sql is missing' \
+        'apply it and those after it'
+    migrate 000004 000018
+    doctor unleased 0 "$here"
+    says unleased '000019_outcome.up.sql is missing: leased mode needs it'
+    migrate 000019 999999
+    doctor migrated 0 "$here"
+    says migrated 'ok      schema'
+}
+
 rights()
 {
     psql -qc 'CREATE ROLE nobody_much LOGIN' -c 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
     doctor no-rights 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     says no-rights 'this role may not create any' 'may not make databases and roles' 'CREATE EXTENSION pgcrypto'
-    for file in "$SOURCE_DIR"/migrations/*.up.sql; do psql -q -v ON_ERROR_STOP=1 -f "$file" >/dev/null 2>&1; done
+    migrations
     doctor no-grant 1 "host=$server_dir port=$port user=nobody_much dbname=postgres"
     says no-grant 'may not read tokens and move the cursor'
     psql -qc 'GRANT mailroom_collector TO nobody_much'

@@ -1,7 +1,11 @@
 // Examines whether this role may do what the migrations, a collector and a run need.
 #include <string.h>
 
+#include "collector_sql.h"
 #include "doctor/patient.h"
+#include "leased_sql.h"
+
+#define FIRST_MIGRATION "000001_init.up.sql" // makes the tables
 
 static bool answers_yes(struct patient *p, const char *sql, bool *yes)
 {
@@ -13,18 +17,37 @@ static bool answers_yes(struct patient *p, const char *sql, bool *yes)
     return true;
 }
 
+// The tables are there.
+static void examine_migrations(struct patient *p, const char *missing)
+{
+    static const char apply[] =
+        "Stop the collectors; apply it and those after it: 'migrate -path migrations -database … "
+        "up', or psql -v ON_ERROR_STOP=1 -f each.";
+    char leased[80];
+
+    if (*missing)
+        patient_breaks(p, apply,
+            "the tables are there, but migrations/%s is missing: mailroom-collector needs it",
+            missing);
+    else if (!patient_ask(p, p->first, leased_sql_schema, leased, sizeof leased))
+        return;
+    else if (*leased)
+        patient_note(p, apply, "migrations/%s is missing: leased mode needs it", leased);
+    else
+        patient_good(p, "the tables and all migrations that a collector needs are there");
+}
+
 static void examine_schema(struct patient *p)
 {
-    bool there, create;
+    char missing[80];
+    bool create;
 
-    if (!answers_yes(p,
-            "SELECT to_regclass('tokens') IS NOT NULL AND to_regclass('jobs') IS NOT NULL",
-            &there) ||
+    if (!patient_ask(p, p->first, collector_sql_schema, missing, sizeof missing) ||
         !answers_yes(
             p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)", &create))
         return;
-    if (there)
-        patient_good(p, "the tables tokens and jobs are there");
+    if (strcmp(missing, FIRST_MIGRATION) != 0)
+        examine_migrations(p, missing);
     else if (create)
         patient_note(p, "Apply migrations/ before a collector starts.",
             "the tables are not there yet; this role may create them");
