@@ -145,7 +145,15 @@ code=0
 [ "$code" = 74 ] && grep -q "standard output is closed" "$work/log" || fail "no standard output: exit code $code"
 
 for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/null; done
+
+# A role without rights: the log says what gives them, and the collector goes on once it has them.
+: >"$work/log"
+start_collector
+logged 'SQLSTATE 42501.*GRANT mailroom_collector TO "collector"'
 sql -c "GRANT mailroom_collector TO collector" # what it can do, it does with this role alone
+logged "first start on this queue; making its cursor"
+logged collecting
+stop_collector TERM 0
 
 # A standard output that may not grow, as on a full disk. (ThreadSanitizer writes
 # a file of its own before anything else, and dies of the limit.)

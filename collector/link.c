@@ -96,6 +96,7 @@ void link_lose(struct collector *c, const struct err *e)
         [LOSS_COMPLAINT] = METER_RECONNECTS_COMPLAINT,
     };
     struct link *l = &c->link;
+    char advice[SESSION_ADVICE_LEN];
 
     l->loss = loss_of(l, c->now_ns, e);
     work_count(c, reasons[l->loss], 1);
@@ -105,7 +106,7 @@ void link_lose(struct collector *c, const struct err *e)
         l->silent_hosts += l->session.hosts_tried;
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
-        l->loss == LOSS_COMPLAINT ? "; this needs somebody's attention" : "");
+        session_advice(&l->session, e->sqlstate, advice));
     session_close(&l->session);
     pooler_close(&l->pooler);
 }

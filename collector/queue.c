@@ -189,7 +189,7 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
             "and let an administrator run mailroom-collector --switch-mode",
             q->mode->name, mode);
     if (taken)
-        *lock = moved || !mode[0] ? LOCK_UNSETTLED : LOCK_TAKEN;
+        *lock = !mode[0] ? LOCK_NEW : moved ? LOCK_MOVED : LOCK_TAKEN;
     return true;
 }
 

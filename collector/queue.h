@@ -81,10 +81,10 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_U
 
 // Looks at the queue, and takes its lock if it is free and the last claim is nobody's or ours. With
 // TAKE_GRACE the last claim may also be that of the holder that was last seen. With TAKE_LEASE the
-// holder of the epoch that was last seen may even still have its lock. LOCK_UNSETTLED: the lock is
-// taken, but the cursor is of a kind that cannot be read.
+// holder of the epoch that was last seen may even still have its lock. LOCK_NEW: the lock is taken,
+// and the queue has no cursor of ours yet. LOCK_MOVED: its cursor was made in another cluster.
 enum queue_take { TAKE_FREE, TAKE_GRACE, TAKE_LEASE };
-enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_UNSETTLED };
+enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_NEW, LOCK_MOVED };
 bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
     int64_t deadline_ns, struct err *e) MUST_USE;
 // LOCK_FREE: the lock is free, but left to the holder, which may have changed.

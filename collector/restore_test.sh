@@ -30,6 +30,7 @@ main()
         # One more before the collector comes, one while it works.
         add_accounts 41 41
         run b
+        has_logged b "the database came from another cluster"
         has_logged b "a new cursor; 21 tokens wait"
         add_accounts 42 42
         drained

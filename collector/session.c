@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
+#define INSUFFICIENT_PRIVILEGE "42501"
 
 // A refusal to connect has its SQLSTATE only in the text, behind the severity,
 // which may be in any language: "FATAL:  57P03: the database system is …".
@@ -359,4 +360,18 @@ enum session_remedy session_remedy(const char *sqlstate)
             return table[i].remedy;
     // 08, 57P0x, 53300, 25006, 26000, 0A000 and everything unforeseen.
     return REMEDY_RECONNECT;
+}
+
+const char *session_advice(
+    const struct session *s, const char *sqlstate, char text[SESSION_ADVICE_LEN])
+{
+    if (session_remedy(sqlstate) != REMEDY_COMPLAIN)
+        return "";
+    // A session that is not up was refused the database itself, which no migration grants.
+    if (!s->up || strcmp(sqlstate, INSUFFICIENT_PRIVILEGE) != 0)
+        return "; this needs somebody's attention";
+    snprintf(text, SESSION_ADVICE_LEN,
+        "; this needs somebody's attention: GRANT mailroom_collector TO \"%.63s\" gives it rights",
+        PQuser(s->conn));
+    return text;
 }

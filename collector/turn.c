@@ -90,9 +90,11 @@ bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e)
         t->step = TURN_ASKED;
         return queue_send_claim(&c->queue, &c->link.session, work_deadline_ns(c), e);
     }
-    if (lock == LOCK_UNSETTLED) {
+    if (lock == LOCK_NEW || lock == LOCK_MOVED) {
         t->step = TURN_ASKED;
-        log_line("QUEUE", "the queue's cursor is of another kind or cluster; making a new one");
+        log_line("QUEUE", "%s",
+            lock == LOCK_NEW ? "first start on this queue; making its cursor"
+                             : "the database came from another cluster; making a new cursor");
         return queue_send_settle(&c->queue, &c->link.session, e);
     }
     watch(c, lock, before);

@@ -16,6 +16,7 @@ void join_lose(struct leased *l, const struct err *e)
     bool complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
     bool silent = session_silent(&l->session, l->now_ns);
     bool ended = l->session.up && l->link >= LINK_JOIN && e->kind == ERR_CONNECTION;
+    char advice[SESSION_ADVICE_LEN];
     struct err ignored;
 
     leased_count(l, complained ? METER_RECONNECTS_COMPLAINT
@@ -24,7 +25,7 @@ void join_lose(struct leased *l, const struct err *e)
                                : METER_RECONNECTS_REFUSED);
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
-        complained ? "; this needs somebody's attention" : "");
+        session_advice(&l->session, e->sqlstate, advice));
     session_close(&l->session);
     pooler_close(&l->pooler);
     memset(l->awaited, 0, sizeof l->awaited);

@@ -15,6 +15,7 @@ main()
 {
     start_server
     migrate
+    a_role_without_rights_is_told_what_gives_them
     every_answer_has_its_outcome
     odd_answers_are_a_line_of_the_log
     a_line_without_an_answer_is_tried_again
@@ -46,6 +47,16 @@ add() # login…
         read -r add_rows
         sql "INSERT INTO accounts (email, login) VALUES $add_rows"
     }
+}
+
+a_role_without_rights_is_told_what_gives_them()
+{
+    sql "REVOKE mailroom_collector FROM collector"
+    run z -- "$SOURCE_DIR/collector/lease/test_sender.sh" "$server_dir/got"
+    has_logged z 'GRANT mailroom_collector TO "collector"'
+    sql "GRANT mailroom_collector TO collector"
+    has_logged z leasing
+    ends z TERM 0
 }
 
 # Prints the outcomes of a login's attempts, oldest first.
