@@ -19,26 +19,32 @@ static void print_tags(const struct scenario *s)
         fputc(']', stdout);
 }
 
+static void print_scenario(const struct scenario *s, bool first)
+{
+    printf("%s  %-30s %s", first ? "Scenarios:\n" : "", s->name, s->summary);
+    print_tags(s);
+    fputc('\n', stdout);
+}
+
 static bool list_scenarios(const char *tag, struct err *e)
 {
     const struct overrides none = {0};
     struct paths paths = {0};
+    struct suggestion near;
     char dir[PATH_MAX];
+    size_t count = 0;
 
-    puts("Scenarios:");
+    locate_tag(&near, tag);
     bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
     for (size_t i = 0; ok && i < paths.count; i++) {
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
-        if (ok && scenario_has_tag(&s, tag)) {
-            printf("  %-30s %s", s.name, s.summary);
-            print_tags(&s);
-            fputc('\n', stdout);
-        }
+        if (ok && locate_tagged(&s, tag, &near))
+            print_scenario(&s, count++ == 0);
         scenario_fini(&s);
     }
     locate_fini(&paths);
-    return ok;
+    return ok && (count > 0 || locate_no_tag(&near, e));
 }
 
 static void print_key(const char *path, const char *text)

@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "os/paths.h"
-#include "scenario/suggest.h"
 
 static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
@@ -82,4 +81,24 @@ void locate_fini(struct paths *p)
         free(p->items[i]);
     free(p->items);
     *p = (struct paths){0};
+}
+
+void locate_tag(struct suggestion *near, const char *tag)
+{
+    suggest_init(near, tag ? tag : "");
+}
+
+bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near)
+{
+    for (char **t = s->tags; *t; t++)
+        suggest_offer(near, *t);
+    return scenario_has_tag(s, tag);
+}
+
+bool locate_no_tag(const struct suggestion *near, struct err *e)
+{
+    char text[80];
+
+    return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", near->word,
+        suggest_text(near, text, sizeof text));
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "scenario/scenario.h"
+#include "scenario/suggest.h"
 
 struct paths {
     char **items; // owned
@@ -15,3 +17,10 @@ struct paths {
 // mailproof, or that folder itself. ERR_USAGE when it is none of these.
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);
+
+// Begins a search by tag: `near` keeps the tag, which may be NULL, and the nearest one seen.
+void locate_tag(struct suggestion *near, const char *tag);
+// True when the scenario carries the tag, or there is none to carry.
+bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near);
+// Says that no scenario carries the tag, and returns false.
+bool locate_no_tag(const struct suggestion *near, struct err *e);

@@ -48,12 +48,15 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
     const struct options *o, const struct overrides *sets, struct err *e)
 {
+    struct suggestion near;
+
+    locate_tag(&near, o->tag);
     for (size_t i = 0; i < paths->count; i++) {
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], sets, e))
             return false;
         subjects_suit(s);
-        bool wanted = scenario_has_tag(s, o->tag);
+        bool wanted = locate_tagged(s, o->tag, &near);
         bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)
             (*count)++;
@@ -62,7 +65,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         if (!ok)
             return false;
     }
-    return *count > 0 || err_set(e, ERR_USAGE, "no scenario carries the tag '%s'", o->tag);
+    return *count > 0 || locate_no_tag(&near, e);
 }
 
 int cli_worse(int a, int b)

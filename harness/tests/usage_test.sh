@@ -44,6 +44,8 @@ refused 'unrecognized configuration parameter "sinchronous_commit"' \
     run --out "$place/results" --quiet --set 'postgres.settings={sinchronous_commit: "on"}' steady
 refused 'name a scenario' run
 refused 'run scenarios --tag' run --tag quick
+refused "no scenario carries the tag 'quik'; did you mean 'quick'?" run scenarios --tag quik
+refused "no scenario carries the tag 'quik'; did you mean 'quick'?" list --tag quik
 refused "--cut-at: 'Bnd' is no message that a client sends; did you mean 'Bind'?" \
     run every-cut --every-cut --cut-at 'client Bnd'
 refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
