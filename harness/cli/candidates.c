@@ -1,0 +1,117 @@
+// The draws of a search that may come next, and the choice among them.
+#include "cli/exploring.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/files.h"
+
+#define TEXT_MAX (4u << 20)
+
+void candidate_fini(struct candidate *c)
+{
+    plan_fini(&c->plan);
+    scenario_fini(&c->scenario);
+    *c = (struct candidate){0};
+}
+
+// Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because
+// it names a collector that does not run; such a number is always skipped.
+static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
+{
+    const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
+    char name[40];
+    struct buf text;
+    struct err impossible;
+
+    *c = (struct candidate){.number = number};
+    snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
+    buf_init(&text, TEXT_MAX);
+    bool ok = exploring_path(x, c->path, "draws", name, e) &&
+              (draw_scenario(limits, x->seed, number, &text) ||
+                  err_set(e, ERR_INTERNAL, "out of memory")) &&
+              file_write("out", c->path, &text, e);
+    buf_fini(&text);
+    if (!ok)
+        return false;
+    ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
+         plan_make(&c->plan, &c->scenario, &impossible) && c->plan.token_count > 0;
+    if (!ok) {
+        unlink(c->path);
+        candidate_fini(c);
+    }
+    return ok;
+}
+
+// Takes the next number: one that --only lists, or else one that was not tried yet.
+static bool number_of(struct exploring *x, uint64_t *number)
+{
+    while (!x->numbers && journal_has(&x->journal, x->next))
+        x->next++;
+    if (x->numbers && x->next >= x->number_count)
+        return false;
+    *number = x->numbers ? x->numbers[x->next] : x->next;
+    x->next++;
+    return true;
+}
+
+// After so many invalid draws in a row the search stops: that is no accident.
+#define REFUSED_MAX 500
+
+static bool fill_pool(struct exploring *x, struct err *e)
+{
+    uint64_t number;
+    int refused = 0;
+
+    while (x->pool_count < EXPLORING_WINDOW && number_of(x, &number)) {
+        err_clear(e);
+        if (draw(x, number, &x->pool[x->pool_count], e))
+            x->pool_count++;
+        else if (e->kind != ERR_NONE)
+            return false;
+        else if (x->numbers)
+            return err_set(e, ERR_USAGE, "draw %llu is none that can be run; it is passed over",
+                (unsigned long long)number);
+        else if (++refused > REFUSED_MAX)
+            return err_set(e, ERR_USAGE,
+                "with these options no draw can be run: see "
+                "mailproof explore --only and --set");
+    }
+    return true;
+}
+
+// Chooses the next draw. Every third is the oldest: a draw without faults never adds to the
+// coverage and would wait for ever.
+#define OLDEST_EVERY 3
+
+static size_t oldest(const struct exploring *x)
+{
+    size_t oldest = 0;
+
+    for (size_t i = 1; i < x->pool_count; i++)
+        oldest = x->pool[i].number < x->pool[oldest].number ? i : oldest;
+    return oldest;
+}
+
+bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
+{
+    size_t best = 0;
+    unsigned most = 0;
+
+    if (!fill_pool(x, e) || x->pool_count == 0)
+        return false;
+    for (size_t i = 0; i < x->pool_count; i++) {
+        unsigned gain = coverage_gain(&x->journal.coverage, &x->pool[i].scenario, &x->pool[i].plan);
+        if (gain > most) {
+            most = gain;
+            best = i;
+        }
+    }
+    if (++x->taken % OLDEST_EVERY == 0)
+        best = oldest(x);
+    *c = x->pool[best];
+    x->pool_count--;
+    for (size_t i = best; i < x->pool_count; i++)
+        x->pool[i] = x->pool[i + 1];
+    return true;
+}
