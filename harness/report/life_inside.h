@@ -1,0 +1,13 @@
+// The words that the told and the drawn life share. Internal to this folder.
+#pragma once
+
+#include <stddef.h>
+
+#include "report/life.h"
+
+// What came of the token's transaction.
+const char *life_outcome(const struct ledger *l, uint32_t token);
+// When the fault ended, and its evidence.
+void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);
+// Which process wrote the line, and in what state it arrived.
+void life_delivery(const struct ledger *l, const struct delivery *d, char *out, size_t size);
