@@ -1,5 +1,6 @@
 #include "lease/fill.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -8,14 +9,20 @@
 // means another token, because tables can be truncated.
 #define TAKEN_NS NS_PER_S
 
+// How long after a look that shows its token an announcement may come.
+#define SETTLE_NS (25 * NS_PER_MS)
+
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e)
 {
     size_t size = 1024;
 
     while (size < 4 * (size_t)limit)
         size *= 2;
-    *f = (struct fill){
-        .limit = limit, .timeout_ns = timeout_ns, .look_at_ns = CLOCK_NEVER, .mask = size - 1};
+    *f = (struct fill){.limit = limit,
+        .timeout_ns = timeout_ns,
+        .heard_ns = CLOCK_NEVER,
+        .look_at_ns = CLOCK_NEVER,
+        .mask = size - 1};
     f->announced = calloc((size_t)limit, sizeof *f->announced);
     f->memory = calloc(size, sizeof *f->memory);
     return (f->announced && f->memory) ||
@@ -35,8 +42,9 @@ void fill_restart(struct fill *f, int64_t now_ns)
     f->after_look = 0;
     f->known = 1;
     f->unsure = false;
-    f->first_ns = now_ns - f->timeout_ns;
-    f->complete_ns = f->first_ns;
+    f->heard_ns = CLOCK_NEVER;
+    f->unheard = f->limit;
+    f->unheard_ns = f->complete_ns = now_ns - f->timeout_ns;
     f->look_at_ns = now_ns;
 }
 
@@ -64,13 +72,24 @@ void fill_announced(struct fill *f, int64_t id, int64_t now_ns)
     remember(f, entry);
     f->announced[f->count++ % (uint64_t)f->limit] = entry;
     f->after_look++;
-    if (f->known++ == 0)
-        f->first_ns = now_ns;
+    f->known++;
+    f->heard_ns = clock_min(f->heard_ns, now_ns);
+    if (f->unheard > 0)
+        f->unheard--;
 }
 
 void fill_due(struct fill *f, int64_t at_ns)
 {
     f->look_at_ns = clock_min(f->look_at_ns, at_ns);
+}
+
+// Returns when the first of the tokens that wait has waited long enough.
+static int64_t due_ns(const struct fill *f)
+{
+    int64_t first_ns = f->unheard > 0 ? clock_min(f->unheard_ns, f->heard_ns) : f->heard_ns;
+
+    assert(f->known > 0 && first_ns != CLOCK_NEVER);
+    return pace_due_ns(&f->pace, first_ns, f->timeout_ns);
 }
 
 int64_t fill_look_ns(const struct fill *f)
@@ -79,13 +98,12 @@ int64_t fill_look_ns(const struct fill *f)
         return 0;
     if (f->known == 0)
         return f->look_at_ns;
-    return clock_min(f->look_at_ns, pace_due_ns(&f->pace, f->first_ns, f->timeout_ns));
+    return clock_min(f->look_at_ns, due_ns(f));
 }
 
 int fill_fewest(const struct fill *f, int64_t now_ns)
 {
-    bool due =
-        f->known > 0 && !f->unsure && now_ns >= pace_due_ns(&f->pace, f->first_ns, f->timeout_ns);
+    bool due = f->known > 0 && !f->unsure && now_ns >= due_ns(f);
 
     return due ? 1 : f->limit;
 }
@@ -105,15 +123,14 @@ static bool was_taken(const struct fill *f, int64_t id)
     return entry && entry->taken;
 }
 
-// Returns since when the k tokens wait that the last look saw. They were announced before the look
-// or while it was under way. A token without an announcement came after the last look that left
-// nothing.
-static int64_t since_ns(const struct fill *f, int k)
+// Finds the announcements of the k tokens that wait: those from before the last look first, then
+// those from later on. Returns how many there are, and when the first of them came.
+static int find_announced(const struct fill *f, int k, int64_t *first_ns)
 {
     uint64_t kept = f->count < (uint64_t)f->limit ? f->count : (uint64_t)f->limit;
-    int64_t first_ns = f->complete_ns;
     int before = 0, after = 0;
 
+    *first_ns = CLOCK_NEVER;
     for (uint64_t i = 1; i <= kept && before < k; i++) {
         const struct fill_entry *entry = &f->announced[(f->count - i) % (uint64_t)f->limit];
         if (was_taken(f, entry->id))
@@ -122,9 +139,23 @@ static int64_t since_ns(const struct fill *f, int k)
             break;
         before += entry->at_ns <= f->looking_ns;
         after += entry->at_ns > f->looking_ns;
-        first_ns = entry->at_ns;
+        *first_ns = entry->at_ns;
     }
-    return before + after >= k ? first_ns : f->complete_ns;
+    return before + after;
+}
+
+// Estimates since when tokens wait. The look left `waiting` of them; when it left none, only those
+// wait that were announced while it was under way.
+static void estimate(struct fill *f, int waiting, int64_t now_ns)
+{
+    int64_t young_ns = now_ns + clock_min(SETTLE_NS, f->timeout_ns) - f->timeout_ns;
+    int k = waiting > 0 ? waiting : f->after_look;
+    int heard = find_announced(f, k, &f->heard_ns);
+
+    if (f->unheard == 0)
+        f->unheard_ns = f->complete_ns > young_ns ? f->complete_ns : young_ns;
+    f->unheard = heard < k ? k - heard : 0;
+    f->known = waiting + f->after_look;
 }
 
 void fill_token(struct fill *f, int64_t id, int64_t now_ns)
@@ -138,20 +169,23 @@ void fill_token(struct fill *f, int64_t id, int64_t now_ns)
 
 // After a full line the next look comes at once, and takes only another full line. Only that look
 // shows how many tokens are left and since when they wait.
-void fill_took(struct fill *f, bool more)
+void fill_took(struct fill *f, bool more, int64_t now_ns)
 {
-    if (!more)
-        f->complete_ns = f->looking_ns;
     f->unsure = more;
-    f->known = more ? f->limit : f->after_look;
-    f->first_ns = more ? f->looking_ns : since_ns(f, f->known);
+    f->unheard = 0;
+    if (more) {
+        f->known = f->limit;
+        f->heard_ns = f->looking_ns;
+        return;
+    }
+    f->complete_ns = f->looking_ns;
+    estimate(f, 0, now_ns);
 }
 
-void fill_left(struct fill *f, int waiting)
+void fill_left(struct fill *f, int waiting, int64_t now_ns)
 {
+    f->unsure = false;
     if (waiting == 0)
         f->complete_ns = f->looking_ns;
-    f->unsure = false;
-    f->known = waiting + f->after_look;
-    f->first_ns = since_ns(f, waiting > 0 ? waiting : f->after_look);
+    estimate(f, waiting, now_ns);
 }

@@ -8,6 +8,10 @@
 // last that were in none of our lines. So it remembers by id what was announced and what was taken.
 // The announcement of a token often comes in only after the line that holds it, and must not open a
 // window for later tokens.
+//
+// A look may count tokens that were not announced. They came, or came due to be tried again, after
+// the last look that left nothing, so they are due by that time plus the timeout. But one may also
+// be a moment old with its announcement on the way, so the fill waits a moment for that.
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +32,9 @@ struct fill {
     int64_t timeout_ns;
     struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
     int known;           // tokens that are believed to wait
-    int64_t first_ns;    // since when the first of them waits
+    int64_t heard_ns;    // when the first of those that were announced was; CLOCK_NEVER: none was
+    int unheard;         // how many of them were not announced so far
+    int64_t unheard_ns;  // since when these are assumed to wait
     bool unsure;         // a full line was taken, so only the next look shows what is left
     int64_t look_at_ns;  // look at this time in any case; CLOCK_NEVER
     int after_look;      // announced since the last look was asked for
@@ -64,5 +70,5 @@ void fill_looking(struct fill *f, int64_t now_ns);
 // The answer to the look: call fill_token for each token of the line and then fill_took (more:
 // others are likely to wait), or fill_left when there were too few for a line.
 void fill_token(struct fill *f, int64_t id, int64_t now_ns);
-void fill_took(struct fill *f, bool more);
-void fill_left(struct fill *f, int waiting);
+void fill_took(struct fill *f, bool more, int64_t now_ns);
+void fill_left(struct fill *f, int waiting, int64_t now_ns);

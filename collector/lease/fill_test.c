@@ -23,7 +23,7 @@ static int begin(void **state)
         return -1;
     fill_restart(&f, 0);
     fill_looking(&f, 0);
-    fill_left(&f, 0);
+    fill_left(&f, 0, 0);
     return 0;
 }
 
@@ -74,10 +74,10 @@ static void the_rest_keeps_its_age(void **state)
     for (int i = 0; i < 5; i++)
         announce((10 + 10 * i) * MS);
     fill_looking(&f, 60 * MS);
-    fill_took(&f, true);
+    fill_took(&f, true, 60 * MS);
     assert_int_equal(fill_look_ns(&f), 0);
     fill_looking(&f, 61 * MS);
-    fill_left(&f, 2);
+    fill_left(&f, 2, 61 * MS);
     assert_true(fill_look_ns(&f) == 140 * MS);
 }
 
@@ -90,11 +90,11 @@ static void a_full_line_does_not_age_what_it_leaves(void **state)
         announce((10 + i) * MS);
     announce(60 * MS);
     fill_looking(&f, 115 * MS);
-    fill_took(&f, true);
+    fill_took(&f, true, 115 * MS);
     assert_int_equal(fill_look_ns(&f), 0);
     assert_int_equal(fill_fewest(&f, 116 * MS), 3);
     fill_looking(&f, 116 * MS);
-    fill_left(&f, 1);
+    fill_left(&f, 1, 116 * MS);
     assert_true(fill_look_ns(&f) == 160 * MS);
 }
 
@@ -105,11 +105,11 @@ static void a_full_line_makes_nothing_due(void **state)
     for (int i = 0; i < 3; i++)
         announce((10 + i) * MS);
     fill_looking(&f, 12 * MS);
-    fill_took(&f, true);
+    fill_took(&f, true, 12 * MS);
     announce(500 * MS);
     assert_int_equal(fill_fewest(&f, 525 * MS), 3);
     fill_looking(&f, 525 * MS);
-    fill_left(&f, 1);
+    fill_left(&f, 1, 525 * MS);
     assert_true(fill_look_ns(&f) == 600 * MS);
 }
 
@@ -120,7 +120,7 @@ static void a_token_announced_during_a_look_is_looked_for(void **state)
     fill_looking(&f, 110 * MS);
     announce(111 * MS);
     fill_token(&f, 1, 112 * MS);
-    fill_took(&f, false);
+    fill_took(&f, false, 112 * MS);
     assert_true(fill_look_ns(&f) == 211 * MS);
 }
 
@@ -134,7 +134,7 @@ static void an_announcement_during_the_look_that_took_it_opens_no_window(void **
     announce(111 * MS);
     fill_token(&f, 1, 112 * MS);
     fill_token(&f, 2, 112 * MS);
-    fill_took(&f, false);
+    fill_took(&f, false, 112 * MS);
     assert_true(fill_look_ns(&f) == CLOCK_NEVER);
     announce(186 * MS);
     assert_int_equal(fill_fewest(&f, 211 * MS), 3);
@@ -148,7 +148,7 @@ static void an_announcement_after_its_line_opens_no_window(void **state)
     fill_looking(&f, 110 * MS);
     fill_token(&f, 1, 112 * MS);
     fill_token(&f, 2, 112 * MS);
-    fill_took(&f, false);
+    fill_took(&f, false, 112 * MS);
     announce(113 * MS); // 2
     assert_true(fill_look_ns(&f) == CLOCK_NEVER);
     announce(188 * MS);
@@ -156,7 +156,7 @@ static void an_announcement_after_its_line_opens_no_window(void **state)
     fill_due(&f, 213 * MS);
     assert_int_equal(fill_fewest(&f, 213 * MS), 3);
     fill_looking(&f, 213 * MS);
-    fill_left(&f, 2);
+    fill_left(&f, 2, 213 * MS);
     assert_true(fill_look_ns(&f) == 288 * MS);
 }
 
@@ -175,7 +175,7 @@ static void a_waiting_token_is_older_than_one_that_comes_during_the_look(void **
     announce(10 * MS);
     fill_looking(&f, 20 * MS);
     announce(21 * MS);
-    fill_left(&f, 1);
+    fill_left(&f, 1, 20 * MS);
     assert_true(fill_look_ns(&f) == 110 * MS);
 }
 
@@ -186,8 +186,56 @@ static void a_token_without_announcement_is_not_late(void **state)
     (void)state;
     announce(50 * MS);
     fill_looking(&f, 60 * MS);
-    fill_left(&f, 2);
+    fill_left(&f, 2, 60 * MS);
     assert_true(fill_look_ns(&f) == 100 * MS);
+}
+
+// A look sees a token as soon as it is committed, and its announcement comes a moment later.
+static void an_announcement_on_its_way_is_waited_for(void **state)
+{
+    (void)state;
+    fill_looking(&f, 95 * MS);
+    fill_left(&f, 1, 96 * MS);
+    assert_true(fill_look_ns(&f) == 121 * MS);
+    announce(97 * MS);
+    assert_true(fill_look_ns(&f) == 197 * MS);
+    assert_int_equal(fill_fewest(&f, 196 * MS), 3);
+}
+
+// A token that is to be tried again is not announced, however often a look shows it.
+static void an_announcement_that_does_not_come_is_waited_for_once(void **state)
+{
+    (void)state;
+    fill_looking(&f, 95 * MS);
+    fill_left(&f, 1, 96 * MS);
+    fill_looking(&f, 110 * MS);
+    fill_left(&f, 1, 111 * MS);
+    assert_true(fill_look_ns(&f) == 121 * MS);
+    assert_int_equal(fill_fewest(&f, 121 * MS), 1);
+}
+
+// The full line took what was not announced.
+static void a_full_line_takes_what_was_not_announced(void **state)
+{
+    (void)state;
+    fill_looking(&f, 95 * MS);
+    fill_left(&f, 1, 96 * MS);
+    fill_looking(&f, 100 * MS);
+    fill_took(&f, true, 101 * MS);
+    fill_looking(&f, 101 * MS);
+    fill_left(&f, 1, 102 * MS);
+    assert_true(fill_look_ns(&f) == 127 * MS);
+    announce(103 * MS);
+    assert_true(fill_look_ns(&f) == 203 * MS);
+}
+
+static void an_announcement_does_not_hold_up_what_waited_at_first(void **state)
+{
+    (void)state;
+    fill_restart(&f, 500 * MS);
+    announce(500 * MS);
+    assert_true(fill_look_ns(&f) <= 500 * MS);
+    assert_int_equal(fill_fewest(&f, 500 * MS), 1);
 }
 
 static void a_due_retry_is_looked_for(void **state)
@@ -197,7 +245,7 @@ static void a_due_retry_is_looked_for(void **state)
     fill_due(&f, 900 * MS);
     assert_true(fill_look_ns(&f) == 700 * MS);
     fill_looking(&f, 700 * MS);
-    fill_left(&f, 0);
+    fill_left(&f, 0, 700 * MS);
     assert_true(fill_look_ns(&f) == CLOCK_NEVER);
 }
 
@@ -218,6 +266,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_waiting_token_is_older_than_one_that_comes_during_the_look, begin, end),
         cmocka_unit_test_setup_teardown(a_token_without_announcement_is_not_late, begin, end),
+        cmocka_unit_test_setup_teardown(an_announcement_on_its_way_is_waited_for, begin, end),
+        cmocka_unit_test_setup_teardown(
+            an_announcement_that_does_not_come_is_waited_for_once, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_line_takes_what_was_not_announced, begin, end),
+        cmocka_unit_test_setup_teardown(
+            an_announcement_does_not_hold_up_what_waited_at_first, begin, end),
         cmocka_unit_test_setup_teardown(a_due_retry_is_looked_for, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,12 +117,12 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
     if (!more)
         l->complete_ns = sent_ns;
     if (taken == 0) {
-        fill_left(&l->fill, int_at(r, 0, NUMBER));
+        fill_left(&l->fill, int_at(r, 0, NUMBER), l->now_ns);
         return true;
     }
     for (int row = 1; row <= taken; row++)
         fill_token(&l->fill, int64_at(r, row, TOKEN), l->now_ns);
-    fill_took(&l->fill, more);
+    fill_took(&l->fill, more, l->now_ns);
     l->lines++;
     l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
     return make_line(l, r, e);
