@@ -132,7 +132,9 @@ static bool on_others(struct leased *l, const PGresult *r, struct err *e)
     for (int i = 0; i < PQntuples(r); i++)
         watch_seen(&l->watch, strtoll(PQgetvalue(r, i, 0), NULL, 10),
             strtoll(PQgetvalue(r, i, 1), NULL, 10), PQgetvalue(r, i, 2)[0] == 't', l->now_ns);
-    watch_end(&l->watch);
+    // Nobody announces what a collector gives back when it leaves.
+    if (watch_end(&l->watch))
+        fill_due(&l->fill, l->now_ns);
     if (PQntuples(r) > 0)
         l->others_at_ns =
             l->now_ns + clock_min(OTHERS_NS, l->config->grace_ms * NS_PER_MS / 2 + 10 * NS_PER_MS);

@@ -24,6 +24,7 @@ main()
     a_collector_that_hangs_loses_its_lines
     what_comes_too_late_changes_nothing
     term_gives_back_what_is_unanswered
+    what_others_give_back_is_taken_at_once
     somebody_must_answer
     what_is_not_eligible_any_more_is_not_tried_again
     a_dead_letter_can_be_tried_and_buried
@@ -210,6 +211,19 @@ term_gives_back_what_is_unanswered()
     ends k TERM 0
 }
 
+# Nothing else wakes the collector that stays.
+what_others_give_back_is_taken_at_once()
+{
+    run_with_sender s
+    add mute6
+    until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+    MAILROOM_HEALTHCHECK_INTERVAL=600000 run_with_sender t
+    sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
+    ends s TERM 75
+    nothing_is_left
+    ends t TERM 0
+}
+
 somebody_must_answer()
 {
     run l </dev/null
@@ -248,8 +262,8 @@ a_dead_letter_can_be_tried_and_buried()
     same "buried" t "$(sql "SELECT mailroom_bury($token, 'a test')")"
     same "not twice" f "$(sql "SELECT mailroom_bury($token, 'a test')")"
     same "its state" dead "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
+    run_with_sender o # is idle, and looks once in a health-check interval
     same "tried again" t "$(sql "SELECT mailroom_retry($token)")"
-    run_with_sender o
     nothing_is_left
     same "its end" sent "$(sql "SELECT state FROM mailroom_status WHERE token = $token")"
     same "dead letters of it" 0 "$(sql "SELECT count(*) FROM dead_letters WHERE token = $token")"

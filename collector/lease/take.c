@@ -106,6 +106,9 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
     int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
     bool more = int_at(r, 0, ERRORS) != 0;
 
+    // Nobody announces what others leave to be tried again, or what a person has tried again.
+    fill_due(&l->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
+    l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
     if (!PQgetisnull(r, 0, DUE))
         fill_due(&l->fill, l->now_ns + int64_at(r, 0, DUE) * NS_PER_MS);
     if (int64_at(r, 0, WAIT) > 0) {
@@ -124,7 +127,6 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
         fill_token(&l->fill, int64_at(r, row, TOKEN), l->now_ns);
     fill_took(&l->fill, more, l->now_ns);
     l->lines++;
-    l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
     return make_line(l, r, e);
 }
 

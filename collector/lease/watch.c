@@ -44,15 +44,15 @@ void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected,
     o->round = w->round;
 }
 
-// A collector that the look did not see has left.
-void watch_end(struct watch *w)
+bool watch_end(struct watch *w)
 {
-    int kept = 0;
+    int seen = w->count, kept = 0;
 
-    for (int i = 0; i < w->count; i++)
+    for (int i = 0; i < seen; i++)
         if (w->others[i].round == w->round)
             w->others[kept++] = w->others[i];
     w->count = kept;
+    return kept < seen;
 }
 
 int64_t watch_expired(

@@ -27,10 +27,11 @@ struct watch {
 // A new session: nothing that was seen before counts.
 void watch_restart(struct watch *w);
 
-// A look has begun. Call watch_seen for each other collector, then watch_end.
+// A look has begun. Call watch_seen for each other collector, then watch_end, which returns true
+// when one that was there has left.
 void watch_begin(struct watch *w);
 void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected, int64_t now_ns);
-void watch_end(struct watch *w);
+bool watch_end(struct watch *w);
 
 // Returns a collector whose lines may be freed, and why; 0: none.
 int64_t watch_expired(

@@ -13,11 +13,11 @@
 static struct watch w;
 static const char *why;
 
-static void look(int64_t renewed, bool connected, int64_t now_ns)
+static bool look(int64_t renewed, bool connected, int64_t now_ns)
 {
     watch_begin(&w);
     watch_seen(&w, 7, renewed, connected, now_ns);
-    watch_end(&w);
+    return watch_end(&w);
 }
 
 static int64_t expired(int64_t now_ns)
@@ -69,10 +69,12 @@ static void a_collector_that_left_is_forgotten(void **state)
 {
     (void)state;
     watch_restart(&w);
-    look(1, false, 0);
+    assert_false(look(1, false, 0));
     watch_begin(&w);
-    watch_end(&w);
+    assert_true(watch_end(&w));
     assert_int_equal(expired(1000 * S), 0);
+    watch_begin(&w);
+    assert_false(watch_end(&w));
 }
 
 int main(void)
