@@ -94,29 +94,46 @@ static bool announcement_between(const struct early *t, int64_t from_ns, int64_t
     return spans_latest_end(&t->announced, until_ns) + travel_ns >= from_ns;
 }
 
-static bool session_opened(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+// Returns the last session that opened until then, or 0.
+static int64_t session_before_ns(const struct ledger *l, int64_t at_ns)
 {
-    for (size_t i = 0; i < l->session_count; i++) {
-        if (l->sessions[i] >= from_ns && l->sessions[i] <= until_ns)
-            return true;
-    }
-    return false;
+    size_t i = l->session_count;
+
+    while (i > 0 && l->sessions[i - 1] > at_ns)
+        i--;
+    return i > 0 ? l->sessions[i - 1] : 0;
+}
+
+// True when a session opened within the timeout before the line, or since the line before: what
+// waits at a session's start goes out at once. That takes a few queries, and longer on a machine
+// that starves the collector or stands still.
+static bool is_of_new_session(
+    const struct check *c, const struct line_record *line, int64_t emptied_ns)
+{
+    int64_t opened_ns = session_before_ns(c->l, line->read_ns);
+    int64_t beyond_ns = line->read_ns - opened_ns - c->l->scenario->collector.batch_timeout_ns;
+
+    if (beyond_ns <= 0 || opened_ns < emptied_ns)
+        return beyond_ns <= 0;
+    return beyond_ns <= c->r->slack_ns + stall_list_ns(&c->stalls, opened_ns, line->read_ns) +
+                            check_starved_ns(c->l, line->process, opened_ns, line->read_ns);
 }
 
 // The collector sends the waiting tokens at once at its start, after a reconnect, and when a fault
 // is over. When the times of sessions are unknown, a session may lie anywhere in a fault's window.
 // When the line before was read late, it was written earlier than it seems.
-static struct cause why_early(const struct check *c, uint32_t before, int64_t read_ns)
+static struct cause why_early(
+    const struct check *c, const struct line_record *line, int64_t emptied_ns)
 {
     const struct ledger *l = c->l;
+    int64_t read_ns = line->read_ns;
     int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
-    int64_t emptied_ns = l->log->lines[before].read_ns;
 
     if (!l->sessions) {
         struct cause fault = check_disturbed(l, from_ns, read_ns);
         if (fault.kind != CAUSE_NONE)
             return fault;
-    } else if (session_opened(l, from_ns, read_ns)) {
+    } else if (is_of_new_session(c, line, emptied_ns)) {
         return (struct cause){CAUSE_SESSION, 0};
     }
     for (size_t i = 0; i < c->outages.count; i++) {
@@ -144,11 +161,12 @@ static void check_line(const struct early *t, uint32_t index)
     // If no short line came before, these tokens may have waited since the start.
     if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
+    int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
-                   announcement_between(t, l->log->lines[before].read_ns, latest_ns);
+                   announcement_between(t, emptied_ns, latest_ns);
     struct cause cause = in_time                   ? CAUSE_IS_NONE
                          : holds_a_retry(l, index) ? (struct cause){CAUSE_BATCH, index}
-                                                   : why_early(c, before, line->read_ns);
+                                                   : why_early(c, line, emptied_ns);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;

@@ -62,6 +62,22 @@ static void tell_early_in_fault(struct story *s)
     story_line(s, 250, story_txn(s, 200, 1), 1);
 }
 
+// Of a session that opened 130 ms before, and has written nothing yet.
+static void tell_first_line_of_session(struct story *s)
+{
+    story_session(s, -990);
+    story_good_token(s);
+    story_fault(s, "terminate-backend", 370, 371);
+    story_session(s, 380);
+    story_line(s, 510, story_txn(s, 450, 1), 1);
+}
+
+static void tell_second_line_of_session(struct story *s)
+{
+    tell_first_line_of_session(s);
+    story_line(s, 640, story_txn(s, 590, 1), 1);
+}
+
 static void tell_first_line(struct story *s)
 {
     story_line(s, 60, story_txn(s, 50, 1), 1);
@@ -291,6 +307,9 @@ static const struct story_case cases[] = {
     {"a window opened by an ineligible token", tell_opened_by_another, "", VERDICT_PASS},
     {"early in a fault window", tell_early_in_fault, "", VERDICT_PASS},
     {"the first line of a process", tell_first_line, "", VERDICT_PASS},
+    {"the first line of a session", tell_first_line_of_session, "", VERDICT_PASS},
+    {"the second line of a session, early", tell_second_line_of_session, "early=1 ",
+        VERDICT_VIOLATED},
     {"late", tell_late, "late=1 ", VERDICT_VIOLATED},
     {"late in a crowd", tell_late_in_a_crowd, "", VERDICT_INCONCLUSIVE},
     {"late in a small crowd", tell_late_in_a_small_crowd, "late=1 ", VERDICT_VIOLATED},
