@@ -226,11 +226,12 @@ static bool look(struct keeper *k, struct err *e)
             sent = full;
         }
         // A token that is still there, or that an announcement has just told
-        // of, opens the window; without one it is closed.
+        // of, opens the window; without one it is closed. The answer may hold a
+        // token that was committed after the question.
         if (!waits)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER)
-            k->first_ns = k->looked_ns;
+            k->first_ns = clock_now_ns();
         if (full && k->settings->shares && !sharing_free(&k->sharing, &k->session, e))
             return false;
     }
