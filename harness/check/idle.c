@@ -35,6 +35,20 @@ static bool wrote_until(struct idle *t, int64_t at_ns)
     return wrote;
 }
 
+// Returns for how long its processes had no processor though they were ready to run.
+static int64_t starved_ns(const struct idle *t, int64_t from_ns, int64_t until_ns)
+{
+    const struct ledger *l = t->c->l;
+    int64_t ns = 0;
+
+    for (uint32_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->instance == t->instance && p->started_ns < until_ns && p->ended_ns > from_ns)
+            ns += check_starved_ns(l, i, from_ns, until_ns);
+    }
+    return ns;
+}
+
 static bool could_work(const struct idle *t, size_t step)
 {
     const struct check *c = t->c;
@@ -71,7 +85,8 @@ static void check_instance(struct idle *t)
             continue;
         }
         since_ns = clock_min(since_ns, at_ns);
-        if (told || at_ns - since_ns < idle_ns)
+        if (told || at_ns - since_ns < idle_ns ||
+            at_ns - since_ns - starved_ns(t, since_ns, at_ns) < idle_ns)
             continue;
         told = true;
         finding_add(c->r, METRIC_IDLE_INSTANCE,

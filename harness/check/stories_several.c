@@ -155,6 +155,17 @@ static void tell_one_idles(struct story *s)
     tell_sharing(s, false);
 }
 
+// It has a processor for a fifth of the time.
+static void tell_one_starves(struct story *s)
+{
+    tell_sharing(s, false);
+    story_samples(s, 0, 0, 0);
+    for (size_t i = 0; i < s->log.sample_count; i++) {
+        s->samples[i].process = 1;
+        s->samples[i].starved_us = 400000 * i;
+    }
+}
+
 static void tell_one_is_paused(struct story *s)
 {
     tell_sharing(s, false);
@@ -318,6 +329,7 @@ static const struct story_case cases[] = {
         VERDICT_VIOLATED},
     {"two share", tell_shares, "", VERDICT_PASS},
     {"one of two idles", tell_one_idles, "idle_instance=1 ", VERDICT_VIOLATED},
+    {"one of two starves", tell_one_starves, "", VERDICT_PASS},
     {"one of two is paused", tell_one_is_paused, "", VERDICT_PASS},
     {"both are away, by turns", tell_both_away_by_turns, "", VERDICT_PASS},
     {"both are away, who share", tell_both_away_sharing, "", VERDICT_PASS},
