@@ -9,18 +9,28 @@
 
 // The lines that one process has written so far.
 struct past {
-    int64_t line_ns;     // its previous line; 0: none
+    int64_t line_ns;     // its previous line; without one, its start
     int64_t empty_ns[3]; // when the pipe was last found empty ahead of the line that is looked
-                         // at, of the one before, and of the one before that; 0: never
+                         // at, of the one before, and of the one before that: at its start at the
+                         // latest
     int64_t this_ns;     // the line that is being looked at
     uint32_t this_line;  // and its index
     int64_t youngest_ns; // the latest beginning among the transactions it delivered
     uint32_t youngest;   // the token of that transaction
 };
 
+// A process has read nothing before its start.
+static void begin(struct past *p, int64_t started_ns)
+{
+    *p = (struct past){.line_ns = started_ns,
+        .empty_ns = {started_ns, started_ns, started_ns},
+        .this_ns = started_ns,
+        .this_line = UINT32_MAX};
+}
+
 static void advance(struct past *p, uint32_t line, int64_t read_ns)
 {
-    if (p->this_ns && p->this_line == line)
+    if (p->this_line == line)
         return;
     p->empty_ns[2] = p->empty_ns[1];
     p->empty_ns[1] = p->empty_ns[0];
@@ -62,7 +72,7 @@ static void check_expiry(
 
     // A token that was made expired is counted by its kind elsewhere.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
-        p->line_ns == 0 || expires_ns + 3 * NS_PER_S >= p->line_ns)
+        expires_ns + 3 * NS_PER_S >= p->line_ns)
         return;
     names_email(email, token);
     finding_add(r, METRIC_INELIGIBLE, "%s: expired at %.3f s, read at %.3f s", email,
@@ -79,6 +89,9 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
     if (!change || record->outcome != TXN_COMMITTED)
         return CLOCK_NEVER;
     if (record->back_sent_ns && record->back_sent_ns < read_ns)
+        return CLOCK_NEVER;
+    // The server may have lost the change.
+    if (check_server_forgot(l, record->ended_ns, read_ns, record->ended_ns))
         return CLOCK_NEVER;
     return record->ended_ns + (change->kind == CHANGE_EXPIRE ? 2 * NS_PER_S : 0);
 }
@@ -120,6 +133,8 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
 
     if (!pasts)
         return err_set(e, ERR_INTERNAL, "out of memory for the checks of order");
+    for (size_t i = 0; i < log->process_count; i++)
+        begin(&pasts[i], log->processes[i].started_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];

@@ -79,6 +79,13 @@ static bool takes_turn(const struct ledger *l, const struct fault_record *away, 
 
 // --- causes -----------------------------------------------------------------------
 
+// A collector that ends with 0 at TERM says that all it wrote is confirmed. A queue's worker says
+// nothing by its exit code.
+static bool says_confirmed(const struct ledger *l, const struct process_record *p)
+{
+    return p->asked && p->status == 0 && !scenario_is_queue(l->scenario);
+}
+
 // A process that died may not have confirmed its last line. The harness saw its end a little after
 // its death.
 static bool died_unconfirmed(
@@ -88,8 +95,8 @@ static bool died_unconfirmed(
     uint32_t writer = l->log->lines[first].process;
     const struct process_record *p = &l->log->processes[writer];
 
-    return p->ended_ns < l->drain_end_ns && t->last[writer] == first && again->process != writer &&
-           again->read_ns >= p->ended_ns - t->c->r->slack_ns;
+    return p->ended_ns < l->drain_end_ns && !says_confirmed(l, p) && t->last[writer] == first &&
+           again->process != writer && again->read_ns >= p->ended_ns - t->c->r->slack_ns;
 }
 
 // The writer lives, and lost its turn before it could confirm the last line that it had written.

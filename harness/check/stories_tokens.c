@@ -110,6 +110,19 @@ static void tell_duplicated_after_death(struct story *s)
     story_line(s, 270, 0, 1);
 }
 
+// It ended with 0, which says that all it wrote is confirmed.
+static void tell_duplicated_though_confirmed(struct story *s)
+{
+    tell_duplicated_after_death(s);
+    s->processes[0].status = 0;
+}
+
+static void tell_duplicated_and_said_so(struct story *s)
+{
+    tell_duplicated_after_death(s);
+    s->processes[0].status = 75 << 8;
+}
+
 static void tell_too_many_after_death(struct story *s)
 {
     story_line(s, 150, story_txn(s, 150, 3), 3);
@@ -356,6 +369,37 @@ static void tell_expired_just_now(struct story *s)
     tell_changed(s, CHANGE_EXPIRE, 3);
 }
 
+// It changes at 210 ms. The next process starts later, and its first line holds it.
+static void tell_changed_before_the_start(struct story *s, int64_t died_ms)
+{
+    story_good_token(s);
+    uint32_t changed = story_txn(s, 200, 1);
+    story_change(s, changed, CHANGE_CONSUME, 210, 211);
+    story_session(s, -990);
+    story_fault(s, "kill-collector", died_ms, died_ms + 1);
+    story_death(s, died_ms, true);
+    story_session(s, died_ms + 120);
+    story_line(s, died_ms + 150, changed, 1);
+}
+
+static void tell_known_at_the_start(struct story *s)
+{
+    tell_changed_before_the_start(s, 205);
+}
+
+static void tell_unknown_at_the_start(struct story *s)
+{
+    tell_changed_before_the_start(s, 105);
+}
+
+// The server has lost the change, and the token is eligible again.
+static void tell_change_forgotten(struct story *s)
+{
+    tell_changed_long_before(s);
+    story_fault(s, "cut-power", 400, 450);
+    s->scenario.postgres.durability = DURABILITY_WAIVE;
+}
+
 static void tell_changed_and_passed(struct story *s)
 {
     story_good_token(s);
@@ -380,6 +424,10 @@ static void tell_changed_too_late(struct story *s)
 static const struct story_case cases[] = {
     {"changed just before", tell_changed_just_before, "", VERDICT_PASS},
     {"changed long before", tell_changed_long_before, "ineligible=1 ", VERDICT_VIOLATED},
+    {"changed before the process started", tell_known_at_the_start, "ineligible=1 ",
+        VERDICT_VIOLATED},
+    {"changed after the process started", tell_unknown_at_the_start, "", VERDICT_PASS},
+    {"changed, and the server has lost it", tell_change_forgotten, "", VERDICT_PASS},
     {"perhaps changed", tell_perhaps_changed, "", VERDICT_PASS},
     {"active again before it was read", tell_active_again, "", VERDICT_PASS},
     {"active again after it was read", tell_active_again_later, "ineligible=1 ", VERDICT_VIOLATED},
@@ -404,6 +452,9 @@ static const struct story_case cases[] = {
     {"passed over", tell_passed, "", VERDICT_PASS},
     {"duplicated", tell_duplicated, "duplicated=2 ", VERDICT_VIOLATED},
     {"one batch again per death", tell_duplicated_after_death, "", VERDICT_PASS},
+    {"a batch again, though it said that it was confirmed", tell_duplicated_though_confirmed,
+        "duplicated=1 ", VERDICT_VIOLATED},
+    {"a batch again that it said was unconfirmed", tell_duplicated_and_said_so, "", VERDICT_PASS},
     {"more than a batch again", tell_too_many_after_death, "duplicated=3 ", VERDICT_VIOLATED},
     {"again after a lost session", tell_session_lost, "", VERDICT_PASS},
     {"again, though soon back", tell_session_soon_back, "duplicated=1 ", VERDICT_VIOLATED},
