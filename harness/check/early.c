@@ -57,13 +57,10 @@ static bool has_news(const struct ledger *l, uint32_t index)
     return news;
 }
 
-// In leased mode, a token that is due for a retry opens a window of its own.
 static bool holds_a_retry(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
 
-    if (l->scenario->collector.dequeue != DEQUEUE_LEASED)
-        return false;
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
         if (d->flags == 0 && d->token < l->plan->token_count &&
@@ -71,6 +68,19 @@ static bool holds_a_retry(const struct ledger *l, uint32_t index)
             return true;
     }
     return false;
+}
+
+// In leased mode, a token that is due for a retry opens a window of its own. The retry may have
+// gone in a full line, and have left the others behind.
+static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t index)
+{
+    bool any = false;
+
+    if (l->scenario->collector.dequeue != DEQUEUE_LEASED)
+        return false;
+    for (uint32_t i = before + 1; i <= index; i++)
+        any = any || holds_a_retry(l, i);
+    return any;
 }
 
 static bool holds_token_announced_before(
@@ -121,12 +131,13 @@ static bool is_of_new_session(
 
 // The collector sends the waiting tokens at once at its start, after a reconnect, and when a fault
 // is over. When the times of sessions are unknown, a session may lie anywhere in a fault's window.
-// When the line before was read late, it was written earlier than it seems.
+// When the line before was read late, it was written earlier than it seems. When its writer got no
+// processor between its look and its write, another announcement may have come in between.
 static struct cause why_early(
-    const struct check *c, const struct line_record *line, int64_t emptied_ns)
+    const struct check *c, const struct line_record *line, const struct line_record *before)
 {
     const struct ledger *l = c->l;
-    int64_t read_ns = line->read_ns;
+    int64_t read_ns = line->read_ns, emptied_ns = before->read_ns;
     int64_t from_ns = read_ns - l->scenario->collector.batch_timeout_ns;
 
     if (!l->sessions) {
@@ -146,7 +157,11 @@ static struct cause why_early(
         if (ends)
             return o->cause;
     }
-    return stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
+    struct cause stall = stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
+    if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
+                                        emptied_ns) > c->r->slack_ns / 2)
+        return (struct cause){CAUSE_STARVED, before->process};
+    return stall;
 }
 
 static void check_line(const struct early *t, uint32_t index)
@@ -164,9 +179,10 @@ static void check_line(const struct early *t, uint32_t index)
     int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
                    announcement_between(t, emptied_ns, latest_ns);
-    struct cause cause = in_time                   ? CAUSE_IS_NONE
-                         : holds_a_retry(l, index) ? (struct cause){CAUSE_BATCH, index}
-                                                   : why_early(c, line, emptied_ns);
+    struct cause cause = in_time ? CAUSE_IS_NONE
+                         : opened_by_retry(l, before, index)
+                             ? (struct cause){CAUSE_BATCH, index}
+                             : why_early(c, line, &l->log->lines[before]);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;

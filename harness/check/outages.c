@@ -367,6 +367,17 @@ struct fault_free outages_free(
     return f;
 }
 
+struct cause outages_hit(const struct outages *o, int instance, int64_t from_ns, int64_t until_ns)
+{
+    for (size_t i = first_after(o, from_ns); i < o->count && o->items[i].from_ns < until_ns; i++) {
+        const struct outage *out = &o->items[i];
+        bool hit = out->instance < 0 || out->instance == instance;
+        if (hit && latest(out->until_ns, out->own_until_ns) > from_ns)
+            return out->cause;
+    }
+    return CAUSE_IS_NONE;
+}
+
 bool outages_last(const struct outages *o, int64_t at_ns)
 {
     for (size_t i = first_after(o, at_ns); i < o->count && o->items[i].from_ns <= at_ns; i++) {

@@ -40,6 +40,10 @@ struct fault_free {
 struct fault_free outages_free(
     const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
 
+// Returns the first outage of this instance, or of all, that touches a stretch of time, as a cause;
+// CAUSE_NONE without one.
+struct cause outages_hit(const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
+
 // True in the middle of an outage, for at least one instance.
 bool outages_last(const struct outages *o, int64_t at_ns);
 

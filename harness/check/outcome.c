@@ -40,12 +40,14 @@ struct cause check_unrecorded_by(const struct check *c, const struct delivery *d
 {
     const struct ledger *l = c->l;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
-    int64_t margin_ns = NS_PER_S + c->r->slack_ns;
+    int64_t slack_ns = c->r->slack_ns, margin_ns = NS_PER_S + slack_ns;
 
     if (p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    // A fault between the two may have cost the commit that recorded the answer.
-    return check_disturbed(l, d->replied_ns, clock_min(again_ns, d->replied_ns + margin_ns));
+    // A fault of its own between the two may have cost the commit that recorded the answer, or the
+    // lease just before.
+    return outages_hit(&c->outages, p->instance, d->replied_ns - slack_ns,
+        clock_min(again_ns, d->replied_ns + margin_ns));
 }
 
 // Returns why another attempt may begin although this one had no answer: the collector gave it up.
@@ -58,7 +60,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     if (again_ns - read_ns >= h->m->answer_timeout_ns - h->c->r->slack_ns ||
         p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    return check_disturbed(l, read_ns, again_ns);
+    return outages_hit(&h->c->outages, p->instance, read_ns, again_ns);
 }
 
 static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what)

@@ -59,6 +59,26 @@ static void tell_resurrected(struct story *s)
     tell_attempt(s, 400, 0, 1, REPLY_SENT, 10);
 }
 
+// Nobody needs to wait for a snapshot, and the other collector's death is no excuse.
+static void tell_resurrected_beside_faults(struct story *s)
+{
+    tell_resurrected(s);
+    story_second(s);
+    story_session(s, -990);
+    story_fault(s, "old-snapshot", 100, 3000);
+    story_fault(s, "kill-collector", 200, 210);
+    s->specs[1].instance = 1;
+}
+
+// Its session ended with the answer.
+static void tell_session_ended_with_the_answer(struct story *s)
+{
+    tell_resurrected(s);
+    story_session(s, -990);
+    story_fault(s, "terminate-backend", 161, 162);
+    story_session(s, 200);
+}
+
 // The collector died with an answer that it had not recorded.
 static void tell_died_with_the_answer(struct story *s)
 {
@@ -317,11 +337,26 @@ static void tell_overtaken(struct story *s)
     tell_line(s, 150, higher);
 }
 
+// The retry opens the window at 300 ms. It goes out in the full line, and two tokens stay behind.
+static void tell_rest_behind_a_retry(struct story *s)
+{
+    tell_leases(s);
+    tell_attempt(s, 150, story_txn(s, 50, 1), 1, REPLY_TRANSIENT, 10);
+    story_txn(s, 370, 4);
+    tell_attempt(s, 375, 0, 3, REPLY_SENT, 10);
+    tell_attempt(s, 400, 3, 2, REPLY_SENT, 10);
+    for (uint32_t t = 0; t < 5; t++)
+        s->outcomes[t] = OUTCOME_SENT;
+}
+
 static const struct story_case cases[] = {
     {"sent", tell_sent, "", VERDICT_PASS},
     {"tried again after an error and after silence", tell_tried_again, "", VERDICT_PASS},
     {"leased twice at once", tell_double_leased, "double_leased=1 ", VERDICT_VIOLATED},
     {"sent, and tried again", tell_resurrected, "resurrected=1 ", VERDICT_VIOLATED},
+    {"sent, and tried again beside faults that are not its own", tell_resurrected_beside_faults,
+        "resurrected=1 ", VERDICT_VIOLATED},
+    {"sent, and its session ended", tell_session_ended_with_the_answer, "", VERDICT_PASS},
     {"died before the answer was recorded", tell_died_with_the_answer, "", VERDICT_PASS},
     {"the sender died of it", tell_sender_died, "", VERDICT_PASS},
     {"late, and no sender died", tell_nobody_died, "late=1 ", VERDICT_VIOLATED},
@@ -329,6 +364,7 @@ static const struct story_case cases[] = {
     {"retried at once", tell_early_retries, "early_retry=51 ", VERDICT_VIOLATED},
     {"failed, and forgotten", tell_never_retried, "never_retried=1 ", VERDICT_VIOLATED},
     {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},
+    {"the rest behind a full line with a retry", tell_rest_behind_a_retry, "", VERDICT_PASS},
     {"no retry in a line that fires early", tell_early, "early=1 ", VERDICT_VIOLATED},
     {"tried too often", tell_over_attempts, "over_attempts=1 ", VERDICT_VIOLATED},
     {"sent, and recorded as dead", tell_misrecorded, "misrecorded=1 ", VERDICT_VIOLATED},
