@@ -140,4 +140,4 @@ while not stop:
     except OSError as error:
         log(f"standard output: {error}")
         sys.exit(74)
-sys.exit(75 if unconfirmed else 0)
+os._exit(75 if unconfirmed else 0)  # the alarm would kill an interpreter that takes its time to end
