@@ -82,6 +82,13 @@ static void start_process(struct sim *m, int instance, int64_t at_ms)
         .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = NEVER_MS};
 }
 
+// The turn is kept for one that has lost its session, until the grace has passed.
+static void lose_turn(struct sim *m, const struct sim_instance *k)
+{
+    if (k == &m->all[m->holder] && m->turn_free_ms == NEVER_MS)
+        m->turn_free_ms = m->now_ms + GRACE_MS;
+}
+
 static void kill_one(struct sim *m, struct sim_instance *k)
 {
     struct process_record *p = &m->s.processes[k->process];
@@ -89,12 +96,30 @@ static void kill_one(struct sim *m, struct sim_instance *k)
     p->ended_ns = at(m, m->now_ms + 1);
     p->status = 9;
     k->alive = false;
+    lose_turn(m, k);
     k->starts_ms = m->now_ms + TIMEOUT_MS;
     bool loses = m->defect == SIM_LOSES && !k->written;
     for (int i = 0; loses && i < k->count; i++)
         m->occasions += !m->delivered[k->batch[i]];
     if (!loses)
-        give_back(m, k, m->instances > 1 ? m->now_ms + GRACE_MS : m->now_ms);
+        give_back(m, k, m->instances > 1 && !m->turns ? m->now_ms + GRACE_MS : m->now_ms);
+}
+
+// True when this one, which is connected, may work. What the one before had not written waits for
+// it.
+static bool has_turn(struct sim *m, int instance)
+{
+    struct sim_instance *before = &m->all[m->holder];
+
+    if (!m->turns)
+        return true;
+    if (m->holder != instance && m->now_ms < m->turn_free_ms)
+        return false;
+    if (m->holder != instance && !before->written)
+        give_back(m, before, m->now_ms);
+    m->holder = instance;
+    m->turn_free_ms = NEVER_MS;
+    return true;
 }
 
 // Opens the session. Tokens that were taken and not written are free again.
@@ -123,6 +148,7 @@ static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, i
     bool gone = m->instances > 1 && k->session_ms > m->now_ms + GRACE_MS;
     if (!had)
         return;
+    lose_turn(m, k);
     k->unsure_count = gone && k->written ? k->count : 0;
     memcpy(k->unsure, k->batch, sizeof k->unsure);
     if (gone)
@@ -303,7 +329,7 @@ static void step(struct sim *m, int instance)
         (m->defect == SIM_SLEEPS && instance == 0))
         return;
     be_connected(m, k);
-    if (m->now_ms < k->rests_ms)
+    if (m->now_ms < k->rests_ms || !has_turn(m, instance))
         return;
     confirm_unsure(m, k);
     if (k->count > 0 && m->now_ms < k->ready_ms)
@@ -358,7 +384,10 @@ static double set_up(struct sim *m, uint64_t seed)
     m->service_ms = m->burst ? 30 : between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;
-    c->dequeue = m->instances > 1 ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
+    m->turns = m->defect == SIM_NONE && m->instances > 1 && rng_below(&m->rng, 2) == 0;
+    m->holder = 0;
+    m->turn_free_ms = NEVER_MS;
+    c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
     c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
     m->s.phases[0].rate_from = m->s.phases[0].rate_to = 1.5 * rate;
     if (m->defect == SIM_SLOW)

@@ -61,6 +61,9 @@ struct sim {
     enum sim_defect defect;
     bool burst;
     int instances;
+    bool turns;           // one works, the others stand by
+    int holder;           // whose turn it is
+    int64_t turn_free_ms; // another may take it from then on; NEVER_MS: it is kept
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t origin_ns, now_ms, service_ms;
     int64_t cut_ms;                   // nothing passes until then
