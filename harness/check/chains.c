@@ -52,20 +52,59 @@ static bool lasts(
     return free.ns - denied_ns(c, line, until_ns) <= apart_ns * (1 + (int64_t)free.faults);
 }
 
+// Returns when the oldest token of a line was sent; 0 when it names none of the plan.
+static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
+{
+    int64_t oldest = CLOCK_NEVER;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        uint32_t token = l->log->deliveries[line->first_delivery + i].token;
+        if (token < l->plan->token_count)
+            oldest = clock_min(oldest, ledger_txn(l, token)->sent_ns);
+    }
+    return oldest == CLOCK_NEVER ? 0 : oldest;
+}
+
 bool check_chains(struct check *c, struct err *e)
 {
     const struct subject_log *log = c->l->log;
+    int64_t overtaken_ns = 0;
 
     c->busy_since = calloc(log->line_count + 1, sizeof *c->busy_since);
-    if (!c->busy_since)
+    c->overtaken_ns = calloc(log->line_count + 1, sizeof *c->overtaken_ns);
+    if (!c->busy_since || !c->overtaken_ns)
         return err_set(e, ERR_INTERNAL, "out of memory for the chains of lines");
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         int writer = log->processes[line->process].instance;
         bool chained = i > 0 && lasts(c, line - 1, line->read_ns, writer);
+        int64_t oldest = oldest_ns(c->l, line);
         c->busy_since[i] = chained ? c->busy_since[i - 1] : line->read_ns;
+        c->overtaken_ns[i] = overtaken_ns;
+        overtaken_ns = oldest > overtaken_ns ? oldest : overtaken_ns;
     }
     return true;
+}
+
+void check_chains_fini(struct check *c)
+{
+    free(c->busy_since);
+    free(c->overtaken_ns);
+}
+
+static bool has_lanes(const struct scenario *s)
+{
+    struct leased m;
+
+    leased_read(&m, s);
+    return m.lanes;
+}
+
+// One lane may overtake another.
+bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)
+{
+    return c->busy_since[line] <= due_ns &&
+           (c->overtaken_ns[line] <= due_ns || has_lanes(c->l->scenario));
 }
 
 int64_t check_draining_since_ns(const struct check *c)

@@ -47,10 +47,19 @@ static void check_stalls(struct result *r, const struct check_input *in, const c
             (double)s->longest_ns / 1e6, users(in));
 }
 
+static double lag_limit_ms(const struct scenario *s)
+{
+    return (double)at_least_slack(lag_limit_ns, s) / 1e6;
+}
+
+bool check_generator_lags(const struct result *r, const struct scenario *s)
+{
+    return r->values[METRIC_GENERATOR_LAG_P99_MS] > lag_limit_ms(s);
+}
+
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     double sent = sent_in_time(l);
-    double lag_ms = r->values[METRIC_GENERATOR_LAG_P99_MS];
 
     if (check_ended_early(in))
         return;
@@ -67,10 +76,9 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
         result_reason(r,
             "a worker's clock is known to %.1f ms only, at most %.1f ms, half the slack",
             (double)in->load->clock_bound_ns / 1e6, (double)r->slack_ns / 2e6);
-    double limit_ms = (double)at_least_slack(lag_limit_ns, l->scenario) / 1e6;
-    if (lag_ms > limit_ms)
-        result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)", lag_ms,
-            limit_ms, users(in));
+    if (check_generator_lags(r, l->scenario))
+        result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)",
+            r->values[METRIC_GENERATOR_LAG_P99_MS], lag_limit_ms(l->scenario), users(in));
     int64_t stall_ns = at_least_slack(stall_limit_ns, l->scenario);
     check_stalls(r, in, "generator", &in->load->stalls, stall_ns);
     if (in->reader_stalls)

@@ -30,10 +30,16 @@ struct check {
     struct outages outages;
     struct stall_list stalls; // longer than slack/2
     int64_t *busy_since;      // per line: since when full lines have followed each other
+    int64_t *overtaken_ns;    // per line: the latest start of any line's oldest token before it
 };
 
-// Fills in busy_since; the owner of the struct owns it. chains.c
+// Fills in busy_since and overtaken_ns; check_chains_fini frees them. chains.c
 MUST_USE bool check_chains(struct check *c, struct err *e);
+void check_chains_fini(struct check *c);
+
+// True when full lines led to this line from a time on at which a token of it was not yet due, and
+// none of them held only tokens that were sent later: the token waited behind older ones. chains.c
+bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when
 // they did not. chains.c
@@ -43,14 +49,14 @@ int64_t check_draining_since_ns(const struct check *c);
 
 void check_tokens(const struct check *c);                                              // tokens.c
 MUST_USE bool check_repeats(const struct check *c, struct err *e);                     // repeats.c
-void check_lines(struct result *r, const struct ledger *l);                            // lines.c
+void check_lines(const struct check *c);                                               // lines.c
 void check_processes(struct result *r, const struct ledger *l);                        // lines.c
 bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
 bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);     // lines.c
 MUST_USE bool check_recovery(const struct check *c, struct err *e);                    // recovery.c
 MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
 void check_vitals(const struct check *c);                                              // vitals.c
-void check_end_state(struct result *r, const struct ledger *l);                        // vitals.c
+void check_end_state(const struct check *c);                                           // vitals.c
 MUST_USE bool check_early(const struct check *c, struct err *e);                       // early.c
 MUST_USE bool check_late(const struct check *c, struct err *e);                        // late.c
 MUST_USE bool check_behind(const struct check *c, struct err *e);                      // behind.c
@@ -72,6 +78,9 @@ static inline bool check_ended_early(const struct check_input *in)
 {
     return in->gave_up || in->interrupted;
 }
+
+// True when the generator fell behind its plan. gates.c
+bool check_generator_lags(const struct result *r, const struct scenario *s);
 
 void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
 MUST_USE bool check_figures(

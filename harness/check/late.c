@@ -28,25 +28,38 @@ static size_t sample_after(const struct subject_log *log, int64_t at_ns)
     return low;
 }
 
+// Returns the time that the process and all below it ran on more than one processor. Its other
+// threads may have waited because of that.
+static int64_t own_doing_ns(const struct process_sample *before, const struct process_sample *after)
+{
+    int64_t ran_ns = (int64_t)(after->cpu_ms - before->cpu_ms) * NS_PER_MS;
+    int64_t beyond_ns = ran_ns - (after->at_ns - before->at_ns);
+
+    return after->cpu_ms > before->cpu_ms && beyond_ns > 0 ? beyond_ns : 0;
+}
+
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct subject_log *log = l->log;
-    uint64_t before_us = 0, after_us = 0;
+    struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
     size_t first = sample_after(log, from_ns), i = first;
 
     while (i > 0 && log->samples[i - 1].process != process)
         i--;
     if (i > 0)
-        before_us = after_us = log->samples[i - 1].starved_us;
+        before = after = log->samples[i - 1];
     for (i = first; i < log->sample_count; i++) {
         if (log->samples[i].process != process)
             continue;
-        after_us = log->samples[i].starved_us;
-        if (log->samples[i].at_ns >= until_ns)
+        after = log->samples[i];
+        if (after.at_ns >= until_ns)
             break;
     }
-    return after_us > before_us ? (int64_t)(after_us - before_us) * NS_PER_US : 0;
+    int64_t waited_ns = (int64_t)(after.starved_us - before.starved_us) * NS_PER_US;
+    int64_t starved_ns = waited_ns - own_doing_ns(&before, &after);
+
+    return after.starved_us > before.starved_us && starved_ns > 0 ? starved_ns : 0;
 }
 
 // --- one token --------------------------------------------------------------------
@@ -92,15 +105,14 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns, slack_ns = c->r->slack_ns;
-    int64_t busy_ns = c->busy_since[index];
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + slack_ns};
 
-    if (line->read_ns <= in_time.due_ns || busy_ns <= in_time.due_ns)
+    if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct fault_free free = outages_free(&c->outages, instance, start_ns, line->read_ns);
     int64_t need_ns = timeout_ns + slack_ns * (1 + (int64_t)free.faults);
     int64_t due_ns = outages_due_ns(&c->outages, instance, start_ns, need_ns);
-    if (line->read_ns <= due_ns || busy_ns <= due_ns)
+    if (line->read_ns <= due_ns || check_had_to_wait(c, index, due_ns))
         return (struct lateness){.cause = free.cause, .due_ns = due_ns};
     struct cause cause = why_late(c, index, start_ns, due_ns);
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};

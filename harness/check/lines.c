@@ -33,8 +33,39 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
     return "bad signature, fields that are not the database's, or no whole token";
 }
 
-static void check_line(struct result *r, const struct ledger *l, const struct line_record *line)
+static const int by_signal = 128; // a shell returns this and the signal that ended its program
+
+// True when nothing took the output of a process on its way out: a fault kept its reader away, or
+// the harness stood still.
+static bool could_not_write(const struct check *c, const struct process_record *p)
 {
+    const struct ledger *l = c->l;
+    int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        const struct fault_record *f = &l->faults[i];
+        if (f->began_ns && f->began_ns < p->ended_ns && f->ended_ns > from_ns &&
+            (f->spec->verb->id == VERB_CLOSE_READER ||
+                harm_of(l->scenario, f->spec) == HARM_OUTPUT))
+            return true;
+    }
+    return stall_list_touches(&c->stalls, from_ns, p->ended_ns).kind != CAUSE_NONE;
+}
+
+// A process that a signal ends breaks off anywhere. One that ends by itself finishes its line if it
+// can.
+static bool is_broken_off(const struct check *c, const struct line_record *line)
+{
+    const struct process_record *p = &c->l->log->processes[line->process];
+
+    return line->state == LINE_TAIL && WIFEXITED(p->status) && WEXITSTATUS(p->status) < by_signal &&
+           !could_not_write(c, p);
+}
+
+static void check_line(const struct check *c, const struct line_record *line)
+{
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     const struct process_record *p = &l->log->processes[line->process];
 
     judged_add(r, METRIC_TORN, 1, CAUSE_IS_NONE);
@@ -48,6 +79,11 @@ static void check_line(struct result *r, const struct ledger *l, const struct li
         finding_add(r, METRIC_TORN, "pid %d, read at %.3f s: %s", (int)p->pid,
             ledger_seconds(l, line->read_ns),
             note_of(l, (uint32_t)(line - l->log->lines), TOKEN_UNKNOWN));
+    if (is_broken_off(c, line))
+        finding_add(r, METRIC_TORN,
+            "pid %d ended with exit code %d at %.3f s in the middle of a line, though its reader "
+            "read",
+            (int)p->pid, WEXITSTATUS(p->status), ledger_seconds(l, line->read_ns));
     if (line->state == LINE_WHOLE && line->tokens > (uint32_t)l->scenario->collector.batch_limit)
         finding_add(r, METRIC_OVER_LIMIT, "pid %d, read at %.3f s: %u tokens in one line, limit %d",
             (int)p->pid, ledger_seconds(l, line->read_ns), line->tokens,
@@ -72,12 +108,14 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at);
 }
 
-void check_lines(struct result *r, const struct ledger *l)
+void check_lines(const struct check *c)
 {
-    for (size_t i = 0; i < l->log->line_count; i++)
-        check_line(r, l, &l->log->lines[i]);
-    for (size_t i = 0; i < l->log->delivery_count; i++)
-        check_delivery(r, l, &l->log->deliveries[i]);
+    const struct subject_log *log = c->l->log;
+
+    for (size_t i = 0; i < log->line_count; i++)
+        check_line(c, &log->lines[i]);
+    for (size_t i = 0; i < log->delivery_count; i++)
+        check_delivery(c->r, c->l, &log->deliveries[i]);
 }
 
 // True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.

@@ -23,6 +23,26 @@ static void tell_tail(struct story *s)
     story_death(s, 150, true);
 }
 
+// It ends by itself in the middle of a line, asked at 150 ms.
+static void tell_broken_off(struct story *s)
+{
+    tell_tail(s);
+    s->processes[0].status = 75 << 8;
+}
+
+static void tell_reader_away(struct story *s)
+{
+    tell_broken_off(s);
+    story_fault(s, "pause-reader", 140, 160);
+}
+
+// A shell in front of it returns 128 and the signal.
+static void tell_broken_off_by_signal(struct story *s)
+{
+    tell_broken_off(s);
+    s->processes[0].status = 143 << 8;
+}
+
 static void tell_forged(struct story *s)
 {
     story_good_token(s);
@@ -77,6 +97,9 @@ static const struct story_case cases[] = {
     {"over the limit", tell_over_limit, "over_limit=1 ", VERDICT_VIOLATED},
     {"torn", tell_torn, "torn=1 ", VERDICT_VIOLATED},
     {"the tail of a killed process", tell_tail, "", VERDICT_PASS},
+    {"the tail of one that ends by itself", tell_broken_off, "torn=1 ", VERDICT_VIOLATED},
+    {"the tail of one whose reader is away", tell_reader_away, "", VERDICT_PASS},
+    {"the tail of one behind a shell, killed", tell_broken_off_by_signal, "", VERDICT_PASS},
     {"bad signature", tell_forged, "forged=1 ", VERDICT_VIOLATED},
     {"fields of another", tell_fields_of_another, "forged=1 ", VERDICT_VIOLATED},
     {"a bad name, printed", tell_bad_name, "forged=1 ", VERDICT_VIOLATED},

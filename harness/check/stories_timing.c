@@ -110,6 +110,28 @@ static void tell_late_beyond_a_set_slack(struct story *s)
     s->scenario.slack_ns = 50 * NS_PER_MS;
 }
 
+// Others use the most of the processors, and the generator, too, is late: the second token was to
+// leave 150 ms before it did.
+static void tell_late_beside_a_late_generator(struct story *s)
+{
+    tell_late_in_a_crowd(s);
+    s->input.others_share = 0.6;
+    s->plan_txns[1].at_ns -= 150 * NS_PER_MS;
+}
+
+static void tell_late_generator_beyond_a_set_slack(struct story *s)
+{
+    tell_late_beside_a_late_generator(s);
+    s->scenario.slack_ns = 50 * NS_PER_MS;
+}
+
+// The collector itself used the processors.
+static void tell_late_generator_alone(struct story *s)
+{
+    tell_late_beside_a_late_generator(s);
+    s->input.others_share = 0.1;
+}
+
 static void tell_lost_in_a_crowd(struct story *s)
 {
     tell_late_in_a_crowd(s);
@@ -248,6 +270,14 @@ static void tell_starved_enough(struct story *s)
     tell_starved(s, 60000);
 }
 
+// Its other threads kept both processors busy.
+static void tell_starved_by_itself(struct story *s)
+{
+    tell_starved_enough(s);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].cpu_ms = 1000 * i;
+}
+
 static void tell_starved_too_little(struct story *s)
 {
     tell_starved(s, 59000);
@@ -278,6 +308,49 @@ static void tell_other_starved(struct story *s)
         s->samples[i].process = 1;
     s->processes[1] = s->processes[0];
     s->log.process_count = 2;
+}
+
+// A token that is not eligible opens the window at 120 ms, between the look and the write of the
+// line at 240 ms.
+static void tell_early_behind_a_starved_line(struct story *s)
+{
+    story_good_token(s);
+    story_line(s, 240, story_txn(s, 110, 1), 1);
+    s->kinds[story_txn(s, 120, 1)] = TOKEN_EXPIRED;
+    story_line(s, 300, story_txn(s, 250, 1), 1);
+    story_samples(s, 0, 0, 0);
+}
+
+static void tell_early_and_starved(struct story *s)
+{
+    tell_early_behind_a_starved_line(s);
+    for (size_t i = 1; i < s->log.sample_count; i++)
+        s->samples[i].starved_us = 90000;
+}
+
+// Full lines all the time, by one that shares the queue. The token of 100 ms goes last.
+static void tell_held_back(struct story *s, int64_t every_ms)
+{
+    story_share(s);
+    uint32_t held = story_txn(s, 100, 1);
+    for (int64_t ms = 110; ms < 2000; ms += every_ms)
+        story_line(s, ms + 30, story_txn(s, ms, 3), 3);
+    story_line(s, 2040, held, 1);
+}
+
+static void tell_overtaken(struct story *s)
+{
+    tell_held_back(s, 40);
+}
+
+// A backlog of tokens that are all as old.
+static void tell_behind_its_like(struct story *s)
+{
+    story_share(s);
+    uint32_t first = story_txn(s, 100, 121);
+    for (uint32_t i = 0; i < 40; i++)
+        story_line(s, 140 + 40 * i, first + 1 + 3 * i, 3);
+    story_line(s, 140 + 40 * 40, first, 1);
 }
 
 static void tell_waits_for_nobody(struct story *s)
@@ -316,6 +389,11 @@ static const struct story_case cases[] = {
     {"late in a crowd, beyond a set slack", tell_late_beyond_a_set_slack, "late=1 ",
         VERDICT_VIOLATED},
     {"lost in a crowd", tell_lost_in_a_crowd, "lost=1 ", VERDICT_VIOLATED},
+    {"late, as the generator is", tell_late_beside_a_late_generator, "", VERDICT_INCONCLUSIVE},
+    {"late, as the generator is, beyond a set slack", tell_late_generator_beyond_a_set_slack, "",
+        VERDICT_INCONCLUSIVE},
+    {"late, as the generator is, by nobody else's doing", tell_late_generator_alone, "late=1 ",
+        VERDICT_VIOLATED},
     {"barely late", tell_barely_late, "", VERDICT_PASS},
     {"behind an open transaction", tell_behind_horizon, "", VERDICT_PASS},
     {"full lines all the time", tell_busy, "", VERDICT_PASS},
@@ -333,6 +411,11 @@ static const struct story_case cases[] = {
     {"behind an open transaction, for which it promises not to wait", tell_waits_for_nobody,
         "late=1 ", VERDICT_VIOLATED},
     {"late, but starved", tell_starved_enough, "", VERDICT_PASS},
+    {"late, starved by its own threads", tell_starved_by_itself, "late=1 ", VERDICT_VIOLATED},
+    {"early behind a line", tell_early_behind_a_starved_line, "early=1 ", VERDICT_VIOLATED},
+    {"early behind a line that starved", tell_early_and_starved, "", VERDICT_PASS},
+    {"held back, and overtaken by full lines", tell_overtaken, "late=1 ", VERDICT_VIOLATED},
+    {"the last of many that are as old", tell_behind_its_like, "", VERDICT_PASS},
     {"late, starved for less", tell_starved_too_little, "late=1 ", VERDICT_VIOLATED},
     {"late, starved within the slack", tell_starved_within_slack, "late=1 ", VERDICT_VIOLATED},
     {"late, starved before", tell_starved_before, "late=1 ", VERDICT_VIOLATED},

@@ -233,36 +233,52 @@ void check_vitals(const struct check *c)
 
 // --- end_state --------------------------------------------------------------------
 
-// True when the collector says that its last line is unconfirmed, or when it did not end as it
-// should.
-static bool may_be_unconfirmed(const struct ledger *l)
+// How the last processes ended.
+struct last_words {
+    bool cut_short;   // one was killed, or did not end as it should
+    bool unconfirmed; // one says that its last line is unconfirmed
+};
+
+static struct last_words last_words_of(const struct ledger *l)
 {
     const int unconfirmed = 75;
+    struct last_words words = {0};
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        bool says_so = WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        if (p->ended_ns >= l->drain_end_ns &&
-            (says_so || check_killed_by_plan(l, p) || !check_ended_as_asked(l, p)))
-            return true;
+        if (p->ended_ns < l->drain_end_ns)
+            continue;
+        words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
+        words.cut_short |= check_killed_by_plan(l, p) || !check_ended_as_asked(l, p);
     }
-    return false;
+    return words;
 }
 
 // True when the same process had the time to write and to confirm, and nothing came in between. An
 // unconfirmed token goes out again, but the run may end before that.
-static bool had_time_to_mark(const struct result *r, const struct ledger *l, uint32_t token)
+static bool had_time_to_mark(const struct check *c, uint32_t token)
 {
-    int64_t read_ns = ledger_read_ns(l, token);
+    int64_t read_ns = ledger_read_ns(c->l, token);
 
-    return check_undisturbed(l, read_ns, read_ns + r->slack_ns);
+    return check_undisturbed(c->l, read_ns, read_ns + c->r->slack_ns);
+}
+
+// True when the server may not have confirmed this line before the end, not even in the second
+// after TERM.
+static bool may_be_unconfirmed(const struct check *c, uint32_t token)
+{
+    int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
+
+    return read_ns + c->r->slack_ns > end_ns || !check_undisturbed(c->l, read_ns, end_ns) ||
+           stall_list_touches(&c->stalls, read_ns, end_ns + ending_ns).kind != CAUSE_NONE;
 }
 
 // Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
 // dead letter and the cursor's move past it are one transaction.
 static const char *contradiction(
-    const struct result *r, const struct ledger *l, uint32_t token, bool confirmed)
+    const struct check *c, uint32_t token, const struct last_words *words)
 {
+    const struct ledger *l = c->l;
     const struct ledger_token *t = &l->tokens[token];
     bool shares = check_shares(l->scenario);
     bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
@@ -274,25 +290,29 @@ static const char *contradiction(
         return "more than once in dead_letters";
     if ((t->flags & TOKEN_DEAD_LETTER) && waits)
         return "in dead_letters, and still to be dequeued";
-    if (!confirmed || !waits || t->deliveries == 0)
+    if (words->cut_short || !waits || t->deliveries == 0)
+        return NULL;
+    if (words->unconfirmed && may_be_unconfirmed(c, token))
         return NULL;
     // The token may have to be retried; its recorded outcome is judged elsewhere.
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
         return NULL;
     if (!shares)
         return "delivered, but the cursor does not say so";
-    return had_time_to_mark(r, l, token) ? "delivered, but not confirmed" : NULL;
+    return had_time_to_mark(c, token) ? "delivered, but not confirmed" : NULL;
 }
 
-void check_end_state(struct result *r, const struct ledger *l)
+void check_end_state(const struct check *c)
 {
-    bool confirmed = !may_be_unconfirmed(l);
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
+    struct last_words words = last_words_of(l);
     char email[NAMES_MAX];
 
     if (l->scenario->collector.layout != LAYOUT_REFERENCE)
         return;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        const char *wrong = contradiction(r, l, token, confirmed);
+        const char *wrong = contradiction(c, token, &words);
         if (ledger_committed(l, token))
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);
         if (!wrong)
