@@ -36,7 +36,7 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
 static const int by_signal = 128; // a shell returns this and the signal that ended its program
 
 // True when nothing took the output of a process on its way out: a fault kept its reader away, or
-// the harness stood still.
+// the harness stood still for half of the second that the process has.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     const struct ledger *l = c->l;
@@ -49,7 +49,7 @@ static bool could_not_write(const struct check *c, const struct process_record *
                 harm_of(l->scenario, f->spec) == HARM_OUTPUT))
             return true;
     }
-    return stall_list_touches(&c->stalls, from_ns, p->ended_ns).kind != CAUSE_NONE;
+    return stall_list_ns(&c->stalls, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
 // A process that a signal ends breaks off anywhere. One that ends by itself finishes its line if it

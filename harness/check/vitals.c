@@ -270,7 +270,7 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
 
     return read_ns + c->r->slack_ns > end_ns || !check_undisturbed(c->l, read_ns, end_ns) ||
-           stall_list_touches(&c->stalls, read_ns, end_ns + ending_ns).kind != CAUSE_NONE;
+           stall_list_ns(&c->stalls, read_ns, end_ns + ending_ns) >= ending_ns / 2;
 }
 
 // Returns how the collector's tables contradict what is known of a token; NULL when they agree. A
