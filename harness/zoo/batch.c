@@ -67,6 +67,11 @@ static void bury(struct batch *b, const char *id, const char *reason)
     }
 }
 
+static bool is_stale(const struct batch *b, const char *trouble)
+{
+    return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "status") == 0);
+}
+
 // The reason why a row does not go out: the queue's word for it, or "".
 static const char *trouble_of(struct batch *b, const char *trouble)
 {
@@ -84,6 +89,8 @@ static const char *trouble_of(struct batch *b, const char *trouble)
     for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)
         if (has(b, blind[i].defect) && strcmp(trouble, blind[i].trouble) == 0)
             return "";
+    if (is_stale(b, trouble))
+        return "";
     if (has(b, DEFECT_DROPS_SOME) && !*trouble && b->added++ % 1000 == 999)
         return "expired";
     return trouble;

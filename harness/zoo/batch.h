@@ -31,6 +31,7 @@ struct batch {
     struct buf dead_reasons; // and their reasons
     struct buf token;        // scratch: the token that is being added
     unsigned added;          // tokens since the start of the program
+    bool stale;              // defect stale-at-start: takes what is not eligible, too
 };
 
 void batch_init(struct batch *b, enum defect defect);

@@ -126,6 +126,11 @@ static const struct defect_row defects[] = {
         "bell"},
     {DEFECT_NEVER_AGES, "never-ages", "leasing: leaves a lower lane to starve", "starved", "lanes"},
     {DEFECT_LAST_FIRST, "last-first", "leasing: takes the lower lane first", "starved", "lanes"},
+    {DEFECT_STALE_AT_START, "stale-at-start", "looks without the conditions when it starts",
+        "ineligible", "changed"},
+    {DEFECT_REOPENS, "reopens",
+        "moves the cursor back by a line at TERM, and ends as if all were well",
+        "duplicated,end_state", "killed"},
 };
 
 #define DEFECTS (sizeof defects / sizeof defects[0])

@@ -80,6 +80,8 @@ enum defect {
     DEFECT_BELL_LEAKED,
     DEFECT_NEVER_AGES,
     DEFECT_LAST_FIRST,
+    DEFECT_STALE_AT_START,
+    DEFECT_REOPENS,
 };
 
 struct defect_row {

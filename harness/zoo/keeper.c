@@ -145,6 +145,8 @@ static bool serve(struct keeper *k, struct err *e)
             !doorbell_let_go(&k->bell, &k->session, e))
             return false;
     }
+    if (has(k, DEFECT_REOPENS) && *k->before.id)
+        return cursor_move_back(&k->session, s, &k->before, e);
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
@@ -278,6 +280,7 @@ static bool read_batch(struct keeper *k, struct err *e)
 
     if (has(k, DEFECT_CURSOR_FIRST))
         return hoard(k, e);
+    k->batch.stale = has(k, DEFECT_STALE_AT_START) && k->draining;
     if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
         limit = (int)clock_min(k->wakeups, limit);
     // A batch is short only when nothing else waits, so a window full of rows
