@@ -80,7 +80,10 @@ static int print_token(const struct ledger *l, const struct options *o)
     }
     names_login(login, token);
     printf("%s (%s)\n", login, token_kind_name(l->plan->kinds[token]));
-    life_each(l, token, print_event, NULL);
+    if (!life_each(l, token, print_event, NULL)) {
+        err_set(&e, ERR_INTERNAL, "out of memory");
+        return cli_fail(&e);
+    }
     life_end(l, token, at_the_end, sizeof at_the_end);
     printf("  at the end   %s\n", at_the_end);
     return !o->html || draw_token(l, token, o, &e) ? EXIT_OK : cli_fail(&e);

@@ -1,7 +1,9 @@
 #include "report/life_inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "check/check.h"
 #include "report/met.h"
@@ -113,7 +115,8 @@ static size_t tell_faults(
     return later;
 }
 
-void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
+// Tells the steps of the insert, the faults and the deliveries, each in the order of their times.
+static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     const struct {
@@ -135,6 +138,54 @@ void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
             text, sizeof text, "%zu later fault%s not listed", later, later == 1 ? " is" : "s are");
         tell(l, met.until_ns, text, context);
     }
+}
+
+struct event {
+    int64_t at_ns;
+    size_t number; // of the order in which they were told, for those of the same time
+    char what[320];
+};
+
+struct events {
+    struct event *items; // owned
+    size_t count;
+    bool failed;
+};
+
+static void keep(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+{
+    struct events *kept = context;
+
+    (void)l;
+    kept->failed = kept->failed || !array_grow(&kept->items, kept->count, 1, sizeof *kept->items);
+    if (kept->failed)
+        return;
+    struct event *event = &kept->items[kept->count];
+    event->at_ns = at_ns;
+    event->number = kept->count++;
+    snprintf(event->what, sizeof event->what, "%s", what);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
+bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
+{
+    struct events kept = {0};
+
+    tell_all(l, token, keep, &kept);
+    if (kept.count > 0)
+        qsort(kept.items, kept.count, sizeof *kept.items, by_time);
+    for (size_t i = 0; i < kept.count && !kept.failed; i++)
+        tell(l, kept.items[i].at_ns, kept.items[i].what, context);
+    free(kept.items);
+    return !kept.failed;
 }
 
 // In leased mode: what the collector recorded of the token in the database.

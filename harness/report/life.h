@@ -9,12 +9,12 @@
 // Hears of one event: its time on the run's clock, and what happened.
 typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, void *context);
 
-// Calls `tell` for each event.
-void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
+// Calls `tell` for each event, in the order of their times. False: out of memory.
+MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
 
 // "in the database, beyond the cursor, 1 delivery": how it stood at the end;
 // in leased mode with what the database has recorded, "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
-// Appends an HTML file with everything inside; false when `out` is full.
-bool life_html(const struct ledger *l, uint32_t token, struct buf *out);
+// Appends an HTML file with everything inside; false when `out` is full, or memory is.
+MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);

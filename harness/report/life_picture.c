@@ -184,13 +184,14 @@ static void widen(const struct ledger *l, int64_t at_ns, const char *what, void 
     p->until_ns = clock_max(p->until_ns, at_ns);
 }
 
-static void draw(const struct ledger *l, uint32_t token, struct buf *out)
+static bool draw(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
         .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
     struct buf lanes;
 
-    life_each(l, token, widen, &p);
+    if (!life_each(l, token, widen, &p))
+        return false;
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
     p.from_ns -= pad_ns;
@@ -210,6 +211,7 @@ static void draw(const struct ledger *l, uint32_t token, struct buf *out)
     buf_append_str(out, buf_str(&lanes) ? lanes.data : "");
     buf_append_str(out, "</svg>\n");
     buf_fini(&lanes);
+    return true;
 }
 
 static void put_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
@@ -235,8 +237,8 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
     append_escaped(out, l->scenario->name);
     buf_printf(out, ": at the end %s.", end);
     rest = append_until(out, rest, "{{picture}}");
-    draw(l, token, out);
+    bool ok = draw(l, token, out);
     rest = append_until(out, rest, "{{events}}");
-    life_each(l, token, put_event, out);
-    return buf_append_str(out, rest) && !out->failed;
+    ok = ok && life_each(l, token, put_event, out);
+    return ok && buf_append_str(out, rest) && !out->failed;
 }

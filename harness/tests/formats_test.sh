@@ -76,6 +76,7 @@ PYTHON
 login=$(awk -F, 'NR > 1 && $6 > 1.05 && $16 != "" { print $2; exit }' "$folder/tokens.csv")
 expect_exit 0 "$mailproof" check --token "$login" --html token.html "$folder"
 grep -q "^$login " out || fail "not told: $(cat out)"
+awk '$2 == "s" { if ($1 < last) exit 1; last = $1 }' out || fail "not in the order of time: $(cat out)"
 for class in sent commit wait process read fault; do
     [ "$(grep -c "class=\"$class\"" token.html)" -ge 1 ] || fail "the picture has no $class"
 done

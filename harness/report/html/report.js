@@ -73,7 +73,7 @@ function keyFigures() {
     ['lost', text(result.tokens.lost)], ['duplicated', text(result.tokens.duplicated)],
     ['delivered', text(result.tokens.delivered)], ['expected', text(result.tokens.expected)],
     ['p50, ms', text(latency.p50, 1)], ['p99, ms', text(latency.p99, 1)],
-    ['max, ms', text(latency.max, 1)], ['delivered per s', text(result.rate_per_s.delivered, 1)],
+    ['max, ms', text(latency.max, 1)], ['delivered/s', text(result.rate_per_s.delivered, 1)],
   ];
   if (result.faults.length)
     figures.push(['faults that took effect',
