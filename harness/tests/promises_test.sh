@@ -52,6 +52,9 @@ nothing_is_missing() {
         grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
             fail "the summary of $scenario does not begin with its promise, $promise"
     done
+    while read -r file; do
+        [[ $file = */promise-* ]] || fail "$file has the tag promise, and its name does not begin with promise-"
+    done < <(grep -lE '^tags: .*\bpromise\b' "$SOURCE_DIR"/scenarios/*.yaml)
     for promise in 1 2 3 4 5 6 7 8 9 10 11; do
         grep -q "^$promise " "$place/all" || fail "promise $promise has no scenario"
     done
