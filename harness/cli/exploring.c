@@ -72,6 +72,7 @@ static bool read_only(struct exploring *x, struct err *e)
     // The modes of a foreign collector are not known.
     if (x->limits[0].dequeues == 0)
         x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
+    x->limits[0].bell = !x->options->collector;
     free(words);
     return ok;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "explore/profile.h"
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 
@@ -15,18 +16,15 @@ enum stream {
     STREAM_FAULTS,
     STREAM_PROFILE,
     STREAM_WATCHED,
-    STREAM_DEQUEUE
+    STREAM_DEQUEUE,
+    STREAM_POSTGRES
 };
 #define STREAMS 16
-
-// Loads that a random draw would seldom have: many tokens; more at once than one collector can
-// handle while another waits; and no faults, because vitals are judged only then.
-enum profile { PROFILE_RANDOM, PROFILE_BULK, PROFILE_BURST, PROFILE_IDLE, PROFILE_FAST, PROFILES };
 
 struct drawing {
     const struct draw_limits *limits;
     uint64_t seed, number;
-    enum profile profile;
+    const struct profile *profile; // NULL with limits->base
     enum dequeue dequeue;
     int instances;
     int64_t load_ns;
@@ -83,38 +81,38 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
     }
 }
 
-// Draws retries and timeouts that end within a short run.
-#define LEASED_ENV                                                                                 \
-    "MAILROOM_RETRY_BASE: \"20\", MAILROOM_RETRY_MAX: \"200\", MAILROOM_ATTEMPTS: \"20\", "        \
-    "MAILROOM_GRACE: \"300\", MAILROOM_ANSWER_TIMEOUT: \"1000\""
+static void write_variables(
+    struct drawing *d, struct rng *rng, const char *prefix, const char **separator)
+{
+    size_t len = strlen(prefix);
+    char value[160];
+
+    for (size_t i = 0; i < draw_row_count; i++) {
+        const char *path = draw_rows[i].path;
+        if (strncmp(path, prefix, len) != 0 || !value_of(rng, path, value, sizeof value))
+            continue;
+        buf_printf(d->out, "%s%s: \"%s\"", *separator, path + len, value);
+        *separator = ", ";
+    }
+}
 
 static void write_env(struct drawing *d, struct rng *rng)
 {
-    static const char prefix[] = "collector.env.";
     const char *separator = "";
-    char value[160];
 
     buf_append_str(d->out, "  env: {");
-    if (d->dequeue == DEQUEUE_LEASED) {
-        buf_append_str(d->out, LEASED_ENV);
-        separator = ", ";
-    }
-    for (size_t i = 0; i < draw_row_count; i++) {
-        const char *path = draw_rows[i].path;
-        if (strncmp(path, prefix, sizeof prefix - 1) != 0 ||
-            !value_of(rng, path, value, sizeof value))
-            continue;
-        buf_printf(d->out, "%s%s: \"%s\"", separator, path + sizeof prefix - 1, value);
-        separator = ", ";
-    }
+    write_variables(d, rng, "collector.env.", &separator);
+    if (d->dequeue == DEQUEUE_LEASED)
+        write_variables(d, rng, "leased.env.", &separator);
     buf_append_str(d->out, "}\n");
 }
 
 // Writes how tokens are dequeued. In leased mode it adds a sender that errs, hangs and answers
-// oddly, and retries that end within a short run.
+// oddly.
 static void write_dequeue(struct drawing *d, struct rng *rng)
 {
     static const char senders[] = "{delay: 1ms..10ms}|{error: 20%, delay: 5ms..40ms}|"
+                                  "{error: 50%, delay: 1ms..10ms}|"
                                   "{error: 5%, permanent: 2%, delay: 1ms..5ms}|"
                                   "{hang: 2%, delay: 1ms..10ms}|{twice: 5%, wrong: 5%}|"
                                   "{dies: 0.5%, delay: 1ms..10ms}";
@@ -130,22 +128,17 @@ static void write_dequeue(struct drawing *d, struct rng *rng)
 
 static void write_collector(struct drawing *d)
 {
-    static const char *const fixed[PROFILES] = {
-        // A bulk in batches of one would outlast any drain.
-        [PROFILE_BULK] = "  batch_limit: 50\n  batch_timeout: 100ms\n",
-        [PROFILE_BURST] = "  instances: 2\n  batch_limit: 10\n  batch_timeout: 200ms\n",
-        [PROFILE_IDLE] = "  batch_limit: 20\n  batch_timeout: 200ms\n",
-        [PROFILE_FAST] = "  batch_limit: 1\n  batch_timeout: 200ms\n",
-    };
     struct rng rng;
 
     start(&rng, d->seed, d->number, STREAM_COLLECTOR);
-    d->instances = d->profile == PROFILE_BURST ? 2 : 1;
+    d->instances = d->profile->instances;
     buf_append_str(d->out, "collector:\n");
-    if (fixed[d->profile])
-        buf_append_str(d->out, fixed[d->profile]);
+    if (d->profile->collector)
+        buf_append_str(d->out, d->profile->collector);
     else
         write_section(d, &rng, "collector.", "  ");
+    if (d->profile->complete)
+        return;
     write_dequeue(d, &rng);
     write_env(d, &rng);
 }
@@ -189,31 +182,13 @@ static void write_random(struct drawing *d, struct rng *rng)
 
 static void write_load(struct drawing *d)
 {
-    static const struct {
-        const char *text;
-        int64_t load_ns;
-    } fixed[PROFILES] = {
-        [PROFILE_BULK] = {"  - {name: bulk, for: 2s, rate: 3000/s, connections: 16, "
-                          "rows_per_transaction: 100, recovery: 0.5, hold_open: {share: 0.5, "
-                          "for: 150ms}}\n",
-            2 * NS_PER_S},
-        [PROFILE_BURST] = {"  - {name: before, for: 1500ms, rate: 0/s}\n"
-                           "  - {name: burst, for: 1s, rate: 1000/s, rows_per_transaction: 1000, "
-                           "arrivals: constant}\n",
-            2500 * NS_PER_MS},
-        [PROFILE_IDLE] = {"  - {name: load, for: 500ms, rate: 40/s}\n"
-                          "  - {name: rest, for: 3s, rate: 0/s}\n",
-            3500 * NS_PER_MS},
-        [PROFILE_FAST] = {"  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
-            4500 * NS_PER_MS},
-    };
     struct rng rng;
 
     start(&rng, d->seed, d->number, STREAM_LOAD);
     buf_append_str(d->out, "load:\n");
-    d->load_ns = fixed[d->profile].load_ns;
-    if (fixed[d->profile].text)
-        buf_append_str(d->out, fixed[d->profile].text);
+    d->load_ns = d->profile->load_ns;
+    if (d->profile->load)
+        buf_append_str(d->out, d->profile->load);
     else
         write_random(d, &rng);
 }
@@ -322,7 +297,7 @@ static void write_faults(struct drawing *d)
     double share = rng_uniform(&rng);
     while (count < 4 && share >= counts[count])
         count++;
-    bool quiet = d->profile >= PROFILE_BURST;
+    bool quiet = d->profile && d->profile->quiet;
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
@@ -338,13 +313,27 @@ static void write_faults(struct drawing *d)
     }
 }
 
+// Leased collectors do not know the bell.
+static bool write_announce(struct drawing *d)
+{
+    char value[160];
+    struct rng rng;
+
+    start(&rng, d->seed, d->number, STREAM_POSTGRES);
+    if (!d->limits->bell || d->dequeue == DEQUEUE_LEASED ||
+        !value_of(&rng, "postgres.announce", value, sizeof value))
+        return false;
+    buf_printf(d->out, "postgres:\n  announce: %s\n", value);
+    return true;
+}
+
 // Some verbs need something of the server: a standby, a crashable disk. The scenario
 // asks for it when it has such a fault.
 static void write_postgres(struct drawing *d)
 {
+    bool any = write_announce(d);
     const char *text = buf_str(d->out);
     char wanted[80];
-    bool any = false;
 
     for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
@@ -360,33 +349,18 @@ static void write_postgres(struct drawing *d)
 
 // --- all of it ----------------------------------------------------------------------------
 
-static enum profile draw_profile(const struct draw_limits *limits, uint64_t seed, uint64_t number)
-{
-    static const double shares[PROFILES] = {0.8, 0.86, 0.9, 0.95, 1};
-    struct rng rng;
-    enum profile profile = PROFILE_RANDOM;
-
-    start(&rng, seed, number, STREAM_PROFILE);
-    double share = rng_uniform(&rng);
-    while (share >= shares[profile] && profile + 1 < PROFILES)
-        profile++;
-    // Profiles without faults tell nothing about verbs.
-    return limits->any_only && profile > PROFILE_BULK ? PROFILE_RANDOM : profile;
-}
-
-// Draws one of the modes that the limits allow, cursor mode most often. A burst needs collectors
-// that share it, so it leaves out cursor mode.
-static enum dequeue draw_dequeue(
-    const struct draw_limits *limits, uint64_t seed, uint64_t number, enum profile profile)
+// Draws one of the modes that the limits allow and the profile makes sense in, cursor mode most
+// often.
+static enum dequeue draw_dequeue(const struct drawing *d)
 {
     static const unsigned weights[] = {
         [DEQUEUE_CURSOR] = 5, [DEQUEUE_SHARED] = 3, [DEQUEUE_LEASED] = 2};
-    unsigned allowed = limits->dequeues ? limits->dequeues : DRAW_DEQUEUES, sum = 0, at = 0;
+    unsigned allowed = d->limits->dequeues ? d->limits->dequeues : DRAW_DEQUEUES;
+    unsigned sum = 0, at = 0;
     struct rng rng;
 
-    start(&rng, seed, number, STREAM_DEQUEUE);
-    if (profile == PROFILE_BURST && allowed != 1u << DEQUEUE_CURSOR)
-        allowed &= ~(1u << DEQUEUE_CURSOR);
+    start(&rng, d->seed, d->number, STREAM_DEQUEUE);
+    allowed &= d->profile->dequeues;
     for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++)
         sum += allowed >> i & 1 ? weights[i] : 0;
     uint64_t share = rng_below(&rng, sum);
@@ -400,14 +374,10 @@ static enum dequeue draw_dequeue(
 // A good collector is back long before this limit, even when the server was away.
 static void write_rest(struct drawing *d)
 {
-    static const char *const expect[PROFILES] = {
-        [PROFILE_IDLE] = "expect: {busy_idle: \"= 0\"}\n",
-        [PROFILE_FAST] = "expect: {leak: \"= 0\"}\n",
-    };
     const char *recovery = d->stops_server ? "5s" : "2500ms";
 
     buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
-        expect[d->profile] ? expect[d->profile] : "",
+        d->profile->expect ? d->profile->expect : "",
         // A due retry opens the window, too.
         d->dequeue == DEQUEUE_LEASED ? "allow: {late: any, early: any}\n" : "");
 }
@@ -416,6 +386,7 @@ bool draw_scenario(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out)
 {
     struct drawing d = {.limits = limits, .seed = seed, .number = number, .out = out};
+    struct rng rng;
 
     buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
@@ -426,8 +397,9 @@ bool draw_scenario(
         d.instances = limits->base_instances;
         buf_append_str(out, limits->base);
     } else {
-        d.profile = draw_profile(limits, seed, number);
-        d.dequeue = draw_dequeue(limits, seed, number, d.profile);
+        start(&rng, seed, number, STREAM_PROFILE);
+        d.profile = profile_draw(limits, &rng);
+        d.dequeue = draw_dequeue(&d);
         write_collector(&d);
         write_load(&d);
     }

@@ -24,6 +24,7 @@ struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
     bool any_only;             // one of them is set
     unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
+    bool bell;                 // the collector asks for its announcements: postgres.announce: bell
     const char *base;          // YAML that replaces everything but name, seed and faults; NULL
     int64_t base_load_ns;      // how long its load lasts
     int base_instances;
@@ -41,8 +42,8 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // How a key gets its value.
 struct draw_row {
-    const char *path; // as `mailproof list` shows it; an item of collector.env by its name; ending
-                      // in a dot: all keys below it
+    const char *path; // as `mailproof list` shows it; an item of collector.env by its name, below
+                      // leased.env when only leased mode has it; ending in a dot: all keys below
     const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
     double chance;       // the chance that the key is written at all
     const char *why;     // the reason why a key is not drawn, or is drawn elsewhere

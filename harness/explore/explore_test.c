@@ -18,7 +18,7 @@
 
 #define ALL_MODES (DRAW_DEQUEUES | 1u << DEQUEUE_LEASED)
 
-static const struct draw_limits everything = {.dequeues = ALL_MODES};
+static const struct draw_limits everything = {.dequeues = ALL_MODES, .bell = true};
 
 static char *draw(const struct draw_limits *limits, uint64_t seed, uint64_t number)
 {
@@ -129,6 +129,34 @@ static void a_mode_is_drawn_where_it_may_be(void **state)
         free(other);
     }
     assert_true(dies);
+}
+
+// Counts the first draws that have the text.
+static int count_draws(const struct draw_limits *limits, const char *wanted, const char *unwanted)
+{
+    int count = 0;
+
+    for (uint64_t n = 0; n < DRAWS; n++) {
+        char *text = draw(limits, 1, n);
+        bool has = strstr(text, wanted);
+        assert_false(has && unwanted && strstr(text, unwanted));
+        count += has;
+        free(text);
+    }
+    return count;
+}
+
+static void a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be(void **state)
+{
+    (void)state;
+    static const struct draw_limits none = {0};
+
+    assert_in_range(count_draws(&everything, "announce: bell\n", "dequeue: leased"), 1, DRAWS);
+    assert_int_equal(count_draws(&none, "announce: bell", NULL), 0);
+    assert_in_range(count_draws(&everything, "name: lanes, ", "dequeue: shared"), 1, DRAWS);
+    assert_int_equal(count_draws(&none, "MAILROOM_LANES", NULL), 0);
+    assert_in_range(count_draws(&everything, "MAILROOM_BUDGET", "dequeue: shared"), 1, DRAWS);
+    assert_in_range(count_draws(&none, "capacity: ", "do: "), 1, DRAWS);
 }
 
 static void check_key(const char *path, const char *text)
@@ -331,6 +359,7 @@ int main(void)
         cmocka_unit_test(nearly_all_draws_can_be_run),
         cmocka_unit_test(every_verb_is_drawn_and_nothing_else_with_only),
         cmocka_unit_test(a_mode_is_drawn_where_it_may_be),
+        cmocka_unit_test(a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be),
         cmocka_unit_test(every_key_has_a_row),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
         cmocka_unit_test(a_cell_seen_before_gains_nothing),

@@ -1,0 +1,81 @@
+#include "explore/profile.h"
+
+#include "base/clock.h"
+
+#define CURSOR (1u << DEQUEUE_CURSOR)
+#define SHARED (1u << DEQUEUE_SHARED)
+#define LEASED (1u << DEQUEUE_LEASED)
+
+static const struct profile profiles[] = {
+    {.share = 0.72, .dequeues = CURSOR | SHARED | LEASED, .instances = 1},
+    // A bulk in batches of one would outlast any drain.
+    {.share = 0.06,
+        .dequeues = CURSOR | SHARED | LEASED,
+        .instances = 1,
+        .load_ns = 2 * NS_PER_S,
+        .collector = "  batch_limit: 50\n  batch_timeout: 100ms\n",
+        .load = "  - {name: bulk, for: 2s, rate: 3000/s, connections: 16, "
+                "rows_per_transaction: 100, recovery: 0.5, "
+                "hold_open: {share: 0.5, for: 150ms}}\n"},
+    // More at once than one collector can handle, while another waits.
+    {.share = 0.04,
+        .dequeues = SHARED | LEASED,
+        .quiet = true,
+        .instances = 2,
+        .load_ns = 2500 * NS_PER_MS,
+        .collector = "  instances: 2\n  batch_limit: 10\n  batch_timeout: 200ms\n",
+        .load = "  - {name: before, for: 1500ms, rate: 0/s}\n"
+                "  - {name: burst, for: 1s, rate: 1000/s, rows_per_transaction: 1000, "
+                "arrivals: constant}\n"},
+    {.share = 0.05,
+        .dequeues = CURSOR | SHARED | LEASED,
+        .quiet = true,
+        .instances = 1,
+        .load_ns = 3500 * NS_PER_MS,
+        .collector = "  batch_limit: 20\n  batch_timeout: 200ms\n",
+        .load = "  - {name: load, for: 500ms, rate: 40/s}\n"
+                "  - {name: rest, for: 3s, rate: 0/s}\n",
+        .expect = "expect: {busy_idle: \"= 0\"}\n"},
+    {.share = 0.05,
+        .dequeues = CURSOR | SHARED | LEASED,
+        .quiet = true,
+        .instances = 1,
+        .load_ns = 4500 * NS_PER_MS,
+        .collector = "  batch_limit: 1\n  batch_timeout: 200ms\n",
+        .load = "  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
+        .expect = "expect: {leak: \"= 0\"}\n"},
+    // falls_behind is judged where the capacity is known. Even a busy machine sustains 25 lines a
+    // second, but in leased mode a sender that hangs does not.
+    {.share = 0.04,
+        .dequeues = CURSOR | SHARED,
+        .quiet = true,
+        .instances = 1,
+        .load_ns = 3 * NS_PER_S,
+        .collector = "  batch_limit: 10\n  batch_timeout: 100ms\n  capacity: 250/s\n",
+        .load = "  - {name: paced, for: 3s, rate: 200/s, arrivals: constant}\n"},
+    // Two lanes, and a sender that takes about four seconds for the higher one alone: starved is
+    // judged.
+    {.share = 0.04,
+        .dequeues = LEASED,
+        .quiet = true,
+        .complete = true,
+        .instances = 1,
+        .load_ns = 2 * NS_PER_S,
+        .collector = "  batch_limit: 5\n  batch_timeout: 20ms\n  dequeue: leased\n"
+                     "  sender: {delay: 80ms..100ms}\n"
+                     "  env: {MAILROOM_IN_FLIGHT: \"2\", MAILROOM_AGEING: \"1000\", "
+                     "MAILROOM_LANES: \"password_recovery,activation\"}\n",
+        .load = "  - {name: lanes, for: 2s, rate: 20/s, recovery: 0.8, backlog: 500}\n"},
+};
+
+const struct profile *profile_draw(const struct draw_limits *limits, struct rng *rng)
+{
+    unsigned allowed = limits->dequeues ? limits->dequeues : DRAW_DEQUEUES;
+    double left = rng_uniform(rng);
+    const struct profile *p = profiles;
+
+    for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && left >= p->share; i++, p++)
+        left -= p->share;
+    // Profiles without faults tell nothing about verbs.
+    return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
+}
