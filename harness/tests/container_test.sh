@@ -19,67 +19,12 @@ fi
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-image=localhost/mailproof-test-$$
+# shellcheck source=harness/tests/engine.sh
+. "$(dirname "$0")/engine.sh"
 
 skip() {
     echo "skipped: $*"
     exit 77
-}
-
-# Storage of its own for podman, so that all it makes can be counted, on a real
-# disk; and no limits that this machine's own do not allow.
-own_podman() {
-    local files processes
-    files=$(ulimit -Hn)
-    processes=$(ulimit -Hu)
-    [ "$files" != unlimited ] && [ "$files" -lt 1048576 ] || files=1048576
-    # podman sets this limit for itself and cannot raise it again.
-    [ "$processes" != unlimited ] && [ "$processes" -lt 32768 ] || processes=32768
-    cat >"$place/containers.conf" <<CONF
-[containers]
-default_ulimits = ["nofile=$files:$files", "nproc=$processes:$processes"]
-[engine]
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-CONF
-    # crun refuses the mixed hierarchy of control groups that some machines have.
-    ! command -v runc >/dev/null || echo 'runtime = "runc"' >>"$place/containers.conf"
-    printf '[storage]\ndriver = "%s"\ngraphroot = "%s"\nrunroot = "%s"\n' \
-        "$1" "$place/storage" "$place/run" >"$place/storage.conf"
-    export CONTAINERS_CONF=$place/containers.conf CONTAINERS_STORAGE_CONF=$place/storage.conf
-}
-
-clean() {
-    local mount
-    if [ -n "${engine-}" ]; then
-        "$engine" rmi -f "$image" >/dev/null 2>&1 || true
-    fi
-    [ "${engine-}" != podman ] || podman rm -fa >/dev/null 2>&1 || true
-    # podman keeps its storage mounted on itself.
-    for mount in $(awk -v at="$place/" 'index($2, at) == 1 {print $2}' /proc/mounts | sort -r); do
-        umount "$mount" || true
-    done
-    rm -rf "$place"
-}
-trap clean EXIT
-
-find_engine() {
-    local driver why='neither podman nor docker is installed'
-    if [ -n "$docker" ]; then
-        engine=docker
-        return
-    fi
-    ! command -v docker >/dev/null || why='no docker engine answers, and podman is not installed'
-    if command -v podman >/dev/null; then
-        [ "$(id -u)" -eq 0 ] || skip 'podman needs root here, to look at the flushes of its volumes'
-        for driver in overlay vfs; do
-            own_podman "$driver"
-            engine=podman
-            ! podman info >"$place/info" 2>&1 || return 0
-            why="podman does not work here: $(tail -n 1 "$place/info")"
-        done
-    fi
-    skip "$why"
 }
 
 ours() { # what a run of ours has made and not removed
@@ -96,18 +41,9 @@ has_container() { # pid
     "$engine" ps -a --filter label=mailproof --format '{{.Names}}' | grep -q "^mailproof-$1-"
 }
 
-in_container=(--postgres container --set "postgres.image=$image")
-
-find_engine
-export MAILPROOF_CONTAINER_ENGINE=$engine
-ENGINE=$engine "$SOURCE_DIR/ci/postgres-image" "$image"
+find_engine || skip "$why"
+make_image || skip "$why"
 code=0
-"$engine" run --rm -p 127.0.0.1::5432 "$image" bash -c : >"$place/probe" 2>&1 || code=$?
-case $code in
-0) ;;
-125 | 126) skip "$engine cannot run a container here: $(tail -n 1 "$place/probe")" ;; # its own failure
-*) fail "the image does not run: $(cat "$place/probe")" ;;
-esac
 
 if [ "${1-}" = -- ]; then
     "${@:2}" "${in_container[@]}" || code=$?
