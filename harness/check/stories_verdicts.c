@@ -34,6 +34,19 @@ static void tell_still_draining(struct story *s)
     story_line(s, 9990, story_txn(s, 9989, 3), 3);
 }
 
+// The last full line came more than 2T + 1 s before the end of the drain.
+static void tell_silent_at_the_end(struct story *s)
+{
+    tell_lost(s);
+    story_line(s, 7500, story_txn(s, 7499, 3), 3);
+}
+
+static void tell_slow_at_the_end(struct story *s)
+{
+    tell_silent_at_the_end(s);
+    s->scenario.slack_ns = 3 * NS_PER_S;
+}
+
 // A backlog from before the fault comes out in full lines until `last_ms`. The drain is too short
 // for the fresh token behind it.
 static void tell_backlog_behind_fault(struct story *s, int64_t last_ms)
@@ -264,6 +277,9 @@ static const struct story_case cases[] = {
     {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
     {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
     {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
+    {"drained, and silent at the end", tell_silent_at_the_end, "lost=2 ", VERDICT_VIOLATED},
+    {"still draining where lines may be seconds apart", tell_slow_at_the_end, "",
+        VERDICT_INCONCLUSIVE},
     {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
     {"a backlog behind a fault until the end", tell_backlog_until_the_end, "",
         VERDICT_INCONCLUSIVE},
