@@ -9,6 +9,12 @@
 #define RETRY_NS (50 * NS_PER_MS)   // before a statement is tried again
 #define OWNERS_NS (100 * NS_PER_MS) // between two looks at the other owners
 
+// A stock that is used up within the first time may be larger. What is left of it after the second
+// is for others.
+#define STOCK_SOON_NS (125 * NS_PER_MS)
+#define STOCK_OLD_NS (250 * NS_PER_MS)
+#define STOCK_MOST 8000 // tokens that are taken at once, unless a batch has more
+
 static bool sent(struct collector *c, enum asked what, bool ok)
 {
     assert(c->fetch.asked == ASK_NOTHING);
@@ -34,14 +40,70 @@ static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e
         queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
 }
 
-bool ask_take(struct collector *c, int fewest, struct err *e)
+// Takes more at once as long as the stock is soon used up.
+static void choose_batches(struct collector *c)
 {
-    return sent(c, ASK_TAKE,
-        queue_send_take(
-            &c->queue, &c->link.session, fewest, c->fetch.examine, work_deadline_ns(c), e));
+    struct stock *s = &c->fetch.stock;
+
+    if (c->now_ns - s->taken_ns <= STOCK_SOON_NS)
+        s->batches *= 2;
+    else
+        s->batches /= 2;
+    s->batches = (int)clock_max(1, clock_min(s->batches, STOCK_MOST / c->queue.limit));
+    s->taken_ns = c->now_ns;
 }
 
-static bool ask_read(struct collector *c, struct err *e)
+static bool send_take(struct collector *c, enum portion portion, struct err *e)
+{
+    struct stock *s = &c->fetch.stock;
+
+    if (portion == FULL_BATCHES)
+        choose_batches(c);
+    int wanted = (portion == FULL_BATCHES ? s->batches : 1) * c->queue.limit - s->left;
+    return queue_send_take(&c->queue, &c->link.session,
+        &(struct take){.wanted = wanted,
+            .step = portion == FULL_BATCHES ? c->queue.limit : 1,
+            .have = s->left,
+            .examine = wanted > c->queue.limit ? 4 * wanted : c->fetch.examine},
+        work_deadline_ns(c), e);
+}
+
+// What is in hand ends the stock's part that is not to be read.
+static struct position begin(const struct collector *c)
+{
+    if (c->fetch.next_step != NEXT_EMPTY)
+        return c->fetch.next.end;
+    return (struct position){.xid = (uint64_t)c->queue.first};
+}
+
+bool ask_stock(struct collector *c, enum portion portion, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+
+    if (f->stock.left < c->queue.limit && !send_take(c, portion, e))
+        return false;
+    return sent(c, ASK_STOCK,
+        queue_send_stock(
+            &c->queue, &c->link.session, begin(c), f->wanted, f->examine, work_deadline_ns(c), e));
+}
+
+// Others may have room for a stock that we do not use up in time.
+static bool stock_is_old(const struct collector *c)
+{
+    const struct stock *s = &c->fetch.stock;
+
+    return s->left >= c->queue.limit && c->now_ns - s->taken_ns > STOCK_OLD_NS;
+}
+
+bool ask_give_back(struct collector *c, struct err *e)
+{
+    c->fetch.stock = (struct stock){.batches = 1};
+    c->left.ours = false;
+    c->left.look_at_ns = c->now_ns;
+    return queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e);
+}
+
+bool ask_look(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
@@ -78,16 +140,22 @@ bool ask_next(struct collector *c, struct err *e)
     assert(c->fetch.next_step == NEXT_EMPTY);
     if (c->left.ours)
         return ask_delivery(c, NULL, e);
+    if (stock_is_old(c) && !ask_give_back(c, e))
+        return false;
+    if (c->fetch.stock.left >= c->queue.limit || c->fetch.stock.due)
+        return ask_stock(c, ONE_BATCH, e);
     if ((whose = due(c)))
         return ask_delivery(c, whose, e);
     if (look_at_owners(c))
         return ask_owners(c, e);
-    return ask_read(c, e);
+    return ask_look(c, e);
 }
 
-// Everything else is asked for before another take.
+// Everything else is asked for before another take, and when the stock is used up.
 static bool may_take(struct collector *c)
 {
+    if (c->fetch.stock.left >= c->queue.limit)
+        return !c->left.ours;
     return !c->left.ours && !due(c) && !look_at_owners(c);
 }
 
@@ -98,7 +166,7 @@ bool ask_ahead(struct collector *c, struct err *e)
     if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || work_stopping(c))
         return true;
     if (c->queue.mode->takes)
-        return !may_take(c) || ask_take(c, c->queue.limit, e);
+        return stock_is_old(c) || !may_take(c) || ask_stock(c, FULL_BATCHES, e);
     return f->next.stretch == 0 ||
            sent(c, ASK_AHEAD,
                queue_send_ahead(&c->queue, &c->link.session, &f->next, work_deadline_ns(c), e));
@@ -108,9 +176,10 @@ bool ask_behind(struct collector *c, struct err *e)
 {
     bool takes = c->queue.mode->takes;
 
-    if (takes ? !may_take(c) : c->left.ours || due(c))
+    // An old stock is given back after the pass. If that failed now, the batch would go as well.
+    if (takes ? stock_is_old(c) || !may_take(c) : c->left.ours || due(c))
         return true;
-    if (!(takes ? ask_take(c, c->queue.limit, e) : ask_read(c, e)))
+    if (!(takes ? ask_stock(c, FULL_BATCHES, e) : ask_look(c, e)))
         return false;
     c->fetch.haste = HASTE_FOLLOWS;
     return true;

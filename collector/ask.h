@@ -10,12 +10,11 @@ struct fetch {
     enum asked {
         ASK_NOTHING,
         ASK_READ,
-        ASK_AHEAD,      // a read of the batch after `next`, which is not confirmed
-        ASK_TAKE,       // a take for a batch of our own, perhaps the one after `next`
-        ASK_DELIVERY,   // a delivery that is left over
-        ASK_OWNERS,     // who else has deliveries
-        ASK_STALE,      // the answer will be dropped
-        ASK_STALE_TAKE, // the same, and what it took becomes a delivery that is left over
+        ASK_AHEAD,    // a read of the batch after `next`, which is not confirmed
+        ASK_STOCK,    // a batch of the stock, perhaps the one after `next`
+        ASK_DELIVERY, // a delivery that is left over
+        ASK_OWNERS,   // who else has deliveries
+        ASK_STALE,    // the answer will be dropped
     } asked;
     enum next_step {
         NEXT_EMPTY,
@@ -23,7 +22,7 @@ struct fetch {
         NEXT_BUILT, // and its line is already made
     } next_step;
     struct batch next;
-    PGresult *early;  // the answer to ASK_AHEAD or ASK_TAKE, while `next` is in use
+    PGresult *early;  // the answer to ASK_AHEAD or ASK_STOCK, while `next` is in use
     int wanted;       // tokens to ask for
     int examine;      // rows to look at for them
     int64_t asked_ns; // when the last request was sent
@@ -39,6 +38,13 @@ struct fetch {
     bool at_once;         // what waits after a connect is not held back
     enum meter_id reason; // the last reason why a batch that is not full was to go out
     bool large;           // a batch was large since memory was last given back
+    struct stock {        // what we took and do not have in hand
+        int left;         // about how many tokens
+        int batches;      // how many to take at once
+        int64_t taken_ns; // when that was last asked for
+        bool every;       // the last take left nothing for others
+        bool due;         // the next batch goes out even if it is not full
+    } stock;
 };
 
 // The deliveries that are left over.
@@ -53,7 +59,17 @@ struct collector;
 
 // Asks for what is next. A delivery that is left over comes before what the cursor shows.
 bool ask_next(struct collector *c, struct err *e) MUST_USE;
-bool ask_take(struct collector *c, int fewest, struct err *e) MUST_USE;
+
+// Asks what waits, behind what is in the stock.
+bool ask_look(struct collector *c, struct err *e) MUST_USE;
+
+// Asks for a batch of the stock. Takes tokens before that, if the stock has less than a batch: as
+// many full batches as are soon used up, or for one batch what there is.
+enum portion { FULL_BATCHES, ONE_BATCH };
+bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_USE;
+
+// Gives back all that is ours and not in hand, for any collector to take.
+bool ask_give_back(struct collector *c, struct err *e) MUST_USE;
 
 // Asks for the batch after the one in hand, if that is likely to pay, before this one's line is
 // signed.

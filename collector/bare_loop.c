@@ -111,15 +111,15 @@ static void send_move(PGconn *conn, PGresult *r)
         die("move", conn);
 }
 
-static void prepare(
-    PGconn *conn, const char *name, const char *head, const char *walk, const char *tail)
+static void prepare(PGconn *conn, const char *name, const char *head, const char *base,
+    const char *walk, const char *tail)
 {
-    size_t size = strlen(head) + strlen(walk) + strlen(tail) + 1;
+    size_t size = strlen(head) + strlen(base) + strlen(walk) + strlen(tail) + 1;
     char *sql = malloc(size);
 
     if (!sql)
         die("no memory", NULL);
-    snprintf(sql, size, "%s%s%s", head, walk, tail);
+    snprintf(sql, size, "%s%s%s%s", head, base, walk, tail);
     PQclear(PQprepare(conn, name, sql, 0, NULL));
     free(sql);
 }
@@ -130,8 +130,8 @@ static int drain(const char *limit, int64_t tokens)
     PGconn *conn = open_database();
 
     PQclear(run(conn, queue_sql_settings));
-    prepare(conn, "read", queue_sql_cursor, queue_sql_walk, queue_sql_read);
-    prepare(conn, "move", queue_sql_move, "", "");
+    prepare(conn, "read", queue_sql_cursor, queue_sql_behind, queue_sql_walk, queue_sql_read);
+    prepare(conn, "move", queue_sql_move, "", "", "");
     PQenterPipelineMode(conn);
     send_read(conn, limit);
     while (left > 0) {

@@ -97,6 +97,8 @@ static void decode_end(const PGresult *r, int i, struct batch *b)
     b->end = (struct position){
         .xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
     b->stretch = (uint64_t)batch_int64_at(r, i, TO_XID);
+    if (batch_is_delivery(b))
+        b->number = (int64_t)b->end.xid;
     b->passed =
         (struct passed){.expired = count_at(r, i, EXPIRED), .consumed = count_at(r, i, CONSUMED)};
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
@@ -148,8 +150,7 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         if (int32_at(r, i, WHAT) == ROW_END) {
             decode_end(r, i, b);
             b->more = b->n < wanted && b->examined >= examine;
-            b->all = source == BATCH_TAKEN ? b->part == 1
-                                           : b->n < wanted && !b->more && source != BATCH_DELIVERY;
+            b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;
             return true;
         }
         if (b->n == wanted)
@@ -158,12 +159,9 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         decode_token(r, i, doubt, row);
         b->sendable += !row->unsendable && !row->written;
         decode_end(r, i, b);
-        if (b->sendable == b->limit) {
-            b->rest = i + 1 == PQntuples(r) || int32_at(r, i + 1, WHAT) != ROW_END;
+        if (b->sendable == b->limit)
             return true;
-        }
     }
-    b->rest = b->n > 0;
     return true;
 }
 

@@ -31,8 +31,8 @@ struct row {
 enum batch_source {
     BATCH_CURSOR,   // read behind the cursor, which has not moved
     BATCH_AHEAD,    // the same, after a batch that is not confirmed yet
-    BATCH_TAKEN,    // the cursor has moved; `number` is that of the delivery
-    BATCH_DELIVERY, // a delivery that was left over
+    BATCH_TAKEN,    // ours: the cursor has passed it; `number` is that of its last delivery
+    BATCH_DELIVERY, // the same, and it was left over
 };
 
 // The rows point into the result, so that nothing is copied.
@@ -48,11 +48,10 @@ struct batch {
     bool more;    // it stopped before the batch was full, because it had examined too many rows
     int64_t examined;
     struct passed passed;
-    int64_t number;      // the n of the cursor that it was read from, or of its delivery; 0: none
-    const char *now;     // the snapshot that the cursor's next tick will be
-    int part;            // it ends 1: within the tick, 2: after it; or its place in a delivery
-    bool rest;           // the delivery holds more after its first `part` tokens
-    struct position end; // the last row examined
+    int64_t number;  // the n of the cursor that it was read from, or of its last delivery; 0: none
+    const char *now; // the snapshot that the cursor's next tick will be
+    int part;        // it ends 1: within the tick, 2: after it
+    struct position end; // the last row examined; the xid of what is ours is the n of its delivery
     uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };
 

@@ -112,6 +112,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     if (reply.tag == QUEUE_READ)
         return fetch_on_read(c, reply.result, e);
     switch (reply.tag) {
+    case QUEUE_TAKE:
+        ok = fetch_on_take(c, reply.result, e);
+        break;
     case QUEUE_SCHEMA:
         ok = queue_decode_schema(reply.result, e);
         break;

@@ -19,7 +19,7 @@ main()
     for limit in 1 4; do
         add_accounts_late
         two_take "$limit" "BEGIN; EXECUTE lock_cursor('mailroom');
-            EXECUTE take('mailroom', $limit, 1000, 2, 1); COMMIT;"
+            EXECUTE take('mailroom', $limit, 1000, 2, $limit, 1, 0); COMMIT;"
         same "locked first, limit $limit" "1 2 3 4 5" "$(taken)"
     done
     locking_and_reading_at_once_loses
@@ -76,7 +76,7 @@ END
 locking_and_reading_at_once_loses()
 {
     add_accounts_late
-    two_take 1 "EXECUTE take_at_once('mailroom', 1, 1000, 2, 1);"
+    two_take 1 "EXECUTE take_at_once('mailroom', 1, 1000, 2, 1, 1, 0);"
     same "locked and read at once, limit 1" "1 4 5" "$(taken)"
 }
 
@@ -85,7 +85,7 @@ locking_and_reading_at_once_loses()
 locking_and_reading_at_once_doubles()
 {
     add_accounts_late
-    two_take 4 "EXECUTE take_at_once('mailroom', 4, 1000, 2, 1);"
+    two_take 4 "EXECUTE take_at_once('mailroom', 4, 1000, 2, 4, 1, 0);"
     same "locked and read at once, limit 4" "1 1 2 2 3 3 4 5" "$(taken)"
 }
 
@@ -124,7 +124,7 @@ pages() # statement
     {
         cat "$statements/settings.sql"
         echo ";"
-        prepare look cursor walk read
+        prepare look cursor behind walk read
         echo "\\o $server_dir/plan"
         echo "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) $1;"
     } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
@@ -159,7 +159,7 @@ two_take() # limit, what the second one does
     until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     echo "COMMIT;" >&5
     close_session late 5
-    echo "EXECUTE take('mailroom', $1, 1000, 1, 1); COMMIT;" >&6
+    echo "EXECUTE take('mailroom', $1, 1000, 1, $1, 1, 0); COMMIT;" >&6
     close_session first 6
     close_session second 7
     take_all 3
@@ -168,7 +168,7 @@ two_take() # limit, what the second one does
 take_all() # owner
 {
     { prepare_all; for _ in 1 2 3; do
-        echo "BEGIN; EXECUTE lock_cursor('mailroom'); EXECUTE take('mailroom', 10, 1000, $1, 1); COMMIT;"
+        echo "BEGIN; EXECUTE lock_cursor('mailroom'); EXECUTE take('mailroom', 10, 1000, $1, 10, 1, 0); COMMIT;"
     done; } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
 }
 
@@ -186,8 +186,8 @@ prepare_all()
     cat "$statements/settings.sql"
     echo "; SET statement_timeout = 0;"
     prepare lock_cursor take_lock
-    prepare take cursor walk take
-    prepare take_at_once cursor walk take |
+    prepare take cursor take
+    prepare take_at_once cursor take |
         sed -e '/^    ORDER BY c.n DESC/,/LIMIT 1/s/LIMIT 1/& FOR UPDATE/' \
             -e 's/ AND c\.n = (SELECT n FROM cursor)//'
 }

@@ -88,6 +88,7 @@ static bool written(struct collector *c, enum state *next, struct err *e)
     assert(c->deliver->pass.step == PASS_NONE);
     metrics_line(c->metrics, reason(c), c->fetch.next.sendable);
     c->deliver->pass.written = c->fetch.next;
+    c->fetch.stock.due = false;
     c->fetch.next = free;
     c->fetch.next_step = NEXT_EMPTY;
     for (int i = 0; i < c->deliver->pass.written.n; i++)
@@ -141,12 +142,8 @@ bool deliver_stall(struct collector *c, enum state *next, struct err *e)
         *next = FETCH;
         return true;
     }
-    if (c->left.ours && f->asked == ASK_NOTHING) {
-        c->left.ours = false;
-        c->left.look_at_ns = c->now_ns;
-        if (!queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e))
-            return false;
-    }
+    if ((c->left.ours || f->stock.left > 0) && f->asked == ASK_NOTHING && !ask_give_back(c, e))
+        return false;
     return turn_renew(c, e) && ring_keep(c, e);
 }
 
@@ -196,8 +193,10 @@ static void settle(struct collector *c)
         doubt_clear(&c->doubt);
     if (!batch_is_delivery(b))
         c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
-    else if (b->rest)
-        c->left.ours = true;
+    else
+        c->queue.first = b->number;
+    if (b->source == BATCH_DELIVERY)
+        c->left.ours = true; // perhaps there is more
 }
 
 // The batch saw everything, and what came since was announced.

@@ -73,13 +73,22 @@ static bool still_ours(const struct collector *c, struct err *e)
     return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
 }
 
+// The batch is in hand now.
+static void out_of_stock(struct fetch *f)
+{
+    struct stock *s = &f->stock;
+
+    s->left = f->next.all ? 0 : (int)clock_max(s->left - f->next.examined, 0);
+    f->next.all = s->left == 0 && s->every;
+}
+
 static bool keep(struct collector *c, PGresult *result, enum asked what, struct err *e)
 {
     static const enum batch_source sources[] = {
-        [ASK_READ] = BATCH_CURSOR, [ASK_TAKE] = BATCH_TAKEN, [ASK_DELIVERY] = BATCH_DELIVERY};
+        [ASK_READ] = BATCH_CURSOR, [ASK_STOCK] = BATCH_TAKEN, [ASK_DELIVERY] = BATCH_DELIVERY};
     struct fetch *f = &c->fetch;
     int examine = what == ASK_DELIVERY ? queue_examine(&c->queue) : f->examine;
-    int wanted = what == ASK_READ ? f->wanted : examine;
+    int wanted = what == ASK_DELIVERY ? examine : f->wanted;
 
     if (!batch_decode(&f->next, result, sources[what], wanted, examine, &c->doubt, e)) {
         batch_clear(&f->next);
@@ -90,11 +99,8 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
     bool full =
         f->next.sendable == c->queue.limit && (what != ASK_READ || f->next.n == f->next.sendable);
     f->haste = f->haste != HASTE_NONE && full && quick(c) ? HASTE_BACKLOG : HASTE_NONE;
-    // A take has already moved the cursor past its rows, even if its tokens are not sent.
-    if (what != ASK_READ) {
-        tally_add(&c->tally, &c->metrics->meters, &f->next.passed, 0, c->now_ns);
-        f->next.passed = (struct passed){0};
-    }
+    if (what == ASK_STOCK)
+        out_of_stock(f);
     f->next_step = NEXT_READY;
     f->large = f->large || f->next.n > LARGE_ROWS;
     return true;
@@ -105,7 +111,7 @@ static bool keep_early(struct collector *c, PGresult *result, struct err *e)
 {
     if (!c->queue.mode->takes)
         return take_ahead(c, result, e);
-    if (!keep(c, result, ASK_TAKE, e))
+    if (!keep(c, result, ASK_STOCK, e))
         return false;
     c->fetch.next_asked_ns = c->fetch.ready_ns = c->fetch.asked_ns;
     if (c->fetch.next_step != NEXT_EMPTY && !quick(c))
@@ -120,15 +126,11 @@ bool fetch_on_read(struct collector *c, PGresult *result, struct err *e)
 
     f->asked = ASK_NOTHING;
     switch (what) {
-    case ASK_STALE_TAKE:
-        c->left.ours = true;
-        PQclear(result);
-        return true;
     case ASK_STALE:
         PQclear(result);
         return true;
     case ASK_AHEAD:
-    case ASK_TAKE:
+    case ASK_STOCK:
         if (f->next_step != NEXT_EMPTY) {
             f->early = result;
             return true;
@@ -155,19 +157,32 @@ bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
+bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e)
+{
+    struct stock *s = &c->fetch.stock;
+    struct passed passed;
+    int taken;
+
+    // The answer to the read behind it shows what is ours all the same.
+    if (!queue_decode_take(result, &taken, &s->every, &passed, e))
+        return ask_retry(c, e);
+    s->left += taken;
+    tally_add(&c->tally, &c->metrics->meters, &passed, 0, c->now_ns);
+    return true;
+}
+
 // A batch that was taken and not begun is still ours. It is read and judged again.
 void fetch_drop(struct collector *c)
 {
     struct fetch *f = &c->fetch;
 
-    if (f->next_step != NEXT_EMPTY && batch_is_delivery(&f->next) && f->next.number != 0)
-        c->left.ours = true;
-    if (f->early && c->queue.mode->takes)
-        c->left.ours = true;
-    if (f->asked == ASK_AHEAD)
+    if (f->next_step != NEXT_EMPTY && f->next.number != 0) {
+        if (f->next.source == BATCH_TAKEN)
+            f->stock.left += (int)f->next.examined;
+        c->left.ours = c->left.ours || f->next.source == BATCH_DELIVERY;
+    }
+    if (f->asked == ASK_AHEAD || f->asked == ASK_STOCK)
         f->asked = ASK_STALE;
-    else if (f->asked == ASK_TAKE)
-        f->asked = ASK_STALE_TAKE;
     f->next_step = NEXT_EMPTY;
     f->haste = HASTE_NONE;
     PQclear(f->early);
@@ -193,6 +208,7 @@ void fetch_forget(struct collector *c)
     start_over(f, &c->queue);
     f->at_once = true;
     f->retry_at_ns = 0;
+    f->stock = (struct stock){.batches = 1};
     c->left = (struct leftovers){.ours = true};
     c->bell = (struct bell){.step = BELL_LET_GO};
 }
@@ -269,13 +285,11 @@ static enum verdict judge(struct collector *c)
 // Only a look came before: takes the tokens that it saw, if they are to go out.
 static bool take(struct collector *c, enum verdict verdict, struct err *e)
 {
-    int limit = c->queue.limit;
-    int fewest = c->fetch.next.sendable >= limit ? limit : 1;
+    bool full = c->fetch.next.sendable >= c->queue.limit;
 
     fetch_drop(c);
-    // Tokens that the wire cannot carry are taken at once and alone: others that come
-    // meanwhile may have to wait for their batch.
-    return ask_take(c, verdict == SKIP ? 0 : fewest, e);
+    c->fetch.stock.due = verdict == SEND && !full;
+    return ask_stock(c, full ? FULL_BATCHES : ONE_BATCH, e);
 }
 
 static bool consider_cursor(struct collector *c, enum state *next, struct err *e)
@@ -306,11 +320,45 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     return true;
 }
 
-// The batch is ours: the tokens of it that can be sent go out now.
-static bool consider_ours(struct collector *c, enum state *next, struct err *e)
+// Another collector may have taken the tokens that the look saw, and some of those in the stock may
+// not be sendable. So what is not full and not due waits, and the next look counts it.
+static bool hold(struct collector *c, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+    int sendable = f->next.sendable;
+
+    fetch_drop(c);
+    f->stock.left = sendable;
+    start_over(f, &c->queue);
+    return ask_look(c, e);
+}
+
+static bool consider_stock(struct collector *c, enum state *next, struct err *e)
+{
+    struct fetch *f = &c->fetch;
+    bool full = f->next.sendable == c->queue.limit;
+
+    if (!full && f->stock.left > 0 && look_further(c)) {
+        fetch_drop(c);
+        return ask_stock(c, FULL_BATCHES, e);
+    }
+    if (!full && f->next.sendable > 0 && !f->stock.due)
+        return hold(c, e);
+    start_over(f, &c->queue);
+    if (f->next.number == 0) {
+        f->stock.due = false;
+        fetch_drop(c);
+        return ask_next(c, e);
+    }
+    *next = f->next.sendable > 0 ? WRITE : PASS;
+    return true;
+}
+
+// The delivery is ours: the tokens of it that can be sent go out now.
+static bool consider_delivery(struct collector *c, enum state *next, struct err *e)
 {
     struct batch *b = &c->fetch.next;
-    struct owner *whose = b->source == BATCH_DELIVERY ? c->left.whose : NULL;
+    struct owner *whose = c->left.whose;
 
     start_over(&c->fetch, &c->queue);
     c->left.whose = NULL;
@@ -323,7 +371,7 @@ static bool consider_ours(struct collector *c, enum state *next, struct err *e)
     }
     if (whose)
         owners_was_empty(whose, c->queue.mode->alone || !whose->alive, c->now_ns);
-    else if (b->source == BATCH_DELIVERY)
+    else
         c->left.ours = false;
     fetch_drop(c);
     return ask_next(c, e);
@@ -334,8 +382,14 @@ bool fetch_fetch(struct collector *c, enum state *next, struct err *e)
     struct fetch *f = &c->fetch;
 
     if (f->next_step != NEXT_EMPTY) {
-        return batch_is_delivery(&f->next) ? consider_ours(c, next, e)
-                                           : consider_cursor(c, next, e);
+        switch (f->next.source) {
+        case BATCH_TAKEN:
+            return consider_stock(c, next, e);
+        case BATCH_DELIVERY:
+            return consider_delivery(c, next, e);
+        default:
+            return consider_cursor(c, next, e);
+        }
     }
     if (f->asked != ASK_NOTHING)
         return true;

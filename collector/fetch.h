@@ -10,6 +10,7 @@ struct collector;
 
 bool fetch_fetch(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool fetch_on_read(struct collector *c, PGresult *result, struct err *e) MUST_USE;
+bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool fetch_on_owners(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 
 // The pass of the batch in hand was sent: the batch after it becomes the next if it was read ahead,

@@ -78,21 +78,24 @@ static bool send_listen(
     return session_query(s, QUEUE_QUIET, sql, none, deadline_ns, e);
 }
 
-// The prepared statements. Each has up to three parts.
+// The prepared statements, with their parts.
 static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
 {
     const struct {
-        const char *name, *parts[3];
+        const char *name, *parts[5];
     } statements[] = {
-        {"read", {queue_sql_cursor, queue_sql_walk, queue_sql_read}},
+        {"read", {queue_sql_cursor, queue_sql_behind, queue_sql_walk, queue_sql_read}},
+        {"look",
+            {queue_sql_cursor, queue_sql_ours, queue_sql_both, queue_sql_walk, queue_sql_read}},
         {"ahead", {queue_sql_ahead, queue_sql_walk, queue_sql_read}},
-        {"delivery", {queue_sql_delivery, queue_sql_walk, queue_sql_read}},
-        {"take", {queue_sql_cursor, queue_sql_walk, queue_sql_take}},
-        {"lock", {queue_sql_cursor, queue_sql_lock, ""}},
-        {"take_lock", {queue_sql_take_lock, "", ""}},
-        {"move", {queue_sql_move, "", ""}},
-        {"confirm", {queue_sql_confirm, "", ""}},
-        {"doubt", {queue_sql_doubt, "", ""}},
+        {"stock",
+            {queue_sql_delivery, queue_sql_ours, queue_sql_mine, queue_sql_walk, queue_sql_read}},
+        {"take", {queue_sql_cursor, queue_sql_take}},
+        {"lock", {queue_sql_cursor, queue_sql_lock}},
+        {"take_lock", {queue_sql_take_lock}},
+        {"move", {queue_sql_move}},
+        {"confirm", {queue_sql_confirm}},
+        {"doubt", {queue_sql_doubt}},
     };
     struct buf sql;
     bool ok = true;
@@ -100,7 +103,7 @@ static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
     buf_init(&sql, SIZE_MAX);
     for (size_t i = 0; ok && i < sizeof statements / sizeof *statements; i++) {
         buf_clear(&sql);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 5 && statements[i].parts[k]; k++)
             buf_append_str(&sql, statements[i].parts[k]);
         ok = buf_str(&sql) || err_set(e, ERR_SYSTEM, "no memory for a statement");
         ok = ok && session_prepare(s, QUEUE_QUIET, statements[i].name, sql.data, deadline_ns, e);
@@ -254,11 +257,16 @@ bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e)
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e)
 {
-    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN];
+    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], first[SESSION_NUMBER_LEN];
 
-    return session_execute(s, QUEUE_READ, "read",
-        SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine)), true,
-        deadline_ns, e);
+    session_number(want, wanted);
+    session_number(most, examine);
+    if (q->mode->takes)
+        return session_execute(s, QUEUE_READ, "look",
+            SESSION_PARAMS(q->name, want, most, q->number, session_number(first, q->first), "0"),
+            true, deadline_ns, e);
+    return session_execute(
+        s, QUEUE_READ, "read", SESSION_PARAMS(q->name, want, most), true, deadline_ns, e);
 }
 
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
@@ -274,35 +282,60 @@ bool queue_send_ahead(const struct queue *q, struct session *s, const struct bat
         true, deadline_ns, e);
 }
 
-bool queue_send_take(const struct queue *q, struct session *s, int fewest, int examine,
+bool queue_send_take(const struct queue *q, struct session *s, const struct take *t,
     int64_t deadline_ns, struct err *e)
 {
-    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], least[SESSION_NUMBER_LEN];
+    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN],
+        step[SESSION_NUMBER_LEN], have[SESSION_NUMBER_LEN];
 
     return session_execute_first(s, "take_lock", SESSION_PARAMS(q->name), e) &&
-           session_execute(s, QUEUE_READ, "take",
-               SESSION_PARAMS(q->name, session_number(want, q->limit),
-                   session_number(most, examine), q->number, session_number(least, fewest)),
-               true, deadline_ns, e);
+           session_execute(s, QUEUE_TAKE, "take",
+               SESSION_PARAMS(q->name, session_number(want, t->wanted),
+                   session_number(most, t->examine), q->number, session_number(limit, q->limit),
+                   session_number(step, t->step), session_number(have, t->have)),
+               false, deadline_ns, e);
+}
+
+bool queue_decode_take(
+    const PGresult *r, int *taken, bool *every, struct passed *passed, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    *taken = (int)strtol(PQgetvalue(r, 0, 0), NULL, 10);
+    *every = PQgetvalue(r, 0, 1)[0] == 't';
+    *passed = (struct passed){.expired = strtoll(PQgetvalue(r, 0, 2), NULL, 10),
+        .consumed = strtoll(PQgetvalue(r, 0, 3), NULL, 10)};
+    return true;
+}
+
+bool queue_send_stock(const struct queue *q, struct session *s, struct position after, int wanted,
+    int examine, int64_t deadline_ns, struct err *e)
+{
+    char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], n[SESSION_NUMBER_LEN],
+        id[SESSION_NUMBER_LEN];
+
+    return session_execute(s, QUEUE_READ, "stock",
+        SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine),
+            q->number, xid_number(n, after.xid), session_number(id, after.id)),
+        true, deadline_ns, e);
 }
 
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e)
 {
-    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN],
-        first[SESSION_NUMBER_LEN];
+    char other[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN];
+    int most = queue_examine(q);
 
     session_number(limit, q->limit);
-    session_number(most, queue_examine(q));
     if (whose && !session_query_first(s, queue_sql_adopt,
                      SESSION_PARAMS(q->name, session_number(other, whose->number), q->number, limit,
                          whose->alive ? "t" : "f"),
                      e))
         return false;
-    // Our own delivery may be longer than a line, because tokens that cannot be sent fill none.
-    return session_execute(s, QUEUE_READ, "delivery",
-        SESSION_PARAMS(q->name, most, most, q->number, session_number(first, q->first)), true,
-        deadline_ns, e);
+    // More rows than a line has tokens, because tokens that cannot be sent fill none.
+    return session_query_first(s, queue_sql_hold, SESSION_PARAMS(q->name, q->number), e) &&
+           queue_send_stock(
+               q, s, (struct position){.xid = (uint64_t)q->first}, most, most, deadline_ns, e);
 }
 
 static bool send_move(const struct queue *q, struct session *s, const struct batch *b,
@@ -317,20 +350,19 @@ static bool send_move(const struct queue *q, struct session *s, const struct bat
         false, deadline_ns, e);
 }
 
-bool queue_send_pass(
-    struct queue *q, struct session *s, const struct batch *b, int64_t deadline_ns, struct err *e)
+bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,
+    int64_t deadline_ns, struct err *e)
 {
-    char n[SESSION_NUMBER_LEN], taken[SESSION_NUMBER_LEN];
+    char n[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN], first[SESSION_NUMBER_LEN];
     struct dead d = {0};
     bool ok = dead_init(&d, b) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
 
-    if (ok && batch_is_delivery(b)) {
+    if (ok && batch_is_delivery(b))
         ok = session_execute(s, QUEUE_PASS, "confirm",
             SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.reasons.data,
-                session_number(taken, b->rest ? b->part : 0), q->name),
+                session_number(id, b->end.id), q->name, session_number(first, q->first)),
             false, deadline_ns, e);
-        q->first = b->number;
-    } else if (ok)
+    else if (ok)
         ok = send_move(q, s, b, &d, deadline_ns, e);
     dead_fini(&d);
     return ok;

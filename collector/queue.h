@@ -22,6 +22,7 @@ enum queue_request {
     QUEUE_SETTLE,
     QUEUE_CLAIM,
     QUEUE_DOUBT,
+    QUEUE_TAKE,
     QUEUE_READ, // every kind of it; only one is under way at a time
     QUEUE_PASS, // a move of the cursor, or the confirmation of a delivery
     QUEUE_CHECK,
@@ -106,23 +107,33 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
 
-// Each asks for a batch; the answer is for batch_decode. read: after the cursor. ahead: after
-// `last`, within its stretch. take: moves the cursor over at least `fewest` tokens that can be sent
-// or, if 0, over the rows before the first of them. adopt: a delivery of `whose`, or our own oldest
-// one.
+// Each asks for a batch; the answer is for batch_decode. read: after the cursor, and in a mode that
+// takes, before that of what is ours. ahead: after `last`, within its stretch. stock: of what is
+// ours, behind `after`. adopt: of what is ours, with a delivery of `whose` unless that is NULL.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
     int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_take(const struct queue *q, struct session *s, int fewest, int examine,
-    int64_t deadline_ns, struct err *e) MUST_USE;
+bool queue_send_stock(const struct queue *q, struct session *s, struct position after, int wanted,
+    int examine, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
+// Takes up to `wanted` tokens. Their number, with the `have` that are ours, is a multiple of
+// `step`.
+struct take {
+    int wanted, step, have, examine;
+};
+bool queue_send_take(const struct queue *q, struct session *s, const struct take *t,
+    int64_t deadline_ns, struct err *e) MUST_USE;
+// *taken: how many tokens became ours. *every: the cursor has passed all that waited.
+bool queue_decode_take(
+    const PGresult *r, int *taken, bool *every, struct passed *passed, struct err *e) MUST_USE;
+
 // The batch is dealt with: moves the cursor past it, or confirms its delivery. Its unsendable
 // tokens become dead letters.
-bool queue_send_pass(struct queue *q, struct session *s, const struct batch *b, int64_t deadline_ns,
-    struct err *e) MUST_USE;
+bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,
+    int64_t deadline_ns, struct err *e) MUST_USE;
 // *ours tells whether the batch was still ours.
 bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e) MUST_USE;
 

@@ -19,6 +19,7 @@ main()
     what_cannot_be_sent_is_passed
     what_cannot_be_sent_takes_no_place
     what_is_passed_hides_nothing
+    what_is_passed_shortens_no_line
     nothing_is_open_while_the_reader_is_stopped
     a_lost_session_writes_nothing_twice
     a_failed_confirmation_keeps_the_claims
@@ -150,6 +151,27 @@ what_cannot_be_sent_takes_no_place()
     same "dead letters" 3 "$(sql "SELECT count(*) FROM dead_letters")"
     ends s TERM 0
     export MAILROOM_BATCH_TIMEOUT=20 MAILROOM_HEALTHCHECK_INTERVAL=1000
+}
+
+# Of 35 tokens in a row two have a code that no line carries, and the accounts of three are
+# suspended: so of a backlog that was taken at once some are not sent, and others fill the lines.
+what_is_passed_shortens_no_line()
+{
+    dead=$(sql "SELECT count(*) FROM dead_letters")
+    sql "BEGIN;
+         INSERT INTO accounts (email, login)
+         SELECT 'p' || n || '@x', 'p' || n FROM generate_series(1, 1400) AS n;
+         UPDATE tokens SET code = 'x' FROM accounts AS a
+         WHERE a.id = account AND a.login LIKE 'p%' AND substr(a.login, 2)::int % 35 IN (1, 2);
+         UPDATE accounts SET status = 'suspended'
+         WHERE login LIKE 'p%' AND substr(login, 2)::int % 35 IN (3, 17, 34);
+         COMMIT"
+    MAILROOM_BATCH_TIMEOUT=60000 MAILROOM_HEALTHCHECK_INTERVAL=60000 run q
+    drained
+    same "tokens, each once" "1200 1200" "$(tokens q)"
+    same "fields of a line" 50 "$(awk -F, '{ print NF }' "$server_dir/q.out" | sort -u | paste -sd ' ')"
+    same "dead letters" 80 "$(($(sql "SELECT count(*) FROM dead_letters") - dead))"
+    ends q TERM 0
 }
 
 passed_over() # name

@@ -29,7 +29,7 @@ main()
     ends a TERM 0
     same "tokens, each once" "10 10" "$(tokens a)"
     same "moves of the cursor" 10 "$(executed move)"
-    same "looks for what was left" 1 "$(executed delivery)"
+    same "looks for what was left" 1 "$(executed stock)"
     [ "$(executed read)" -ge 10 ] || failed "the reads are not in the server's log"
     echo "a token alone costs a read and a move"
 }

@@ -1,4 +1,5 @@
--- The head of a statement that reads on from the cursor; walk.sql follows.
+-- The head of a statement that reads on from the cursor; take.sql follows, or what makes base of it
+-- and walk.sql.
 --
 -- $1 queue | $3 rows to examine at most
 --
@@ -52,7 +53,7 @@ WITH cursor AS MATERIALIZED (
          ) AS s (part, from_xid, from_id, to_xid)
     WHERE s.from_xid < s.to_xid
     ORDER BY s.part, s.from_xid
-), base AS (
+), behind AS (
     SELECT s.part, s.to_xid, t.*
     FROM stretch AS s
     CROSS JOIN LATERAL (

@@ -34,5 +34,5 @@ SELECT CASE
        END AS taken,
        $5::bool AND NOT held AS free, coalesce(holder, '') AS holder,
        cluster IS DISTINCT FROM mailroom_cluster() AS moved, coalesce(mode, '') AS mode, epoch,
-       (SELECT n FROM head) + renewed AS progress, EXISTS (SELECT FROM base) AS waits
+       (SELECT n FROM head) + renewed AS progress, EXISTS (SELECT FROM behind) AS waits
 FROM job, may

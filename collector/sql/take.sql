@@ -1,45 +1,39 @@
--- The tail of a take: behind cursor.sql and walk.sql this moves the cursor, if
--- there are enough tokens, and records in deliveries what becomes ours. Rows
--- that are passed over on the way stay passed. The answer has the form of
--- read.sql's, with a token's place in the delivery as its part; the end's is 1
--- if nothing is left.
+-- The tail of a take, behind cursor.sql: moves the cursor past tokens and writes
+-- them down in deliveries as ours, a row for each batch. Nothing is read of an
+-- account while the cursor is locked: stock.sql reads and judges the tokens
+-- afterwards. Consumed and expired ones are passed over here.
 --
--- Tokens that the wire cannot carry (line.c) become ours as well, and do not
--- count towards a batch.
---
--- $2 tokens wanted | $4 our number | $5 fewest to take; 0: only what is in front of the
--- first token that can be sent
-, mine AS NOT MATERIALIZED (
+-- $2 tokens to take at most | $4 our number | $5 tokens of a batch
+-- $6 the number of tokens, with the $7 that we have, is a multiple of this
+, walk AS MATERIALIZED (
+    SELECT part, xid, id, passed,
+           row_number() OVER so_far AS examined,
+           count(*) FILTER (WHERE passed = 'expired') OVER so_far AS expired
+    FROM (SELECT part, xid, id,
+                 CASE
+                     WHEN consumed_at IS NOT NULL THEN 'consumed'
+                     WHEN expires_at <= (SELECT floor(extract(epoch FROM now()))::bigint) THEN 'expired'
+                 END AS passed
+          FROM behind
+          OFFSET 0) AS t
+    WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
+), found AS MATERIALIZED (
     SELECT *, row_number() OVER () AS place
     FROM walk
     WHERE passed IS NULL
-), able AS NOT MATERIALIZED (
-    SELECT place, examined
-    FROM mine
-    WHERE (email || login) !~ '[,"\u0001-\u001f\u007f-\u009f]' AND length(secret) = 32
-      AND CASE WHEN code IS NULL THEN action = 'activation' ELSE code ~ '^[0-9]{5}$' END
-), stop AS MATERIALIZED (
-    SELECT *
-    FROM able
-    OFFSET CASE $5::int WHEN 0 THEN 0 ELSE $2::int - 1 END
-    LIMIT 1
+    LIMIT $2::int
 ), turn AS MATERIALIZED (
-    SELECT place - ($5::int = 0)::int AS place, examined - ($5::int = 0)::int AS until
-    FROM stop
-    UNION ALL
-    SELECT $3::int, NULL
-    WHERE NOT EXISTS (SELECT FROM stop) AND (SELECT count(*) FROM able) >= $5::int
+    SELECT count(*) AS found, greatest(count(*) - ($7::int + count(*)) % $6::int, 0) AS taken
+    FROM found
 ), last AS MATERIALIZED (
-    -- Two separate branches, so that a full batch need not look beyond its end.
-    (SELECT *, false AS every
-     FROM walk
-     WHERE (SELECT until IS NOT NULL FROM turn)
-     OFFSET (SELECT greatest(until, 1) - 1 FROM turn)
-     LIMIT (SELECT least(until, 1) FROM turn))
+    -- Two separate branches, so that a full take need not look beyond its end.
+    (SELECT part, xid, id, examined, expired, place, false AS every
+     FROM found
+     WHERE place = (SELECT taken FROM turn WHERE taken < found OR found = $2::int))
     UNION ALL
-    (SELECT *, examined < $3::int AS every
+    (SELECT part, xid, id, examined, expired, (SELECT taken FROM turn), examined < $3::int
      FROM walk
-     WHERE (SELECT until IS NULL FROM turn)
+     WHERE (SELECT taken = found AND found < $2::int FROM turn)
      ORDER BY examined DESC
      LIMIT 1)
 ), moved AS (
@@ -55,23 +49,20 @@
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
     SELECT $1::job_type, $4::bigint, array_agg(id ORDER BY place)
-    FROM (SELECT id, place
-          FROM mine
-          LIMIT (SELECT coalesce(max(place), 0) FROM turn)) AS taken
-    HAVING count(*) > 0
-    RETURNING n, pg_try_advisory_lock_shared($4) -- we have something in hand
+    FROM found
+    WHERE place <= (SELECT taken FROM turn)
+    GROUP BY (place - 1) / $5::int
+    ORDER BY (place - 1) / $5::int
 )
-(SELECT 3 AS what, 0 AS part, '0'::xid8 AS to_xid, '0'::xid8 AS xid,
-        coalesce((SELECT n FROM delivery), 0) AS id, ''::varchar AS email,
-        NULL AS login, NULL::bytea AS secret, NULL AS code,
-        0::bigint AS examined, NULL::bigint AS expired, NULL::bigint AS consumed)
-UNION ALL
-(SELECT CASE action WHEN 'activation' THEN 1 ELSE 2 END, place::int, '0', xid, id,
-        email, login, secret, code, examined, nullif(expired, 0), nullif(consumed, 0)
- FROM mine
- LIMIT (SELECT coalesce(max(place), 0) FROM turn))
-UNION ALL
-(SELECT 0, coalesce(l.every, false)::int, '0', '0', 0, NULL, NULL, NULL, NULL,
-        coalesce(l.examined, 0), l.expired, l.consumed
- FROM (SELECT) AS always
- LEFT JOIN last AS l ON true)
+SELECT t.taken, coalesce(l.every, false) AS every,
+       coalesce(l.expired, 0) AS expired, coalesce(l.examined - t.taken - l.expired, 0) AS consumed,
+       -- The lock is shared once, while anything is ours.
+       t.taken > 0 AND NOT EXISTS (
+           SELECT
+           FROM pg_locks AS l
+           WHERE l.locktype = 'advisory' AND l.objsubid = 1
+             AND l.pid = pg_backend_pid() AND l.mode = 'ShareLock'
+             AND l.classid::bigint << 32 | l.objid::bigint = $4)
+       AND pg_try_advisory_lock_shared($4::bigint)
+FROM turn AS t
+LEFT JOIN last AS l ON true
