@@ -104,6 +104,14 @@ static int refuse(const char *name)
     return EXIT_USAGE;
 }
 
+static int complete(const char *shell)
+{
+    if (completion_print(shell, commands, COMMANDS))
+        return EXIT_OK;
+    fprintf(stderr, "mailproof: --completion takes bash, zsh or fish, not '%.40s'\n", shell);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -124,8 +132,7 @@ int main(int argc, char **argv)
         manual_print(commands, COMMANDS);
         return EXIT_OK;
     }
-    if (strcmp(name, "--completion") == 0 && argc == 3 &&
-        completion_print(argv[2], commands, COMMANDS))
-        return EXIT_OK;
+    if (strcmp(name, "--completion") == 0)
+        return complete(argc == 3 ? argv[2] : "");
     return refuse(name);
 }

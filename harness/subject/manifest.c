@@ -13,6 +13,7 @@
 #include "scenario/decode.h"
 #include "scenario/parse.h"
 #include "scenario/scenario.h"
+#include "scenario/suggest.h"
 
 #define AT(member) offsetof(struct manifest, member)
 #define MANIFEST_MAX (64u << 10)
@@ -112,6 +113,24 @@ static bool find_subjects(char out[PATH_MAX], struct err *e)
     return path_share(out, "subjects", &ignored) || path_share(out, "harness/subjects", e);
 }
 
+static bool refuse(const char *name, struct err *e)
+{
+    struct suggestion near;
+    char **names, text[80];
+    struct err ignored;
+
+    suggest_init(&near, name);
+    if (manifest_names(&names, &ignored)) {
+        for (size_t i = 0; names[i]; i++)
+            suggest_offer(&near, names[i]);
+        manifest_names_free(names);
+    }
+    return err_set(e, ERR_USAGE,
+        "there is no subject '%.100s': neither a folder with subject.yaml nor one that "
+        "'mailproof list' shows%s",
+        name, suggest_text(&near, text, sizeof text));
+}
+
 bool manifest_load(struct manifest *m, const char *name, struct err *e)
 {
     char all[PATH_MAX], path[PATH_MAX];
@@ -126,10 +145,7 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     if (!path_join(path, m->dir, "subject.yaml", e))
         return false;
     if (!path_exists(path))
-        return err_set(e, ERR_USAGE,
-            "there is no subject '%.100s': neither a folder with subject.yaml nor one that "
-            "'mailproof list' shows",
-            name);
+        return refuse(name, e);
     return parse(m, path, e) && is_whole(m, path, e);
 }
 

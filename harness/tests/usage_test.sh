@@ -57,6 +57,8 @@ refused 'does not go with --every-kill' run every-cut --every-kill --set collect
 refused '--every-cut and --every-kill do not go together' run every-cut --every-kill --every-cut
 refused '--pairs goes with --every-cut or --every-kill' run every-cut --pairs 3
 refused 'name one scenario' plan
+refused "nor one that 'mailproof list' shows; did you mean 'pgq'?" run steady --subject pgg
+refused "--completion takes bash, zsh or fish, not 'bsh'" --completion bsh
 refused 'cannot start /no/such: No such file or directory; name' \
     run steady --out "$place/results" --collector '/no/such --option'
 refused 'cannot start /no/such: ' run every-cut --every-cut --quiet --out "$place/results" \
