@@ -7,6 +7,8 @@
 #include "stop.h"
 
 static bool connect_within(struct session *s, const char *url, struct err *e) MUST_USE;
+static bool take_answer(
+    struct session *s, int64_t deadline_ns, PGresult **result, struct err *e) MUST_USE;
 static bool next_result(
     struct session *s, int64_t deadline_ns, PGresult **result, struct err *e) MUST_USE;
 static bool wait_for(struct session *s, short events, int64_t deadline_ns, struct err *e) MUST_USE;
@@ -62,11 +64,46 @@ bool session_query(struct session *s, const char *sql, int count, const char *co
     PGresult **result, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + s->patience_ns;
-    PGresult *rest = NULL;
 
     *result = NULL;
     if (!PQsendQueryParams(s->conn, sql, count, NULL, params, NULL, NULL, 0))
         return failed(s, NULL, e);
+    return take_answer(s, deadline_ns, result, e);
+}
+
+bool session_query_after(struct session *s, const char *first, const char *param, const char *sql,
+    int count, const char *const *params, PGresult **result, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + s->patience_ns;
+    PGresult *other = NULL;
+
+    *result = NULL;
+    if (!PQenterPipelineMode(s->conn) ||
+        !PQsendQueryParams(s->conn, first, 1, NULL, &param, NULL, NULL, 0) ||
+        !PQsendQueryParams(s->conn, sql, count, NULL, params, NULL, NULL, 0) ||
+        !PQpipelineSync(s->conn))
+        return failed(s, NULL, e);
+    if (!take_answer(s, deadline_ns, &other, e))
+        return false;
+    PQclear(other);
+    other = NULL;
+    if (!take_answer(s, deadline_ns, result, e))
+        return false;
+    // The transaction commits at the Sync.
+    bool ok = next_result(s, deadline_ns, &other, e);
+    ok = ok && ((PQresultStatus(other) == PGRES_PIPELINE_SYNC && PQexitPipelineMode(s->conn)) ||
+                   failed(s, other, e));
+    PQclear(other);
+    if (!ok)
+        PQclear(*result);
+    return ok;
+}
+
+// Takes the result of one statement. The caller clears it, unless this failed.
+static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
+{
+    PGresult *rest = NULL;
+
     bool ok = next_result(s, deadline_ns, result, e);
     ExecStatusType status = PQresultStatus(*result);
     if (ok && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)

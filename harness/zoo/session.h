@@ -23,5 +23,10 @@ void session_close(struct session *s);
 bool session_query(struct session *s, const char *sql, int count, const char *const *params,
     PGresult **result, struct err *e) MUST_USE;
 
+// The same, in one transaction with a statement of one parameter that comes first. Both are sent at
+// once. The second sees all that was committed while the first waited.
+bool session_query_after(struct session *s, const char *first, const char *param, const char *sql,
+    int count, const char *const *params, PGresult **result, struct err *e) MUST_USE;
+
 // Adds the announcements that have come in to *count.
 bool session_listen(struct session *s, int *count, struct err *e) MUST_USE;

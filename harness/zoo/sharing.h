@@ -19,6 +19,7 @@ struct sharing {
                            // format
     int64_t gone_since_ns; // since when exactly these are gone
     int64_t asked_ns;      // when we last asked who is gone
+    bool overtaken;        // another moved the cursor during our last claim
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);
@@ -30,7 +31,8 @@ bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
 // Returns the rows that wait, as sql/read.sql gives them; the caller clears them. With `claim` they
-// become ours, unless they hold fewer tokens than `least`.
+// become ours, unless they hold fewer tokens than `least`. A claim that another has overtaken gives
+// none; the next one waits its turn for the cursor.
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e) MUST_USE;
 
