@@ -214,6 +214,7 @@ static void close_down(struct run *r)
 {
     thaw_server(r);
     atomic_store(&r->load_progress.stop, 1);
+    starved_stop(r->starved);
     subject_stop(r->subject, 0);
     if (r->load_started)
         pthread_join(r->load_thread, NULL);
@@ -229,6 +230,7 @@ static void close_down(struct run *r)
     // Comes after the server's end: a query to a frozen server would not return.
     sampler_free(r->sampler);
     queue_close(r);
+    starved_free(r->starved);
     subject_free(r->subject);
     netns_fini(&r->net);
     result_fini(&r->result);

@@ -29,7 +29,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
 // Returns how much of a gap the machine took: stalls, and what starved the process.
 static int64_t denied_ns(const struct check *c, const struct line_record *line, int64_t until_ns)
 {
-    int64_t starved_ns = check_starved_ns(c->l, line->process, line->read_ns, until_ns);
+    int64_t starved_ns = check_denied_ns(c->l, line->process, line->read_ns, until_ns);
 
     return stall_list_ns(&c->stalls, line->read_ns, until_ns) +
            (starved_ns > c->r->slack_ns / 2 ? starved_ns : 0);

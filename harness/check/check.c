@@ -73,22 +73,37 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
-// Where other programs use more of the processors than this, and the slack was measured, no verdict
-// rests on time: the probe runs too seldom to see all that the collector waits for. Nor where they
-// use the most of them and our own generator fell behind, by more than a slack that was set.
-static const double others_most = 0.8, others_felt = 0.5;
+// Where other programs use more of the processors than this, or kept them from the load's backends
+// for more than this share of the time that those were ready to run, and the slack was measured, no
+// verdict rests on time: the probe runs too seldom to see all that the collector waits for. Nor
+// where they use the most of them and our own generator fell behind, by more than a slack that was
+// set.
+static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
 
 static bool crowded_out(
     const struct result *r, const struct ledger *l, const struct check_input *in)
 {
-    return (l->scenario->slack_ns == SLACK_AUTO && in->others_share > others_most) ||
+    bool measured = l->scenario->slack_ns == SLACK_AUTO;
+
+    return (measured && in->others_share > others_most) ||
+           (measured && check_load_starved(l) > starved_most) ||
            (in->others_share > others_felt && check_generator_lags(r, l->scenario));
+}
+
+// A crowd explains a late token where nobody watched who had a processor, or where it made the
+// generator fall behind its plan as well: by no more than it did that. Otherwise the token's own
+// collector and backend tell how long they waited.
+static bool as_late_as_load(const struct result *r, const struct ledger *l)
+{
+    return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&
+                                               r->latest_ns <= histogram_percentile(&r->lag, 100));
 }
 
 static bool is_of_time(enum metric_id id)
 {
     return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
-           id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || id == METRIC_STARVED;
+           id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || id == METRIC_STARVED ||
+           id == METRIC_OVER_BUDGET;
 }
 
 static bool needs_collector(enum metric_id id)
@@ -114,13 +129,14 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
 struct doubts {
     bool draining;    // tokens may still have been on their way: lost
     bool nobody_left; // the plan ended the last collector: needs_collector
-    bool crowded_out; // others used the processors: is_of_time
+    bool crowded_out; // others used the processors: is_of_time, late only with the next
+    bool as_late_as_load;
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
 {
     return (d->draining && id == METRIC_LOST) || (d->nobody_left && needs_collector(id)) ||
-           (d->crowded_out && is_of_time(id));
+           (d->crowded_out && is_of_time(id) && (id != METRIC_LATE || d->as_late_as_load));
 }
 
 // Returns whether an invariant is broken.
@@ -214,16 +230,20 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
 
 // Names the counts that would have convicted the collector if no other program had used the
 // machine.
-static void find_crowded_out(struct result *r, const struct ledger *l, const struct check_input *in)
+static void find_crowded_out(
+    struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
 {
+    double starved = check_load_starved(l);
+
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (metrics[id].invariant && is_of_time(id) && is_looked_for(r, l->scenario, id) &&
-            r->findings[id].count > tolerated(r, l, id))
+        if (metrics[id].invariant && is_of_time(id) && doubted(d, id) &&
+            is_looked_for(r, l->scenario, id) && r->findings[id].count > tolerated(r, l, id))
             result_reason(r,
-                "%s is %llu, but other programs used %.0f%% of the processors; repeat it on a "
-                "quieter machine, or set slack",
-                metrics[id].name, (unsigned long long)r->findings[id].count,
-                100 * in->others_share);
+                "%s is %llu, but other programs used %.0f%% of the processors, and the load's "
+                "backends had none for %.0f%% of the time that they were ready to run; repeat it "
+                "on a quieter machine, or set slack",
+                metrics[id].name, (unsigned long long)r->findings[id].count, 100 * in->others_share,
+                isnan(starved) ? 0 : 100 * starved);
     }
 }
 
@@ -264,7 +284,7 @@ static void find_reasons(
             "was still to come",
             r->values[METRIC_PENDING]);
     if (d->crowded_out)
-        find_crowded_out(r, l, in);
+        find_crowded_out(r, l, in, d);
     if (d->nobody_left)
         result_reason(r, "the plan ended the last collector, so that lost, unrecovered and "
                          "end_state cannot be judged");
@@ -280,7 +300,8 @@ static void judge(struct result *r, const struct ledger *l, const struct check_i
     bool missed = false;
     const struct doubts doubts = {.draining = still_draining(r, l),
         .nobody_left = ended_by_plan(l, in),
-        .crowded_out = crowded_out(r, l, in)};
+        .crowded_out = crowded_out(r, l, in),
+        .as_late_as_load = as_late_as_load(r, l)};
     bool violated = judge_invariants(r, l, &doubts);
 
     find_reasons(r, l, in, &doubts);

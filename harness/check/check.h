@@ -48,7 +48,8 @@ struct result {
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive
     size_t reason_count;
-    int64_t slack_ns; // what `late` tolerates, measured or as the scenario says
+    int64_t slack_ns;  // what `late` tolerates, measured or as the scenario says
+    int64_t latest_ns; // how late the latest of the late tokens is
     struct histogram from_intended, from_commit, lag; // ns
     struct stages stages;
 };
@@ -87,6 +88,10 @@ double judged_share(const struct judged *j);
 
 // Writes "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
+
+// Returns the share of the time that the load's backends were ready to run, 0 to 1, in which others
+// had the processors; NAN: nobody watched them.
+double check_load_starved(const struct ledger *l);
 
 // True when several collectors share the queue without a cursor: each skips the rows that another
 // transaction holds.

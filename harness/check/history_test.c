@@ -71,6 +71,10 @@ static void tell(struct story *s)
             .token = first + (uint32_t)i, .number = (uint16_t)(i + 1), .end = ATTEMPT_LOST};
     s->load.refused = 1;
     strcpy(s->load.refusal, "no");
+    s->starved[0] = (struct starved_sample){.at_ns = s->processes[0].started_ns, .busy_us = 1};
+    s->starved[1] = s->starved[0];
+    s->starved[1].collector_us = 5;
+    s->ledger.starved_count = 2;
     story_judge(s);
 }
 
@@ -114,6 +118,8 @@ static void round_trip(void **state)
     same_verdict(&s.result, &again);
     assert_string_equal(h.load.refusal, "no");
     assert_int_equal(h.log.samples[0].starved_us, 11);
+    assert_int_equal(h.ledger.starved_count, 2);
+    assert_memory_equal(h.ledger.starved, s.starved, 2 * sizeof *s.starved);
     assert_int_equal(h.ledger.attempt_count, 3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(h.ledger.attempts[i].token, s.ledger.attempts[i].token);
@@ -162,9 +168,10 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 9 did not know what others used of the processors, 8 had no attempts, 7 one generator, 6
-// did not know what failovers left behind, 5 had no answers, 4 no changes, 3 nothing between the
-// samples and the end; version 2 did not know how long a collector waited for a processor.
+// Version 10 did not know who waited for a processor, 9 not what others used of the processors, 8
+// had no attempts, 7 one generator, 6 did not know what failovers left behind, 5 had no answers, 4
+// no changes, 3 nothing between the samples and the end; version 2 did not know how long a
+// collector waited for a processor.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
@@ -192,10 +199,16 @@ static void the_versions_before_are_read(void **state)
     static const size_t attempts = 10;
     // Version 10 knows what others used: nothing.
     static const size_t others = 1;
-    unsigned char *end = bytes + size - 4 - others - attempts - workers - left - outcomes;
+    // Version 11 has two samples of who waited: their count, and six bytes for each.
+    static const size_t starved = 13;
+    unsigned char *end = bytes + size - 4 - starved - others - attempts - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
     assert_int_equal(*version, HISTORY_VERSION);
     assert_memory_equal(more, nothing_more, sizeof nothing_more);
+    size = cut(bytes, size, end + outcomes + left + workers + attempts + others, starved);
+    *version = 10;
+    spill(bytes, size);
+    expect_read(&s, 11);
     size = cut(bytes, size, end + outcomes + left + workers + attempts, others);
     *version = 9;
     spill(bytes, size);

@@ -97,6 +97,12 @@ MUST_USE bool check_findings(
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
+// Returns the longest time between two times for which others can have kept the processors from the
+// collector or its backends, by what the watch saw around them. Where nobody watched, that is what
+// starved the process. starved.c
+int64_t check_denied_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+
 // True when a line holds a token that was committed at that time or later. recovery.c
 bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);
 

@@ -75,18 +75,23 @@ static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 }
 
 // Returns the cause that excuses a late token. It must explain all the fault-free time by which the
-// token was late. A stall may delay two steps of a token's way, so it explains twice its time.
+// token was late. Where full lines led to the token, that time ends where they began: they followed
+// each other as they should. A stall may delay two steps of a token's way, so it explains twice its
+// time.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
-    const struct line_record *read = &c->l->log->lines[line];
-    int instance = c->l->log->processes[read->process].instance;
-    int64_t beyond_ns = outages_free(&c->outages, instance, due_ns, read->read_ns).ns;
+    uint32_t process = c->l->log->lines[line].process;
+    int instance = c->l->log->processes[process].instance;
+    int64_t read_ns = c->l->log->lines[line].read_ns;
+    bool led_to = c->overtaken_ns[line] <= due_ns;
+    int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
+    int64_t beyond_ns = outages_free(&c->outages, instance, due_ns, until_ns).ns;
 
-    if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, read->read_ns))
-        return stall_list_touches(&c->stalls, start_ns, read->read_ns);
-    int64_t waited_ns = check_starved_ns(c->l, read->process, start_ns, read->read_ns);
+    if (beyond_ns <= 2 * stall_list_ns(&c->stalls, start_ns, until_ns))
+        return stall_list_touches(&c->stalls, start_ns, until_ns);
+    int64_t waited_ns = check_denied_ns(c->l, process, start_ns, until_ns);
     if (waited_ns > c->r->slack_ns / 2 && beyond_ns <= waited_ns)
-        return (struct cause){CAUSE_STARVED, read->process};
+        return (struct cause){CAUSE_STARVED, process};
     return CAUSE_IS_NONE;
 }
 
@@ -135,6 +140,8 @@ static void check_token(const struct late *t, uint32_t token)
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;
+    if (read_ns - late.due_ns > r->latest_ns)
+        r->latest_ns = read_ns - late.due_ns;
     names_email(email, token);
     finding_add(r, METRIC_LATE,
         "%s: acknowledged at %.3f s, free to go at %.3f s, read at %.3f s: %.0f ms beyond timeout "

@@ -279,6 +279,14 @@ static void tell_over_budget(struct story *s)
     story_line(s, 110, story_txn(s, 100, 3), 3);
 }
 
+// A crowd holds lines back, and they come together.
+static void tell_over_budget_in_a_crowd(struct story *s)
+{
+    tell_over_budget(s);
+    s->scenario.slack_ns = SLACK_AUTO;
+    s->input.others_share = 0.9;
+}
+
 // Recoveries go first, and activations age after a tenth of a second. Lines have one token, and one
 // of them is in flight.
 static void tell_lanes(struct story *s)
@@ -381,6 +389,7 @@ static const struct story_case cases[] = {
     {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},
     {"a higher lane is overtaken", tell_overtaken, "starved=1 ", VERDICT_VIOLATED},
     {"more than the budget", tell_over_budget, "over_budget=1 ", VERDICT_VIOLATED},
+    {"more than the budget in a crowd", tell_over_budget_in_a_crowd, "", VERDICT_INCONCLUSIVE},
 };
 
 const struct story_cases stories_outcome = {cases, sizeof cases / sizeof *cases};

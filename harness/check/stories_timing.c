@@ -353,6 +353,97 @@ static void tell_behind_its_like(struct story *s)
     story_line(s, 140 + 40 * 40, first, 1);
 }
 
+// Due at 351 ms, and read 59 ms after that. From the sample at 150 ms to the one at 450 ms are six
+// steps: the collector had no processor for 60 ms, and ran little itself.
+static void tell_watched(struct story *s, unsigned waited_ms, unsigned own_ms)
+{
+    story_good_token(s);
+    story_line(s, 410, story_txn(s, 200, 1), 1);
+    story_starved(s, waited_ms, own_ms, 0, 1);
+}
+
+static void tell_no_processor(struct story *s)
+{
+    tell_watched(s, 12, 1);
+}
+
+static void tell_processor_soon(struct story *s)
+{
+    tell_watched(s, 10, 1);
+}
+
+// It waits for processors that it uses up itself.
+static void tell_crowd_of_its_own(struct story *s)
+{
+    tell_watched(s, 40, 95);
+}
+
+// Nine full lines without a pause, begun 59 ms too late.
+static void tell_begun_late(struct story *s, unsigned waited_ms)
+{
+    uint32_t first = story_txn(s, 200, 27);
+    for (int i = 0; i < 9; i++)
+        story_line(s, 410 + 40 * i, first + 3 * (uint32_t)i, 3);
+    story_starved(s, waited_ms, 1, 0, 1);
+    for (size_t i = 28; i < s->ledger.starved_count; i++) // no more after 400 ms
+        s->starved[i].collector_us = s->starved[28].collector_us;
+}
+
+static void tell_begun_late_for_want(struct story *s)
+{
+    tell_begun_late(s, 15);
+}
+
+static void tell_begun_late_for_nothing(struct story *s)
+{
+    tell_begun_late(s, 10);
+}
+
+// The generator was 500 ms late with an insert, and the load's backends waited for a processor for
+// three times as long as they ran.
+static void tell_generator_starved(struct story *s, unsigned load_ms)
+{
+    story_good_token(s);
+    story_line(s, 900, story_txn(s, 500, 1), 1);
+    s->plan_txns[1].at_ns = 0;
+    s->scenario.slack_ns = SLACK_AUTO;
+    s->probes[0] = (struct probe_sample){.due_ns = story_last(s)->ended_ns, .took_ns = NS_PER_MS};
+    s->ledger.probe_count = 1;
+    story_starved(s, 0, 1, load_ms, 10);
+}
+
+static void tell_late_as_generator(struct story *s)
+{
+    tell_generator_starved(s, 30);
+}
+
+// It waited for something else: a lock, maybe the collector's.
+static void tell_generator_held_up(struct story *s)
+{
+    tell_generator_starved(s, 1);
+}
+
+static void tell_later_than_generator(struct story *s)
+{
+    tell_late_as_generator(s);
+    story_line(s, 1700, story_txn(s, 1000, 1), 1);
+}
+
+// The collector's own programs keep the processors from the load.
+static void tell_generator_crowded_by_collector(struct story *s)
+{
+    tell_late_as_generator(s);
+    for (size_t i = 0; i < s->ledger.starved_count; i++)
+        s->starved[i].own_us = s->starved[i].busy_us * 9 / 10;
+}
+
+// Others use all processors; the collector and the load had one whenever they were ready.
+static void tell_late_in_a_watched_crowd(struct story *s)
+{
+    tell_late_in_a_crowd(s);
+    story_starved(s, 0, 1, 1, 10);
+}
+
 static void tell_waits_for_nobody(struct story *s)
 {
     tell_behind_horizon(s);
@@ -420,6 +511,17 @@ static const struct story_case cases[] = {
     {"late, starved within the slack", tell_starved_within_slack, "late=1 ", VERDICT_VIOLATED},
     {"late, starved before", tell_starved_before, "late=1 ", VERDICT_VIOLATED},
     {"late, and another starved", tell_other_starved, "late=1 ", VERDICT_VIOLATED},
+    {"late, without a processor", tell_no_processor, "", VERDICT_PASS},
+    {"late, without a processor for less", tell_processor_soon, "late=1 ", VERDICT_VIOLATED},
+    {"late, in a crowd of its own", tell_crowd_of_its_own, "late=1 ", VERDICT_VIOLATED},
+    {"full lines, begun late without a processor", tell_begun_late_for_want, "", VERDICT_PASS},
+    {"full lines, begun late", tell_begun_late_for_nothing, "late=27 ", VERDICT_VIOLATED},
+    {"late, like the starved generator", tell_late_as_generator, "", VERDICT_INCONCLUSIVE},
+    {"late, and a lock held up the generator", tell_generator_held_up, "late=1 ", VERDICT_VIOLATED},
+    {"later than the starved generator", tell_later_than_generator, "late=2 ", VERDICT_VIOLATED},
+    {"late, and the generator in the collector's own crowd", tell_generator_crowded_by_collector,
+        "late=1 ", VERDICT_VIOLATED},
+    {"late in a watched crowd", tell_late_in_a_watched_crowd, "late=1 ", VERDICT_VIOLATED},
 };
 
 const struct story_cases stories_timing = {cases, sizeof cases / sizeof *cases};

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 
 static const int64_t start_ns = 1000 * NS_PER_S;
-static const int64_t load_ms = 4000;
+static const int64_t load_until_ms = 4000;
 static const int64_t end_ms = 10000;
 
 static int64_t at(int64_t ms)
@@ -35,9 +35,10 @@ void story_init(struct story *s)
         .judged = s->judged,
         .expect = s->expect,
     };
-    s->phases[0] = (struct load_phase){.for_ns = load_ms * NS_PER_MS, .rate_from = 1, .rate_to = 1};
-    s->plan =
-        (struct plan){.txns = s->plan_txns, .kinds = s->kinds, .load_ns = load_ms * NS_PER_MS};
+    s->phases[0] =
+        (struct load_phase){.for_ns = load_until_ms * NS_PER_MS, .rate_from = 1, .rate_to = 1};
+    s->plan = (struct plan){
+        .txns = s->plan_txns, .kinds = s->kinds, .load_ns = load_until_ms * NS_PER_MS};
     s->log = (struct subject_log){.processes = s->processes,
         .process_count = 1,
         .lines = s->lines,
@@ -165,6 +166,21 @@ struct fault_record *story_fault(
     return &s->faults[i];
 }
 
+void story_starved(
+    struct story *s, unsigned waited_ms, unsigned own_ms, unsigned load_ms, unsigned load_ran_ms)
+{
+    const unsigned step_ms = 50, before_ms = 1000;
+
+    for (unsigned ms = 0, i = 0; ms <= before_ms + (unsigned)load_until_ms; ms += step_ms, i++)
+        s->starved[s->ledger.starved_count++] =
+            (struct starved_sample){.at_ns = at((int64_t)ms - before_ms),
+                .collector_us = (uint64_t)i * waited_ms * 1000,
+                .own_us = (uint64_t)i * own_ms * 1000,
+                .busy_us = (uint64_t)ms * 2000,
+                .load_us = (uint64_t)i * load_ms * 1000,
+                .load_ran_us = (uint64_t)i * load_ran_ms * 1000};
+}
+
 void story_settle(struct story *s)
 {
     struct err e = {0};
@@ -183,10 +199,12 @@ void story_settle(struct story *s)
     l->probe_count = told.probe_count;
     l->flushes = told.flushes;
     l->flush_count = told.flush_count;
+    l->starved = s->starved;
+    l->starved_count = told.starved_count;
     l->sessions = told.sessions;
     l->session_count = told.session_count;
     l->start_ns = start_ns;
-    l->load_end_ns = at(load_ms);
+    l->load_end_ns = at(load_until_ms);
     l->drain_end_ns = at(end_ms);
     l->attempt_count = s->attempt_count;
     l->attempts = calloc(s->attempt_count + 1, sizeof *l->attempts);

@@ -29,6 +29,7 @@ struct story {
     struct delivery deliveries[STORY_MAX];
     struct process_sample samples[STORY_MAX];
     struct probe_sample probes[STORY_MAX];
+    struct starved_sample starved[STORY_MAX];
     int64_t sessions[64];
     struct load_result load;
     struct ledger ledger;
@@ -81,6 +82,12 @@ void story_share(struct story *s);
 // Adds eight samples of the first process, every 500 ms from 0 ms on. The arguments are the growth
 // from one sample to the next.
 void story_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups);
+
+// Adds a sample of who had no processor for each 50 ms from -1000 ms to the end of the load. In
+// each the machine's two processors are busy; the arguments say for how many ms of it the collector
+// had none, it ran itself, the load's backends had none, and those ran.
+void story_starved(
+    struct story *s, unsigned waited_ms, unsigned own_ms, unsigned load_ms, unsigned load_ran_ms);
 
 // Brings the history to its end: the database holds what is committed, and dead letters are where
 // they belong.

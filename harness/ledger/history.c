@@ -304,6 +304,13 @@ static void pack_others(struct pack *p, struct history *h)
     h->notes.others_share = (double)ppm / 1e6;
 }
 
+// Packs the field that version 11 added: who waited for a processor.
+static void pack_starved(struct pack *p, struct history *h)
+{
+    if (h->version >= 11)
+        h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
+}
+
 static void pack_end(struct pack *p)
 {
     char end[8] = "end";
@@ -344,6 +351,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     pack_workers(p, h);
     pack_attempts(p, h);
     pack_others(p, h);
+    pack_starved(p, h);
     pack_end(p);
     return true;
 }
@@ -359,6 +367,7 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
         .faults = (struct fault_record *)l->faults,
         .probes = (struct probe_sample *)l->probes,
         .flushes = (struct probe_sample *)l->flushes,
+        .starved = (struct starved_sample *)l->starved,
         .sessions = (int64_t *)l->sessions,
         .notes = *notes};
     struct pack *p = pack_write(path, e);
@@ -385,6 +394,7 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
     h->ledger.fault_count = h->plan.fault_count;
     h->ledger.probes = h->probes;
     h->ledger.flushes = h->flushes;
+    h->ledger.starved = h->starved;
     h->ledger.sessions = h->sessions;
     // The flags of deliveries are final and all fingerprints are equal, so this call only counts.
     return ledger_take_changes(&h->ledger, h->load.changes, e) &&
@@ -403,6 +413,7 @@ void history_fini(struct history *h)
     free(h->faults);
     free(h->probes);
     free(h->flushes);
+    free(h->starved);
     free(h->sessions);
     stalls_fini(&h->notes.reader_stalls);
     *h = (struct history){0};

@@ -9,9 +9,9 @@
 
 #define HISTORY_NAME "history.bin.gz"
 // history_read also reads the older versions: 2 has no starved_us, 3 no pack_more, 4 no changes, 5
-// no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, and 9 no
-// others_share.
-#define HISTORY_VERSION 10
+// no answers, 6 no commits that failovers left behind, 7 no workers, 8 no attempts, 9 no
+// others_share, and 10 none of the samples of os/starved.h.
+#define HISTORY_VERSION 11
 
 // The check needs these beside the ledger.
 struct history_notes {
@@ -33,6 +33,7 @@ struct history {
     struct ledger ledger;
     struct fault_record *faults;
     struct probe_sample *probes, *flushes;
+    struct starved_sample *starved;
     int64_t *sessions;
     struct history_notes notes;
 };

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "fault/fault.h"
 #include "load/load.h"
+#include "os/starved.h"
 #include "plan/plan.h"
 #include "postgres/probe.h"
 #include "scenario/scenario.h"
@@ -72,6 +73,8 @@ struct ledger {
     size_t probe_count;
     const struct probe_sample *flushes; // of the probe that commits; none in an old history
     size_t flush_count;
+    const struct starved_sample *starved; // in the order of time; none in an old history
+    size_t starved_count;
     const int64_t *sessions; // when the collector's sessions opened, in order; NULL: unknown
     size_t session_count;
     const struct change_record *changes; // one per planned change; NULL: unknown

@@ -7,6 +7,8 @@
 static const uint64_t any = UINT64_MAX;
 static const uint64_t processes_max = 1000000;
 
+#define WAITS_MAX_US (UINT64_C(1) << 50)
+
 static void pack_process(struct pack *p, struct process_record *r)
 {
     uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);
@@ -90,6 +92,35 @@ struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, si
             s->took_ns = CLOCK_NEVER;
     }
     return probes;
+}
+
+// Packs a figure that grows from one sample to the next.
+static void pack_growth(struct pack *p, uint64_t *value, uint64_t before)
+{
+    uint64_t step = *value - before;
+
+    pack_number(p, &step, WAITS_MAX_US - before);
+    *value = before + step;
+}
+
+struct starved_sample *pack_waits(struct pack *p, struct starved_sample *samples, size_t *count)
+{
+    struct starved_sample last = {0};
+
+    samples = pack_array(p, count, PACK_LINES_MAX, samples, sizeof *samples);
+    for (size_t i = 0; pack_ok(p) && i < *count; i++) {
+        struct starved_sample *s = &samples[i];
+        pack_moment(p, &s->at_ns);
+        pack_growth(p, &s->collector_us, last.collector_us);
+        pack_growth(p, &s->own_us, last.own_us);
+        pack_growth(p, &s->busy_us, last.busy_us);
+        pack_growth(p, &s->load_us, last.load_us);
+        pack_growth(p, &s->load_ran_us, last.load_ran_us);
+        if (s->at_ns < last.at_ns)
+            pack_fail(p, "has samples that are not in the order of time");
+        last = *s;
+    }
+    return samples;
 }
 
 void pack_samples(struct pack *p, struct history *h)

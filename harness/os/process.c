@@ -209,11 +209,25 @@ void process_end(pid_t pid, int signal, int64_t grace_ns)
     process_wait(pid, CLOCK_NEVER, NULL);
 }
 
+bool process_file(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[320];
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, text, size - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
 // A program's name, in parentheses, may itself hold blanks and parentheses: the
 // fields begin behind the last one.
 bool process_stat(pid_t pid, struct process_stat *out)
 {
-    unsigned long long user, system, started;
+    unsigned long long user, system, children_user, children_system, started;
     char path[64], line[1024];
     long long pages;
     int parent, group;
@@ -228,13 +242,16 @@ bool process_stat(pid_t pid, struct process_stat *out)
     const char *fields = strrchr(line, ')');
     // proc(5): from the third, the state, to the 24th, the resident pages.
     if (!fields || sscanf(fields,
-                       ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
+                       ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d "
                        "%*d %*d %llu %*u %lld",
-                       &out->state, &parent, &group, &user, &system, &started, &pages) != 7)
+                       &out->state, &parent, &group, &user, &system, &children_user,
+                       &children_system, &started, &pages) != 9)
         return false;
     out->parent = (pid_t)parent;
     out->group = (pid_t)group;
     out->cpu_ms = (user + system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
+    out->ended_children_ms =
+        (children_user + children_system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
     out->rss_kb = pages * (sysconf(_SC_PAGESIZE) / 1024);
     out->started = started;
     return true;

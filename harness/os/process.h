@@ -65,12 +65,16 @@ bool process_alive(pid_t pid);
 struct process_stat {
     char state; // R, S, D, T for stopped, Z for not yet reaped …
     pid_t parent, group;
-    uint64_t cpu_ms; // of all its threads since its start, user and system
+    uint64_t cpu_ms;            // of all its threads since its start, user and system
+    uint64_t ended_children_ms; // the same of its children that have ended, and of theirs
     int64_t rss_kb;
     uint64_t started; // in clock ticks since the boot
 };
 
 bool process_stat(pid_t pid, struct process_stat *out);
+
+// Reads a small file under /proc/PID; the text ends with NUL. False when it cannot be read.
+bool process_file(pid_t pid, const char *name, char *text, size_t size);
 
 // Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);

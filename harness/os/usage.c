@@ -1,6 +1,5 @@
 #include "os/usage.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,9 +24,8 @@ static double seconds(unsigned long long ticks)
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-// user, nice, system, idle, iowait, irq, softirq, steal: time that a virtual machine did not get
-// counts as busy.
-static bool read_machine(double *busy_s, double *total_s)
+// user, nice, system, idle, iowait, irq, softirq, steal
+bool usage_machine(double *busy_s, double *total_s)
 {
     unsigned long long t[8] = {0}, total = 0;
     FILE *file = fopen("/proc/stat", "re");
@@ -50,7 +48,7 @@ void usage_begin(struct usage *u)
 
     u->round++;
     u->collector_rss_kb = 0;
-    if (read_machine(&busy_s, &total_s) && u->round == 1) {
+    if (usage_machine(&busy_s, &total_s) && u->round == 1) {
         u->first_busy_s = busy_s;
         u->first_total_s = total_s;
     }

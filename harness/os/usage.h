@@ -2,6 +2,7 @@
 // group once in a while. The time that a process uses between its last round and its end is lost.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +32,10 @@ struct usage {
     } known[USAGE_PROCESSES_MAX];
     size_t known_count;
 };
+
+// Reads how long all processors together have been busy since the boot, and how long they have been
+// there. Time that a virtual machine did not get counts as busy. False without /proc.
+bool usage_machine(double *busy_s, double *total_s);
 
 const char *usage_group_name(enum usage_group group);
 

@@ -121,6 +121,7 @@ static void add_harness(const struct report *r, json_t *root)
     json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
     json_object_set_new(
         generator, "ns_per_token", ns_each(in->load->cpu_s, r->result->values[METRIC_ATTEMPTED]));
+    json_object_set_new(generator, "starved", real(check_load_starved(r->ledger)));
     add_stalls(generator, &in->load->stalls);
     json_t *reader = json_pack("{s:f, s:o, s:o}", "busy_s", (double)in->reader_ns / 1e9,
         "ns_per_token", ns_each((double)in->reader_ns / 1e9, tokens), "ns_per_line",

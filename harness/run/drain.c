@@ -147,6 +147,8 @@ bool run_drain(struct run *r, struct err *e)
     if (!join_load(r, e) || !wait_for_deliveries(r, e))
         return false;
     sampler_stop(r->sampler);
+    starved_stop(r->starved);
+    r->ledger.starved = starved_samples(r->starved, &r->ledger.starved_count);
     run_count_trips(r);
     // TERM is sent now; everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();

@@ -242,6 +242,17 @@ static bool start_sampler(struct run *r, struct err *e)
     return ok && r->sampler;
 }
 
+static bool start_watch(struct run *r, struct err *e)
+{
+    r->starved = starved_start(&(struct starved_config){.collectors = collector_pids,
+                                   .arg = r,
+                                   .collector_role = MIGRATE_COLLECTOR,
+                                   .load_role = MIGRATE_LOAD,
+                                   .server = r->server.shares_pids ? NULL : &r->outer_pid},
+        e);
+    return r->starved;
+}
+
 static bool all_committed(const struct run *r, size_t txns, struct err *e)
 {
     for (size_t i = 0; i < txns; i++) {
@@ -297,7 +308,7 @@ static bool hire_workers(struct run *r, struct err *e)
 
 bool run_start_load(struct run *r, struct err *e)
 {
-    if (!hire_workers(r, e) || !start_sampler(r, e))
+    if (!hire_workers(r, e) || !start_sampler(r, e) || !start_watch(r, e))
         return false;
     if (!start_probe(r, e) || !server_epoch(r, e) || !queue_producer(r, e))
         return false;

@@ -8,6 +8,7 @@
 #include "fault/fault.h"
 #include "load/load.h"
 #include "load/remote.h"
+#include "os/starved.h"
 #include "postgres/durability.h"
 #include "postgres/probe.h"
 #include "postgres/sampler.h"
@@ -45,6 +46,7 @@ struct run {
     struct err load_err;
     bool load_ok;
     struct sampler *sampler;
+    struct starved *starved; // who waits for a processor
     pthread_t load_thread;
     bool load_started;
     atomic_bool load_done;

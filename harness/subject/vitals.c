@@ -6,21 +6,6 @@
 
 #include "os/process.h"
 
-// The text of a small file under /proc/PID; false when it cannot be read.
-static bool slurp(pid_t pid, const char *name, char *out, size_t size)
-{
-    char path[320];
-
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    size_t got = fread(out, 1, size - 1, file);
-    fclose(file);
-    out[got] = '\0';
-    return got > 0;
-}
-
 // The number behind "key:" of a status file; 0 without it.
 static uint64_t status_value(const char *status, const char *key)
 {
@@ -37,7 +22,8 @@ static uint64_t read_starved_us(pid_t pid, const char *schedstat)
     unsigned long long waited_ns = 0;
     char text[128];
 
-    if (!slurp(pid, schedstat, text, sizeof text) || sscanf(text, "%*u %llu", &waited_ns) != 1)
+    if (!process_file(pid, schedstat, text, sizeof text) ||
+        sscanf(text, "%*u %llu", &waited_ns) != 1)
         return 0;
     return waited_ns / 1000;
 }
@@ -51,7 +37,7 @@ static void add_children(pid_t pid, const char *thread, struct process_sample *s
     int child, used;
 
     snprintf(name, sizeof name, "task/%s/children", thread);
-    if (depth == 0 || !slurp(pid, name, children, sizeof children))
+    if (depth == 0 || !process_file(pid, name, children, sizeof children))
         return;
     for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
         add_process((pid_t)child, sample, depth - 1);
@@ -68,7 +54,7 @@ static void add_threads(pid_t pid, struct process_sample *sample, int depth)
         if (t->d_name[0] == '.')
             continue;
         snprintf(name, sizeof name, "task/%s/status", t->d_name);
-        if (slurp(pid, name, status, sizeof status))
+        if (process_file(pid, name, status, sizeof status))
             sample->wakeups += status_value(status, "\nvoluntary_ctxt_switches:");
         snprintf(name, sizeof name, "task/%s/schedstat", t->d_name);
         uint64_t starved_us = read_starved_us(pid, name);
@@ -85,7 +71,7 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     struct process_stat stat;
     char status[4096];
 
-    if (!slurp(pid, "status", status, sizeof status) || !process_stat(pid, &stat))
+    if (!process_file(pid, "status", status, sizeof status) || !process_stat(pid, &stat))
         return false;
     uint32_t rss_kb = (uint32_t)status_value(status, "\nVmRSS:");
     sample->cpu_ms += stat.cpu_ms;

@@ -1,7 +1,12 @@
 #include "defect.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 static const struct defect_row defects[] = {
     {DEFECT_NONE, "none", "a good collector", "", ""},
@@ -40,6 +45,8 @@ static const struct defect_row defects[] = {
     {DEFECT_NO_TIMEOUT, "no-timeout", "waits until a batch is full", "lost,late", "plain"},
     {DEFECT_EARLY, "early", "waits for half of the timeout", "early", "plain"},
     {DEFECT_LATE, "late", "waits one second too long", "late", "plain"},
+    {DEFECT_BURNS, "burns", "starts processes that use up the processors before one line in twenty",
+        "late", "plain"},
     {DEFECT_YOUNGEST_FIRST, "youngest-first", "writes each batch backwards", "out_of_order",
         "plain"},
     {DEFECT_SWAPS_FIELDS, "swaps-fields", "writes the login where the email belongs", "forged",
@@ -161,4 +168,27 @@ void defect_leak(void **chain)
     memset(block, 1, size);
     *block = *chain;
     *chain = block;
+}
+
+static _Noreturn void run_for_a_while(void)
+{
+    const clock_t used = 3 * CLOCKS_PER_SEC / 20;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (clock() < used)
+        ;
+    _exit(0);
+}
+
+// Each runs for 150 ms, so that all of them together take four times that.
+void defect_burn(void)
+{
+    long count = 4 * sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (long i = 0; i < count; i++) {
+        if (fork() == 0)
+            run_for_a_while();
+    }
+    while (wait(NULL) > 0)
+        ;
 }

@@ -21,6 +21,7 @@ enum defect {
     DEFECT_NO_TIMEOUT,
     DEFECT_EARLY,
     DEFECT_LATE,
+    DEFECT_BURNS,
     DEFECT_YOUNGEST_FIRST,
     DEFECT_SWAPS_FIELDS,
     DEFECT_WRONG_KEY,
@@ -97,6 +98,9 @@ const struct defect_row *defect_find(const char *name);
 
 // Defect leaks: keeps 1 KiB more, in a chain that nothing uses.
 void defect_leak(void **chain);
+
+// Defect burns: starts more processes than there are processors, and waits until all have run.
+void defect_burn(void);
 
 // One line per defect: name, scenario, invariants, what it does; tab-separated.
 void defect_list(FILE *out);

@@ -1,0 +1,62 @@
+// How long the machine kept a processor from the collector, or from the load.
+#include "check/inside.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+// Returns the first sample at `at_ns` or later; the last one when there is none.
+static const struct starved_sample *watched_at(const struct ledger *l, int64_t at_ns)
+{
+    size_t low = 0, high = l->starved_count - 1;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (l->starved[mid].at_ns < at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return &l->starved[low];
+}
+
+// Returns what happened from the last sample at `from_ns` or before to the first one at `until_ns`
+// or later; at_ns is the time between the two.
+static struct starved_sample watched(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+{
+    const struct starved_sample *a = watched_at(l, from_ns), *b = watched_at(l, until_ns);
+
+    if (a > l->starved && a->at_ns > from_ns)
+        a--;
+    return (struct starved_sample){.at_ns = b->at_ns - a->at_ns,
+        .collector_us = b->collector_us - a->collector_us,
+        .own_us = b->own_us - a->own_us,
+        .busy_us = b->busy_us - a->busy_us,
+        .load_us = b->load_us - a->load_us,
+        .load_ran_us = b->load_ran_us - a->load_ran_us};
+}
+
+// Returns the share of the busy processors that others had, 0 to 1: what the collector itself runs
+// is no excuse.
+static double share_of_others(const struct starved_sample *w)
+{
+    return w->busy_us > w->own_us ? (double)(w->busy_us - w->own_us) / (double)w->busy_us : 0;
+}
+
+int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
+{
+    if (l->starved_count == 0)
+        return check_starved_ns(l, process, from_ns, until_ns);
+    struct starved_sample w = watched(l, from_ns, until_ns);
+    int64_t waited_ns = clock_min((int64_t)w.collector_us * NS_PER_US, w.at_ns);
+    return (int64_t)((double)waited_ns * share_of_others(&w));
+}
+
+double check_load_starved(const struct ledger *l)
+{
+    if (l->starved_count == 0)
+        return NAN;
+    struct starved_sample w = watched(l, l->start_ns, l->load_end_ns);
+    uint64_t ready_us = w.load_us + w.load_ran_us;
+    return ready_us ? (double)w.load_us / (double)ready_us * share_of_others(&w) : NAN;
+}

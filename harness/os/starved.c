@@ -1,0 +1,281 @@
+#include "os/starved.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "os/process.h"
+#include "os/usage.h"
+
+static const int period_ms = 50;
+
+#define COLLECTORS_MAX 64
+
+enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND };
+
+// A thread as it was at the last look.
+struct task {
+    pid_t tid;
+    uint64_t waited_us, ran_us;
+    size_t look;
+};
+
+// What one look finds.
+struct look {
+    pid_t collectors[COLLECTORS_MAX];
+    size_t collector_count;
+    uint64_t thread_us, backend_us; // the longest wait of one since the last look
+    uint64_t own_ms;                // of the collector's living processes, in all their life
+};
+
+struct starved {
+    struct starved_config config;
+    pthread_t thread;
+    bool started;
+    int stop; // an eventfd
+    struct task *tasks;
+    size_t task_count;
+    size_t looks;
+    struct look look;
+    uint64_t own_ms; // of the last look
+    double first_busy_s;
+    struct starved_sample sum; // of all looks
+    struct starved_sample *samples;
+    size_t count;
+};
+
+static void *look_until_stopped(void *arg);
+
+struct starved *starved_start(const struct starved_config *config, struct err *e)
+{
+    struct starved *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->config = *config;
+        s->stop = eventfd(0, EFD_CLOEXEC);
+        s->started = s->stop >= 0 && pthread_create(&s->thread, NULL, look_until_stopped, s) == 0;
+    }
+    if (s && s->started)
+        return s;
+    starved_free(s);
+    err_set(e, ERR_SYSTEM, "cannot watch who waits for a processor");
+    return NULL;
+}
+
+void starved_stop(struct starved *s)
+{
+    uint64_t one = 1;
+
+    if (!s || !s->started)
+        return;
+    if (write(s->stop, &one, sizeof one) == sizeof one)
+        pthread_join(s->thread, NULL);
+    s->started = false;
+}
+
+const struct starved_sample *starved_samples(const struct starved *s, size_t *count)
+{
+    *count = s->count;
+    return s->samples;
+}
+
+void starved_free(struct starved *s)
+{
+    if (!s)
+        return;
+    starved_stop(s);
+    if (s->stop >= 0)
+        close(s->stop);
+    free(s->tasks);
+    free(s->samples);
+    free(s);
+}
+
+// --- a thread ---------------------------------------------------------------------
+
+static struct task *find_task(struct starved *s, pid_t tid)
+{
+    for (size_t i = 0; i < s->task_count; i++) {
+        if (s->tasks[i].tid == tid)
+            return &s->tasks[i];
+    }
+    if (!array_grow(&s->tasks, s->task_count, 1, sizeof *s->tasks))
+        return NULL;
+    s->tasks[s->task_count] = (struct task){.tid = tid};
+    return &s->tasks[s->task_count++];
+}
+
+static uint64_t longest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void count(struct starved *s, enum whose whose, uint64_t waited_us, uint64_t ran_us)
+{
+    switch (whose) {
+    case OF_COLLECTOR:
+        s->look.thread_us = longest(s->look.thread_us, waited_us);
+        break;
+    case OF_COLLECTOR_BACKEND:
+        s->look.backend_us = longest(s->look.backend_us, waited_us);
+        s->sum.own_us += ran_us;
+        break;
+    case OF_LOAD_BACKEND:
+        s->sum.load_us += waited_us;
+        s->sum.load_ran_us += ran_us;
+        break;
+    case OF_NOBODY:
+        break;
+    }
+}
+
+// A thread that is new has begun since the last look. At the first look all are new.
+static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const char *tid)
+{
+    unsigned long long ran_ns, waited_ns;
+    char name[300], text[128];
+
+    snprintf(name, sizeof name, "task/%s/schedstat", tid);
+    if (!process_file(pid, name, text, sizeof text) ||
+        sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
+        return;
+    struct task *t = find_task(s, (pid_t)atoi(tid));
+    if (!t)
+        return;
+    struct task now = {t->tid, waited_ns / 1000, ran_ns / 1000, s->looks};
+    if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // another one with its number
+        *t = (struct task){0};
+    if (s->looks > 0)
+        count(s, whose, now.waited_us - t->waited_us, now.ran_us - t->ran_us);
+    *t = now;
+}
+
+// --- a process --------------------------------------------------------------------
+
+static bool has_role(const char *title, const char *role)
+{
+    char word[80];
+
+    snprintf(word, sizeof word, " %s ", role);
+    return strstr(title, word) != NULL;
+}
+
+// A collector leads a group of its own, and whatever it starts belongs to the group or lies below
+// it. A backend says in its title whom it serves.
+static enum whose whose_is(
+    const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
+{
+    for (size_t i = 0; i < s->look.collector_count; i++) {
+        if (pid == s->look.collectors[i] || stat->group == s->look.collectors[i])
+            return OF_COLLECTOR;
+    }
+    if (strncmp(title, "postgres: ", 10) != 0)
+        return OF_NOBODY;
+    return has_role(title, s->config.collector_role) ? OF_COLLECTOR_BACKEND
+           : has_role(title, s->config.load_role)    ? OF_LOAD_BACKEND
+                                                     : OF_NOBODY;
+}
+
+static void look_at_process(struct starved *s, pid_t pid, enum whose parents, int depth);
+
+static void look_below(struct starved *s, enum whose whose, pid_t pid, const char *tid, int depth)
+{
+    char name[300], children[8192];
+    int child, used;
+
+    snprintf(name, sizeof name, "task/%s/children", tid);
+    if (depth == 0 || !process_file(pid, name, children, sizeof children))
+        return;
+    for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
+        look_at_process(s, (pid_t)child, whose, depth - 1);
+}
+
+static void look_at_process(struct starved *s, pid_t pid, enum whose parents, int depth)
+{
+    struct process_stat stat;
+    char path[64], title[256] = "";
+
+    if (!process_stat(pid, &stat))
+        return;
+    process_file(pid, "cmdline", title, sizeof title);
+    enum whose whose = parents == OF_COLLECTOR ? OF_COLLECTOR : whose_is(s, pid, &stat, title);
+    if (whose == OF_COLLECTOR)
+        s->look.own_ms += stat.cpu_ms + stat.ended_children_ms;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *t; tasks && (t = readdir(tasks)) != NULL;) {
+        if (t->d_name[0] == '.')
+            continue;
+        if (whose != OF_NOBODY)
+            look_at_thread(s, whose, pid, t->d_name);
+        look_below(s, whose, pid, t->d_name, depth);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+// --- a look -----------------------------------------------------------------------
+
+static void forget_ended(struct starved *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->task_count; i++) {
+        if (s->tasks[i].look == s->looks)
+            s->tasks[kept++] = s->tasks[i];
+    }
+    s->task_count = kept;
+}
+
+// A collector that ends takes its time with it, and what it ran since the last look is lost.
+static void add_up(struct starved *s, double busy_s)
+{
+    s->first_busy_s = s->looks ? s->first_busy_s : busy_s;
+    s->sum.busy_us = (uint64_t)((busy_s - s->first_busy_s) * 1e6);
+    s->sum.collector_us += s->look.thread_us + s->look.backend_us;
+    if (s->looks && s->look.own_ms > s->own_ms)
+        s->sum.own_us += (s->look.own_ms - s->own_ms) * 1000;
+    s->own_ms = s->look.own_ms;
+}
+
+static void take_look(struct starved *s)
+{
+    const int depth_most = 16;
+    pid_t server = s->config.server ? atomic_load(s->config.server) : 0;
+    double busy_s = 0, total_s = 0;
+
+    s->look = (struct look){0};
+    s->look.collector_count =
+        s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
+    s->sum.at_ns = clock_now_ns();
+    look_at_process(s, getpid(), OF_NOBODY, depth_most);
+    if (server)
+        look_at_process(s, server, OF_NOBODY, depth_most);
+    usage_machine(&busy_s, &total_s);
+    add_up(s, busy_s);
+    forget_ended(s);
+    s->looks++;
+    if (array_grow(&s->samples, s->count, 1, sizeof s->sum))
+        s->samples[s->count++] = s->sum;
+}
+
+static void *look_until_stopped(void *arg)
+{
+    struct starved *s = arg;
+    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
+    int ready = 0;
+
+    while (ready <= 0) {
+        take_look(s);
+        ready = poll(&stop, 1, period_ms);
+    }
+    take_look(s);
+    return NULL;
+}

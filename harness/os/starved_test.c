@@ -1,0 +1,120 @@
+// The watch sees who has no processor, and who runs.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/starved.h"
+
+static void spin(int policy)
+{
+    const struct sched_param none = {0};
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sched_setscheduler(0, policy, &none);
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+static size_t only(void *arg, pid_t *pids, size_t max)
+{
+    assert_true(max > 0);
+    pids[0] = *(const pid_t *)arg;
+    return 1;
+}
+
+// Watches a process for another second in which we are busy, too, and adds what it sees.
+static void watch(pid_t collector, struct starved_sample *seen)
+{
+    const struct starved_config config = {
+        .collectors = only, .arg = &collector, .collector_role = "c", .load_role = "l"};
+    int64_t until_ns = clock_now_ns() + NS_PER_S;
+    struct err e = {0};
+    size_t count;
+
+    struct starved *s = starved_start(&config, &e);
+    assert_non_null(s);
+    while (clock_now_ns() < until_ns)
+        ;
+    starved_stop(s);
+    const struct starved_sample *samples = starved_samples(s, &count);
+    assert_true(count >= 2);
+    seen->collector_us += samples[count - 1].collector_us;
+    seen->own_us += samples[count - 1].own_us;
+    seen->busy_us += samples[count - 1].busy_us;
+    starved_free(s);
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+// Two busy processes share one processor; the one with the idle policy gets next to nothing.
+static void starving_is_seen(void **state)
+{
+    struct starved_sample seen = {0};
+    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    cpu_set_t before, one;
+
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip(); // a kernel that does not say
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        spin(SCHED_IDLE);
+    while (seen.collector_us < 200000 && clock_now_ns() < deadline_ns)
+        watch(child, &seen);
+    end(child);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(seen.collector_us >= 200000);
+    assert_true(seen.busy_us > seen.own_us);
+}
+
+// What a collector starts runs on the collector's account.
+static void what_lies_below_runs_too(void **state)
+{
+    struct starved_sample seen = {0};
+    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+
+    (void)state;
+    if (access("/proc/thread-self/children", R_OK) != 0)
+        skip(); // a kernel that does not say
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fork() == 0)
+            spin(SCHED_OTHER);
+        for (;;)
+            pause();
+    }
+    while (seen.own_us < 100000 && clock_now_ns() < deadline_ns)
+        watch(child, &seen);
+    end(child);
+    assert_true(seen.own_us >= 100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starving_is_seen),
+        cmocka_unit_test(what_lies_below_runs_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
