@@ -15,19 +15,19 @@ main()
     start_server -c max_prepared_transactions=2
     migrate
     sql "SELECT mailroom_announce('bell')" >/dev/null
-    who_is_silent_before_the_bell_is_found
-    who_sleeps_is_rung
+    tokens_from_before_the_bell_are_found
+    a_sleeping_collector_hears_of_tokens
     a_lost_session_is_not_deaf
-    nobody_rings_under_a_backlog
+    nobody_announces_under_a_backlog
     producers_are_silent_while_a_batch_fills
     the_change_is_noticed
-    two_that_share_are_both_rung
+    both_of_two_that_share_hear_of_tokens
     a_producer_can_be_silent
     echo "no wake-up is lost"
 }
 
 # The transactions insert while nobody holds the bell, and commit when somebody does.
-who_is_silent_before_the_bell_is_found()
+tokens_from_before_the_bell_are_found()
 {
     open_session one 6
     echo "BEGIN; SAVEPOINT a; $(account 1); ROLLBACK TO a; SAVEPOINT b; $(account 2);" >&6
@@ -43,7 +43,7 @@ who_is_silent_before_the_bell_is_found()
     exec 6>&-
 }
 
-who_sleeps_is_rung()
+a_sleeping_collector_hears_of_tokens()
 {
     for n in 4 5 6 7 8; do
         asleep
@@ -71,7 +71,7 @@ a_lost_session_is_not_deaf()
 }
 
 # The collector lets the bell go when it has more than a batch, and takes it again later.
-nobody_rings_under_a_backlog()
+nobody_announces_under_a_backlog()
 {
     add_accounts 1001 3000
     drained
@@ -137,7 +137,7 @@ the_change_is_noticed()
 }
 
 # The collector that has the bell dies, and so does the next.
-two_that_share_are_both_rung()
+both_of_two_that_share_hear_of_tokens()
 {
     MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" \
         MAILROOM_DEQUEUE=shared run switch --switch-mode

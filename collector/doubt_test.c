@@ -125,7 +125,7 @@ static void ids_are_an_array(void **state)
 }
 
 // Comparing each with each would take longer than a test may.
-static void a_large_batch_is_no_matter(void **state)
+static void a_large_batch_takes_no_longer(void **state)
 {
     (void)state;
     struct doubt d = {0};
@@ -148,7 +148,7 @@ int main(void)
         cmocka_unit_test(a_token_that_does_not_wait_is_passed),
         cmocka_unit_test(a_doubt_ends_with_its_last_token),
         cmocka_unit_test(ids_are_an_array),
-        cmocka_unit_test(a_large_batch_is_no_matter),
+        cmocka_unit_test(a_large_batch_takes_no_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

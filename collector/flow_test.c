@@ -67,7 +67,7 @@ static void the_next_look_is_when_the_batch_is_full(void **state)
 }
 
 // A token without an announcement is found within a quarter of the timeout.
-static void a_short_timeout_makes_looks_dear(void **state)
+static void a_short_timeout_needs_frequent_looks(void **state)
 {
     (void)state;
     struct flow f = at_rate(500);
@@ -88,7 +88,7 @@ static void a_small_batch_is_full_too_soon(void **state)
 }
 
 // 5000 tokens are not read again every 50 ms.
-static void what_waits_is_read_again_seldom(void **state)
+static void waiting_tokens_are_seldom_read_again(void **state)
 {
     (void)state;
     struct flow f = at_rate(500);
@@ -131,7 +131,7 @@ static void looks_may_be_far_apart(void **state)
     assert_int_equal(pause_ms(&f, true, 402), -1);
 }
 
-static void what_others_took_tells_nothing(void **state)
+static void tokens_that_others_took_tell_nothing(void **state)
 {
     (void)state;
     struct flow f = at_rate(1000);
@@ -148,12 +148,12 @@ int main(void)
         cmocka_unit_test(few_tokens_are_heard_of),
         cmocka_unit_test(looking_goes_on_at_half_the_rate),
         cmocka_unit_test(the_next_look_is_when_the_batch_is_full),
-        cmocka_unit_test(a_short_timeout_makes_looks_dear),
+        cmocka_unit_test(a_short_timeout_needs_frequent_looks),
         cmocka_unit_test(a_small_batch_is_full_too_soon),
-        cmocka_unit_test(what_waits_is_read_again_seldom),
+        cmocka_unit_test(waiting_tokens_are_seldom_read_again),
         cmocka_unit_test(the_rate_is_that_of_a_whole_stretch),
         cmocka_unit_test(looks_may_be_far_apart),
-        cmocka_unit_test(what_others_took_tells_nothing),
+        cmocka_unit_test(tokens_that_others_took_tell_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ main()
     start_server
     migrate
     bad_addresses_are_refused
-    what_waits_is_shown
+    waiting_tokens_are_shown
     scrapers_hold_nothing_up
     a_lost_database_is_shown
     a_socket_and_a_file
@@ -75,7 +75,7 @@ bad_addresses_are_refused()
     ends first TERM 0
 }
 
-what_waits_is_shown()
+waiting_tokens_are_shown()
 {
     add_accounts 1 25
     MAILROOM_METRICS=127.0.0.1:0 MAILROOM_BATCH_TIMEOUT=600000 MAILROOM_HEALTHCHECK_INTERVAL=600000 \

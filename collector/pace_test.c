@@ -69,7 +69,7 @@ static void a_burst_is_waited_for_at_once(void **state)
 
 // Two tokens within the lower bound make it worth waiting for the upper bound. One token in three
 // times the lower bound does not.
-static void it_waits_for_longest_from_one_token_in_the_lower_bound(void **state)
+static void one_token_in_the_lower_bound_is_worth_the_upper_bound(void **state)
 {
     (void)state;
     struct pace p;
@@ -84,7 +84,7 @@ static void it_waits_for_longest_from_one_token_in_the_lower_bound(void **state)
 }
 
 // A trickle after a busy hour: each token that waits in vain counts against the timeout.
-static void what_waits_in_vain_is_few(void **state)
+static void few_tokens_wait_in_vain(void **state)
 {
     (void)state;
     struct pace p;
@@ -136,8 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trickle_does_not_wait),
         cmocka_unit_test(a_burst_is_waited_for_at_once),
-        cmocka_unit_test(it_waits_for_longest_from_one_token_in_the_lower_bound),
-        cmocka_unit_test(what_waits_in_vain_is_few),
+        cmocka_unit_test(one_token_in_the_lower_bound_is_worth_the_upper_bound),
+        cmocka_unit_test(few_tokens_wait_in_vain),
         cmocka_unit_test(a_limit_that_is_soon_reached_needs_no_long_wait),
         cmocka_unit_test(fixed_waits_for_its_timeout),
         cmocka_unit_test(bounds_that_are_one),

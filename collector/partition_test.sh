@@ -18,12 +18,12 @@ main()
         sql "CREATE DATABASE in_$mode"
         export PGDATABASE="in_$mode" MAILROOM_DEQUEUE=$mode
         migrate
-        what_is_used_becomes_a_partition
+        a_used_table_becomes_a_partition
         partitions_come_and_go_under_load
-        what_waits_stays
+        waiting_tokens_stay
         a_batch_looks_at_indexes_only
     done
-    what_cannot_be_carried_over_is_named
+    an_obstacle_is_named
     a_long_transaction_is_not_waited_for
     the_bell_and_a_restore_know_all_partitions
     one_table_again
@@ -58,7 +58,7 @@ add_ok() # first, last
 }
 
 # The table has a trigger and a right that others added.
-what_is_used_becomes_a_partition()
+a_used_table_becomes_a_partition()
 {
     sql "CREATE TABLE made (token bigint);
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
@@ -123,7 +123,7 @@ partitions_come_and_go_under_load()
 }
 
 # While nobody collects, a partition with waiting tokens stays, and so do the younger ones.
-what_waits_stays()
+waiting_tokens_stay()
 {
     sql "CALL mailroom_partition(); SELECT mailroom_forget_tokens('0')" >/dev/null
     add_ok 201 210
@@ -163,7 +163,7 @@ a_batch_looks_at_indexes_only()
         "$(echo "$plan" | grep 'Scan using' | grep -vc 'never executed')"
 }
 
-what_cannot_be_carried_over_is_named()
+an_obstacle_is_named()
 {
     export PGDATABASE=postgres
     sql "CREATE DATABASE hung"

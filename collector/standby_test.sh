@@ -11,17 +11,17 @@ main()
 {
     start_server
     migrate
-    who_left_is_not_waited_for
-    who_died_is_not_waited_for
-    who_may_come_back_is_waited_for
-    who_comes_back_stands_by
-    who_was_stopped_begins_no_line
-    who_hangs_is_replaced
-    who_only_waits_is_not_replaced
+    a_holder_that_left_is_not_waited_for
+    a_dead_holder_is_not_waited_for
+    a_lost_holder_gets_the_grace
+    a_returning_holder_stands_by
+    a_stopped_holder_begins_no_line
+    a_hanging_holder_is_replaced
+    a_waiting_holder_is_not_replaced
     echo "all promises of standing by hold"
 }
 
-who_left_is_not_waited_for()
+a_holder_that_left_is_not_waited_for()
 {
     MAILROOM_GRACE=86400000 run a
     has_logged a collecting
@@ -32,7 +32,7 @@ who_left_is_not_waited_for()
 }
 
 # Collector b is killed. Its name says that it was a process of this machine.
-who_died_is_not_waited_for()
+a_dead_holder_is_not_waited_for()
 {
     ends b KILL 137
     MAILROOM_GRACE=86400000 run c
@@ -42,7 +42,7 @@ who_died_is_not_waited_for()
 
 # A collector from another machine has left its name. A new collector that finds the lock free does
 # not take the queue before the grace is over.
-who_may_come_back_is_waited_for()
+a_lost_holder_gets_the_grace()
 {
     sql "UPDATE jobs SET holder = 'elsewhere'"
     MAILROOM_GRACE=86400000 run d
@@ -59,7 +59,7 @@ who_may_come_back_is_waited_for()
 
 # f loses its session, and another collector takes its place. f neither collects nor takes the queue
 # back before the other has had its grace.
-who_comes_back_stands_by()
+a_returning_holder_stands_by()
 {
     MAILROOM_GRACE=86400000 run f
     has_logged f collecting
@@ -77,7 +77,7 @@ who_comes_back_stands_by()
 
 # Collector h is stopped while it signs its first line. Meanwhile its session ends, and another
 # collector gets the tokens.
-who_was_stopped_begins_no_line()
+a_stopped_holder_begins_no_line()
 {
     failing=$BUILD_DIR/tests/mailroom-collector-failing
     [ -x "$failing" ] || return 0 # a build without it
@@ -105,7 +105,7 @@ who_was_stopped_begins_no_line()
 
 # j writes a line and stops before it is confirmed; its session stays. k takes over when the lease
 # is over, and j writes none of k's tokens.
-who_hangs_is_replaced()
+a_hanging_holder_is_replaced()
 {
     export MAILROOM_LEASE=1000
     run j
@@ -133,7 +133,7 @@ who_hangs_is_replaced()
 
 # A living holder whose tokens wait for their batch, or whose reader has stopped,
 # renews its lease: nobody takes over.
-who_only_waits_is_not_replaced()
+a_waiting_holder_is_not_replaced()
 {
     export MAILROOM_LEASE=1000 MAILROOM_HEALTHCHECK_INTERVAL=60000
     MAILROOM_BATCH_TIMEOUT=4000 run l

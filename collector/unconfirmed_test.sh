@@ -22,7 +22,7 @@ main()
          CREATE TRIGGER held BEFORE UPDATE OF xid ON cursors FOR EACH ROW
              EXECUTE FUNCTION wait_for_test()"
     [ "${ONLY-}" = b ] ||     term_waits_for_all_of_a_doubt
-    what_is_not_its_turn_stays_in_doubt
+    tokens_not_shown_stay_in_doubt
     echo "nothing is forgotten of what was written"
 }
 
@@ -55,7 +55,7 @@ term_waits_for_all_of_a_doubt()
 # The line u201 to u210 is out, and its move is lost with the session. When the next session reads,
 # their accounts are suspended, so the read does not show them. Nothing is passed, because x1 alone
 # makes no batch. Then the accounts are active again.
-what_is_not_its_turn_stays_in_doubt()
+tokens_not_shown_stay_in_doubt()
 {
     sql "SELECT setval('moves', 10)" >/dev/null
     control "SELECT pg_advisory_lock(4711);"

@@ -231,7 +231,7 @@ static void a_flood_does_not_grow_it(void **state)
 // 1000 tokens a second, of which none is announced, and a look every 20 ms: the window plans the
 // next look, and tokens that it does not hear of count for the adaptive timeout as if they had come
 // evenly.
-static void what_is_not_announced_has_a_rate(void **state)
+static void unannounced_tokens_have_a_rate(void **state)
 {
     (void)state;
     struct window w;
@@ -259,7 +259,7 @@ static void what_is_not_announced_has_a_rate(void **state)
 }
 
 // Two tokens are announced just after a read has shown them, one is announced never.
-static void what_is_announced_late_counts_once(void **state)
+static void a_late_announcement_counts_once(void **state)
 {
     (void)state;
     struct window w;
@@ -289,8 +289,8 @@ int main(void)
         cmocka_unit_test(held_back_tokens_keep_their_time),
         cmocka_unit_test(false_announcements_cost_one_read_per_limit),
         cmocka_unit_test(a_flood_does_not_grow_it),
-        cmocka_unit_test(what_is_not_announced_has_a_rate),
-        cmocka_unit_test(what_is_announced_late_counts_once),
+        cmocka_unit_test(unannounced_tokens_have_a_rate),
+        cmocka_unit_test(a_late_announcement_counts_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

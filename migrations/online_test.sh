@@ -15,7 +15,7 @@ main()
     each_down_undoes_its_up
     writers_go_on
     an_interrupted_one_does_no_harm
-    what_is_not_ours_is_not_lost
+    an_index_of_others_is_not_lost
     no_row_is_read_under_a_strong_lock cursor
     no_row_is_read_under_a_strong_lock skip-locked
     the_watch_sees_a_scan
@@ -132,7 +132,7 @@ an_interrupted_one_does_no_harm()
     as_in_the_plain_way
 }
 
-what_is_not_ours_is_not_lost()
+an_index_of_others_is_not_lost()
 {
     copy_of_before 7 theirs
     sql "CREATE INDEX theirs_idx ON tokens (created_at)"

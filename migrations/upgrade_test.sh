@@ -13,7 +13,7 @@ main()
     each_down_undoes_its_up
     all_downs_undo_all_ups
     the_role_can_do_its_work_only # before other databases of this server need it
-    what_waited_is_delivered
+    waiting_tokens_are_delivered
     transactions_older_than_the_cursor_are_delivered
     status_changes
     every_token_is_announced
@@ -69,7 +69,7 @@ nothing_is_left()
 
 # Ids 1 to 4 were dequeued. Of the others 6 is consumed, 7 expired, 8 belongs to
 # a suspended account; 11 is a password recovery.
-what_waited_is_delivered()
+waiting_tokens_are_delivered()
 {
     new_database waiting
     up 1

@@ -153,7 +153,7 @@ static void assert_unpromised(int promises, const char *expect, const char *want
     buf_fini(&text);
 }
 
-static void what_nobody_promised_is_named(void **state)
+static void an_invariant_without_a_promise_is_named(void **state)
 {
     (void)state;
     assert_unpromised(-1, NULL, "");
@@ -171,7 +171,7 @@ int main(void)
         cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
-        cmocka_unit_test(what_nobody_promised_is_named),
+        cmocka_unit_test(an_invariant_without_a_promise_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ main()
 {
     start_server
     at_exit 'stop_collector KILL'
-    what_is_written
+    the_lines_are_as_specified
     killed_backends none
     killed_collectors
     a_hoard_is_lost
@@ -28,7 +28,7 @@ main()
 
 # --- the tests ---------------------------------------------------------------
 
-what_is_written()
+the_lines_are_as_specified()
 {
     new_database written
     sql "INSERT INTO accounts (email, login) SELECT 'u' || n || '@x', 'u' || n
