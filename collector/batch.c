@@ -118,7 +118,8 @@ static bool make_room(struct batch *b, int rows, struct err *e)
 
 static bool makes_no_sense(struct err *e)
 {
-    return err_set(e, ERR_INTERNAL, "the server's answer to a read makes no sense");
+    return err_set(
+        e, ERR_INTERNAL, "the server's answer to a read does not have the expected columns");
 }
 
 // The first row is a head. Without it, there is nothing of the kind that was asked for.

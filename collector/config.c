@@ -58,7 +58,7 @@ static const struct setting settings[] = {
     {PREFIX "IN_FLIGHT", COUNT, AT(leased.in_flight), 1, 1000, "4",
         "leased: how many lines may be without an answer"},
     {PREFIX "ANSWER_TIMEOUT", MILLISECONDS, AT(leased.answer_timeout_ms), 10, DAY_MS, "60000",
-        "leased: how long an answer is waited for before the token is tried again"},
+        "leased: how long to wait for an answer before the token is tried again"},
     {PREFIX "ATTEMPTS", COUNT, AT(leased.attempts), 1, 1000, "8",
         "leased: after how many attempts that failed a token is dead"},
     {PREFIX "RETRY_BASE", MILLISECONDS, AT(leased.retry_base_ms), 1, DAY_MS, "1000",

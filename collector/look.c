@@ -38,7 +38,7 @@ void look_fini(struct look *l)
 static void complain(struct look *l, const struct err *e)
 {
     if (!l->complained)
-        log_line("METRICS", "the database does not give all figures: %s", e->text);
+        log_line("METRICS", "some figures of MAILROOM_METRICS are missing: %s", e->text);
     l->complained = true;
 }
 

@@ -85,7 +85,7 @@ static void a_mode_shows_what_it_has(void **state)
     assert_null(strstr(text, "outcome=\"expired\""));
     assert_non_null(strstr(text, "queue=\"a \\\"queue\\\"\\n\\\\\""));
     // The head is there also where the family's first row is not shown.
-    assert_non_null(strstr(text, "# HELP mailroom_tokens tokens that are done with"));
+    assert_non_null(strstr(text, "# HELP mailroom_tokens finished tokens"));
     text = render(&m, &cursor, &out);
     assert_null(strstr(text, "mailroom_retries"));
     assert_non_null(strstr(text, "outcome=\"expired\""));

@@ -369,9 +369,10 @@ const char *session_advice(
         return "";
     // A session that is not up was refused the database itself, which no migration grants.
     if (!s->up || strcmp(sqlstate, INSUFFICIENT_PRIVILEGE) != 0)
-        return "; this needs somebody's attention";
+        return "; it is tried again until somebody corrects it";
     snprintf(text, SESSION_ADVICE_LEN,
-        "; this needs somebody's attention: GRANT mailroom_collector TO \"%.63s\" gives it rights",
+        "; it is tried again until somebody corrects it: GRANT mailroom_collector TO \"%.63s\" "
+        "gives it rights",
         PQuser(s->conn));
     return text;
 }

@@ -41,7 +41,7 @@ static bool listen_at(
             setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
         bind(s->fd, at, len) == 0 && listen(s->fd, 2 * SCRAPE_CLIENTS) == 0)
         return true;
-    err_sys(e, ERR_USAGE, "'%s' cannot be listened at", address);
+    err_sys(e, ERR_USAGE, "cannot listen at '%s'", address);
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
@@ -56,7 +56,7 @@ static bool clear_path(const struct sockaddr_un *at, struct err *e)
     if (lstat(at->sun_path, &st) != 0)
         return true;
     if (!S_ISSOCK(st.st_mode))
-        return err_set(e, ERR_USAGE, "'%s' exists and is no socket", at->sun_path);
+        return err_set(e, ERR_USAGE, "'%s' exists and is not a socket", at->sun_path);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     bool served = fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
                   errno != ECONNREFUSED;
@@ -111,8 +111,8 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     snprintf(copy, sizeof copy, "%s", address);
     if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
         return err_set(e, ERR_USAGE,
-            "'%s' is no address; allowed is HOST:PORT, [IPV6]:PORT or the path of a Unix socket, "
-            "which begins with '/'",
+            "'%s' is not an address; allowed is HOST:PORT, [IPV6]:PORT or the path of a Unix "
+            "socket, which begins with '/'",
             address);
     int why = getaddrinfo(host, port, &hints, &found);
     if (why != 0)

@@ -22,11 +22,11 @@ main()
     a_sender_that_dies_is_started_again
     a_collector_that_dies_leaves_its_lines
     a_collector_that_hangs_loses_its_lines
-    what_comes_too_late_changes_nothing
+    a_late_answer_changes_nothing
     term_gives_back_what_is_unanswered
     what_others_give_back_is_taken_at_once
     somebody_must_answer
-    what_is_not_eligible_any_more_is_not_tried_again
+    an_ineligible_token_is_not_retried
     a_dead_letter_can_be_tried_and_buried
     the_budget_holds
     recoveries_go_first
@@ -168,7 +168,7 @@ a_collector_that_hangs_loses_its_lines()
 }
 
 # The test answers for collector h by hand. Others free its line, and the answer comes after that.
-what_comes_too_late_changes_nothing()
+a_late_answer_changes_nothing()
 {
     mkfifo "$server_dir/answers"
     : >"$server_dir/h.log"
@@ -185,7 +185,7 @@ what_comes_too_late_changes_nothing()
     has_logged h "answers were late"
     same "late1" "late lost" "$(life late1 | awk '{print $1, $2}' | tr ' ' '\n' | sort | paste -sd' ')"
     echo "7 sent" >&8
-    has_logged h "which there is not"
+    has_logged h "which does not exist"
     ends h TERM 75
     exec 8>&-
     run_with_sender i
@@ -238,7 +238,7 @@ somebody_must_answer()
     same "a sender that does not exist" 78 "$lib_code"
 }
 
-what_is_not_eligible_any_more_is_not_tried_again()
+an_ineligible_token_is_not_retried()
 {
     MAILROOM_RETRY_BASE=60000 MAILROOM_RETRY_MAX=60000 run_with_sender n
     add soft2

@@ -118,8 +118,8 @@ static bool answer(struct leased *l, const struct answer *a, struct err *e)
     struct flight_line *line = a->line <= l->numbers ? flight_find(&l->flight, a->line) : NULL;
 
     if (a->line > l->numbers || (line && a->place > line->count)) {
-        log_line("SENDER", "an answer for line %" PRId64 ", place %d, which there is not", a->line,
-            a->place);
+        log_line("SENDER", "an answer for line %" PRId64 ", place %d, which does not exist",
+            a->line, a->place);
         return true;
     }
     if (!line) {

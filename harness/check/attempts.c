@@ -110,14 +110,16 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
         if (a->end == ATTEMPT_LATE || a->end == ATTEMPT_RETRIED)
             continue;
         if (a->number != number++) {
-            finding_add(r, METRIC_MISRECORDED, "token %u: attempt %d is recorded where %d is next",
-                h->token, a->number, number - 1);
+            finding_add(r, METRIC_MISRECORDED,
+                "token %u: attempt %d is recorded, but the next number is %d", h->token, a->number,
+                number - 1);
             return;
         }
         set = match_next(h, a, set);
         if (set == 0) {
             finding_add(r, METRIC_MISRECORDED,
-                "token %u: attempt %d is recorded as %s, and no line at its turn had this end",
+                "token %u: attempt %d is recorded as %s, but no line that it can belong to ended "
+                "so",
                 h->token, a->number, words[a->end]);
             return;
         }

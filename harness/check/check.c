@@ -198,10 +198,10 @@ static void judge_expectations(
         if (r->holds[i])
             continue;
         if (isnan(r->values[m->id]))
-            result_reason(r, "%s was not measured, so that '%s' cannot be judged", m->name,
-                s->expect[i].want);
+            result_reason(
+                r, "%s was not measured, so '%s' cannot be judged", m->name, s->expect[i].want);
         else if (lacks_faults(l, &s->expect[i], m->id, r->values[m->id]))
-            result_reason(r, "%s is %.0f, and faults were left out, so that '%s' cannot be judged",
+            result_reason(r, "%s is %.0f, but faults were left out, so '%s' cannot be judged",
                 m->name, r->values[m->id], s->expect[i].want);
         else if (m->unit == UNIT_COUNT)
             *violated = *violated || !doubted(d, m->id);
@@ -223,7 +223,7 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
                 l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
         }
         if (left_out > 0 && left_out == planned)
-            result_reason(r, "none of %zu times did %s find anybody to hit", planned,
+            result_reason(r, "in none of %zu times did %s find anything to hit", planned,
                 s->faults[i].verb->name);
     }
 }
@@ -280,18 +280,18 @@ static void find_reasons(
             r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
     if (r->values[METRIC_PENDING] > 0)
         result_reason(r,
-            "%.0f tokens had no end when the drain was over, and their next attempt "
-            "was still to come",
+            "the drain was too short: %.0f tokens had no outcome at its end and an attempt still "
+            "to come; set a longer drain",
             r->values[METRIC_PENDING]);
     if (d->crowded_out)
         find_crowded_out(r, l, in, d);
     if (d->nobody_left)
-        result_reason(r, "the plan ended the last collector, so that lost, unrecovered and "
-                         "end_state cannot be judged");
+        result_reason(r, "the plan ended the last collector, so lost, unrecovered and end_state "
+                         "cannot be judged");
     if (d->draining)
         result_reason(r,
-            "still draining: full lines were coming in when the drain ended; %llu tokens were "
-            "still to come",
+            "still draining: full lines came in until the drain ended, and %llu tokens were "
+            "missing; set a longer drain",
             (unsigned long long)r->findings[METRIC_LOST].count);
 }
 

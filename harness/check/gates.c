@@ -13,7 +13,7 @@ static const int64_t stall_limit_ns = NS_PER_S;      // one turn of a loop
 
 static const char *users(const struct check_input *in)
 {
-    return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "nobody sampled the machine";
+    return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "the machine's load was not sampled";
 }
 
 static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)

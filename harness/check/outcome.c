@@ -117,8 +117,8 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
-            "token %u: attempt %d that failed, at %.3f s; after %d it is dead", h->token, h->errors,
-            ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
+            "token %u: attempt %d failed at %.3f s, though a token is dead after %d", h->token,
+            h->errors, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
 }
 
 // --- the end ----------------------------------------------------------------------

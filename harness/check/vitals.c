@@ -289,7 +289,7 @@ static const char *contradiction(
     if (t->flags & TOKEN_BURIED_AGAIN)
         return "more than once in dead_letters";
     if ((t->flags & TOKEN_DEAD_LETTER) && waits)
-        return "in dead_letters, and still to be dequeued";
+        return "in dead_letters, but still waiting in the queue";
     if (words->cut_short || !waits || t->deliveries == 0)
         return NULL;
     if (words->unconfirmed && may_be_unconfirmed(c, token))
@@ -298,7 +298,7 @@ static const char *contradiction(
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
         return NULL;
     if (!shares)
-        return "delivered, but the cursor does not say so";
+        return "delivered, but the cursor has not passed it";
     return had_time_to_mark(c, token) ? "delivered, but not confirmed" : NULL;
 }
 

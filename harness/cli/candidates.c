@@ -70,7 +70,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
         else if (e->kind != ERR_NONE)
             return false;
         else if (x->numbers)
-            return err_set(e, ERR_USAGE, "draw %llu is none that can be run; it is passed over",
+            return err_set(e, ERR_USAGE, "draw %llu cannot be run and is passed over",
                 (unsigned long long)number);
         else if (++refused > REFUSED_MAX)
             return err_set(e, ERR_USAGE,

@@ -74,8 +74,8 @@ static int print_token(const struct ledger *l, const struct options *o)
     struct err e;
 
     if (!find_token(l, o->token, &token)) {
-        err_set(&e, ERR_USAGE, "--token: '%.40s' is none of the %zu tokens (t0000000 …)", o->token,
-            l->plan->token_count);
+        err_set(&e, ERR_USAGE, "--token: '%.40s' is not one of the %zu tokens (t0000000 …)",
+            o->token, l->plan->token_count);
         return cli_fail(&e);
     }
     names_login(login, token);

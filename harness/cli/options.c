@@ -115,7 +115,7 @@ static const struct {
         "run two collectors by turns: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
     {"seeds", "N", SCOPE_COMPARE, READ(SEEDS),
-        "with --ab: so many seeds take turns, from the scenario's on (default: 1)"},
+        "with --ab: use N seeds by turns, beginning with the scenario's (default: 1)"},
     {"min-effect", "PERCENT", SCOPE_COMPARE, READ(MIN_EFFECT),
         "what lies within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),

@@ -108,7 +108,7 @@ static void print_failures(const struct comparison *c, const char *indent, struc
     }
     if (c->failed_base + c->failed_new == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
-            "%sno run failed; a rate of failures up to %.0f%% may stay unseen in so many (95%%)\n",
+            "%sno run failed; so many runs may still miss a failure rate of up to %.0f%% (95%%)\n",
             indent, 100 * c->unseen);
     for (size_t i = 0; i < c->note_count; i++)
         buf_printf(out, "%s%s\n", indent, c->notes[i]);
@@ -140,7 +140,7 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
 
     buf_append_str(out, "cannot tell: ");
     if (c->correctness == CHANGE_UNKNOWN) {
-        buf_append_str(out, "too few runs for how often they fail");
+        buf_append_str(out, "too few runs to tell which side fails more often");
         between = "; ";
     }
     if (c->too_few || c->row_count == 0)

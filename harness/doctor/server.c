@@ -195,7 +195,8 @@ static void examine_neighbours(struct patient *p)
             &prepared_s) &&
         prepared_s > 60)
         patient_note(p, "COMMIT PREPARED or ROLLBACK PREPARED it.",
-            "a transaction has been prepared for %.0f s: it outlives restarts", prepared_s);
+            "a transaction has been prepared for %.0f s: it keeps dead rows and outlives restarts",
+            prepared_s);
     if (patient_number(p, "SELECT pg_notification_queue_usage()", &queue) && queue > 0.1)
         patient_breaks(p,
             "Find the listener that does not read (wait_event ClientWrite) and end it.",

@@ -150,7 +150,7 @@ static void examine_hosts(struct patient *p)
     }
     if (host && strchr(host, ',') && (!attrs || strcmp(attrs, "any") == 0))
         patient_breaks(p, "Add target_session_attrs=read-write.",
-            "several hosts are named, and a standby among them would do");
+            "several hosts are named, and libpq may connect to a standby among them");
 }
 
 const struct examination doctor_session_examinations[] = {

@@ -107,7 +107,7 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
     if (!*f->name || f->mode == MODES)
-        return err_set(e, ERR_USAGE, "it is no failure of a journal");
+        return err_set(e, ERR_USAGE, "this entry does not describe a failure");
     json_array_foreach(json_object_get(line, "broken"), i, item)
     {
         const struct metric *m = json_is_string(item) ? metric_find(json_string_value(item)) : NULL;

@@ -78,13 +78,13 @@ static bool check_head(const json_t *line, const struct journal_head *head, stru
     json_int_t seed = json_integer_value(json_object_get(line, "seed"));
 
     if (!json_object_get(line, "explore"))
-        return err_set(e, ERR_USAGE, "its first line is no head of a search");
+        return err_set(e, ERR_USAGE, "its first line does not describe a search");
     if ((uint64_t)seed == head->seed && collector && strcmp(collector, head->collector) == 0 &&
         sets && strcmp(sets, head->sets) == 0)
         return true;
     return err_set(e, ERR_USAGE,
         "it belongs to a search with seed %lld, collector '%.100s' and '%.200s'; choose another "
-        "--out for this one, or give what that one had",
+        "--out, or repeat the options of that search",
         (long long)seed, collector ? collector : "", sets ? sets : "");
 }
 
@@ -119,7 +119,7 @@ static bool read_lines(struct journal *j, FILE *file, const struct journal_head 
             ok = (number == 1 ? check_head(line, head, e) : take_line(j, line, e)) ||
                  err_prefix(e, "line %d", number);
         else
-            ok = err_set(e, ERR_USAGE, "line %d: it is no JSON", number);
+            ok = err_set(e, ERR_USAGE, "line %d: this is not JSON", number);
         *any = true;
         json_decref(line);
     }
@@ -141,7 +141,7 @@ static bool cut_half_line(const char *path, struct err *e)
     bool ok = file && ftruncate(fileno(file), end) == 0;
     if (file)
         fclose(file);
-    return ok || err_sys(e, ERR_SYSTEM, "cannot cut the line that broke off");
+    return ok || err_sys(e, ERR_SYSTEM, "cannot remove the incomplete last line");
 }
 
 // --- writing ----------------------------------------------------------------------------

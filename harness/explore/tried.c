@@ -156,7 +156,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
     while (t->mode < MODES && strcmp(mode_name(t->mode), mode) != 0)
         t->mode++;
     if (!json_is_integer(number) || t->mode == MODES)
-        return err_set(e, ERR_USAGE, "it is no line of a journal");
+        return err_set(e, ERR_USAGE, "this entry does not describe a draw");
     t->judged = find_verdict(text_of(line, "verdict"), &t->verdict);
     t->took_s = json_number_value(json_object_get(line, "took_s"));
     take_broken(t, json_object_get(line, "broken"));

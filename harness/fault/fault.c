@@ -56,9 +56,9 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
             return err_set(e, ERR_SKIP,
                 !verb->needs_cluster ? "%s needs a server that the harness controls; provider %s "
                                        "does not"
-                : provider->strike   ? "%s ends or cuts off what runs for a cluster, which needs "
-                                       "provider: patroni; a cluster of yours, by %s and "
-                                       "postgres.rest, is only asked to switch over"
+                : provider->strike   ? "%s ends or cuts off machines of a cluster, which needs "
+                                       "provider: patroni; a cluster of yours (provider: %s with "
+                                       "postgres.rest) can only be asked to switch over"
                                      : "%s needs provider: patroni, which %s is not, or "
                                        "postgres.rest for a cluster of yours",
                 verb->name, provider->name);

@@ -33,7 +33,7 @@ static bool resume_sender(struct fault_context *c, struct fault_record *r, struc
 
     subject_sender(c->subject, r->spec->instance, SENDER_WORKS);
     if (read == 0)
-        return err_set(e, ERR_SKIP, "nothing was there to be answered while it lasted");
+        return err_set(e, ERR_SKIP, "no line came that needed an answer while it lasted");
     snprintf(
         r->evidence, sizeof r->evidence, "%llu tokens read meanwhile", (unsigned long long)read);
     return true;
@@ -48,7 +48,7 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
     while (count == 0 || !subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SKIP, "%s",
-                count ? "the collector did not end for want of answers"
+                count ? "the collector did not end although its sender was gone"
                       : "no collector was running in time");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");

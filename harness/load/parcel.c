@@ -56,7 +56,7 @@ static bool take_record(struct post *p, struct txn_record *out, struct err *e)
         return false;
     uint64_t outcome = le64toh(r.outcome);
     if (outcome > TXN_NOT_NEEDED)
-        return err_set(e, ERR_CONNECTION, "it sends a record that is none");
+        return err_set(e, ERR_CONNECTION, "it sent an invalid record");
     *out = (struct txn_record){.sent_ns = (int64_t)le64toh(r.sent),
         .commit_ns = (int64_t)le64toh(r.commit),
         .ended_ns = (int64_t)le64toh(r.ended),
@@ -117,7 +117,7 @@ bool parcel_take(struct post *p, const char *line, const struct load_config *c,
     if (sscanf(line, "done %zu %lf %zu %lld %lld %zu %n", &refused, &cpu_s, &stalls, &longest_ns,
             &total_ns, &kept, &text) != 6 ||
         kept > STALLS_SENT_MAX)
-        return err_set(e, ERR_CONNECTION, "it says '%.60s' instead of what it did", line);
+        return err_set(e, ERR_CONNECTION, "it sent '%.60s' instead of its results", line);
     if (!take_stalls(p, kept, clock, &result->stalls, lock, e))
         return false;
     for (size_t i = c->first; i < c->end; i++) {

@@ -22,11 +22,12 @@ static bool insert(struct accounts *a, struct err *e)
     buf_append(&a->emails, "}", 2);
     buf_append(&a->logins, "}", 2);
     if (a->emails.failed || a->logins.failed)
-        return err_set(e, ERR_INTERNAL, "out of memory for the accounts that are there before");
+        return err_set(
+            e, ERR_INTERNAL, "out of memory for the accounts that must exist before the load");
     const char *values[] = {a->emails.data, a->logins.data};
     PGresult *result = PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_COMMAND_OK ||
-              err_set(e, ERR_SQL, "cannot make the accounts that are there before: %s",
+              err_set(e, ERR_SQL, "cannot insert the accounts that must exist before the load: %s",
                   PQresultErrorMessage(result));
     PQclear(result);
     buf_clear(&a->emails);

@@ -148,7 +148,7 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
             return false;
         readings[i][2] = clock_now_ns();
         if (sscanf(line, "now %" SCNd64, &readings[i][1]) != 1)
-            return err_set(e, ERR_CONNECTION, "it says '%.60s' instead of its time", line);
+            return err_set(e, ERR_CONNECTION, "it sent '%.60s' instead of its time", line);
     }
     *clock = remote_clock((const int64_t(*)[3])readings, READINGS);
     return true;
@@ -164,7 +164,7 @@ static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, s
     post_init(&w->post, fd);
     bool ok = (post_line(&w->post, line, e) &&
                   (strcmp(line, PARCEL_GREETING) == 0 ||
-                      err_set(e, ERR_USAGE, "it is no worker of this version of mailproof"))) &&
+                      err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
               tell(w, scenario, print, e) && measure_clock(w, &w->clock, e);
     return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, w->address);
 }

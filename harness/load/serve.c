@@ -87,7 +87,7 @@ static bool take_plan(
         return false;
     if (sscanf(line, "plan %u/%u %" SCNx64 " %zu", &j->part.part, &j->part.of, &print, &len) != 4 ||
         j->part.part >= j->part.of)
-        return err_set(e, ERR_CONNECTION, "'%.60s' is no plan", line);
+        return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
     return read_scenario(j, len, e) && plan_make(&j->plan, &j->scenario, e) &&
            is_expected(j, print, plan, only, e);
 }
@@ -121,7 +121,7 @@ static bool take_start(struct job *j, struct err *e)
     if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %zu %zu %zu", &c->start_ns, &c->deadline_ns,
             &c->first, &c->end, &len) != 5 ||
         c->first > c->end || c->end > j->plan.txn_count || len >= CONNINFO_MAX)
-        return err_set(e, ERR_CONNECTION, "'%.60s' is no start", line);
+        return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its start", line);
     c->plan = &j->plan;
     c->scenario = &j->scenario;
     c->conninfo = j->conninfo;
@@ -184,7 +184,8 @@ static bool await_send(struct job *j, struct err *e)
     char line[POST_LINE_MAX];
 
     return post_say(&j->post, e, "over") && tell_time(j, line, e) &&
-           (strcmp(line, "send") == 0 || err_set(e, ERR_CONNECTION, "'%.60s' is not send", line));
+           (strcmp(line, "send") == 0 ||
+               err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of 'send'", line));
 }
 
 static bool carry_out(struct job *j, struct err *e)

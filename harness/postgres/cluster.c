@@ -18,7 +18,7 @@ static bool take_address(struct cluster *c, char *one, struct err *e)
     long port = colon ? strtol(colon + 1, &end, 10) : 0;
 
     if (strncmp(one, "https://", 8) == 0)
-        return err_set(e, ERR_USAGE, "postgres.rest: '%.100s': only plain HTTP is spoken", one);
+        return err_set(e, ERR_USAGE, "postgres.rest: '%.100s': only plain HTTP is supported", one);
     if (strncmp(one, "http://", 7) == 0)
         one += 7;
     if (!colon || colon <= one || !end || *end || port < 1 || port > 65535)

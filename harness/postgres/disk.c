@@ -205,7 +205,8 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
         (long long)left[2], (long long)left[1], unflushed, all, flushed,
         repaired ? "; file system repaired" : "");
     if (unflushed == 0)
-        return err_set(e, ERR_SYSTEM, "what was not flushed is still there after the cut");
+        return err_set(
+            e, ERR_SYSTEM, "the cut took nothing: the unflushed sectors are still there");
     if (flushed > 0 && d->manner == DISK_HONEST)
         return err_set(e, ERR_SYSTEM, "%d flushed sectors are gone after the cut", flushed);
     return true;

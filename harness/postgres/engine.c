@@ -48,7 +48,9 @@ const char *engine_find(struct err *e)
         if (ENGINE(engine, text, &ignored, "info"))
             return engine;
     }
-    err_set(e, ERR_SKIP, "neither podman nor docker answers here");
+    err_set(e, ERR_SKIP,
+        "neither podman nor docker answers here; install one, or name one in "
+        "MAILPROOF_CONTAINER_ENGINE");
     return NULL;
 }
 

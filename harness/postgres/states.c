@@ -8,7 +8,7 @@ static struct disk *disk_of(struct server *s, struct err *e)
 
     if (l && l->crashable)
         return &l->disk;
-    err_set(e, ERR_USAGE, "there is no record of a disk that is not ours");
+    err_set(e, ERR_USAGE, "only a disk of ours can be recorded (postgres.storage: crashable)");
     return NULL;
 }
 

@@ -125,7 +125,8 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
             "the role of --postgres may not make databases and roles there (ALTER ROLE … CREATEDB "
             "CREATEROLE)");
     if (strcmp(text, "busy") == 0)
-        return err_set(e, ERR_SKIP, "another run of mailproof is using that server");
+        return err_set(
+            e, ERR_SKIP, "another run of mailproof is using that server; wait until it has ended");
     if (!remove_left(s, conn, e) ||
         !sql_value(conn,
             "SELECT count(*) FROM pg_roles WHERE rolname = '" MIGRATE_GROUP "'"

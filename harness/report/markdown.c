@@ -93,8 +93,8 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
     if (v[METRIC_LEFT_BEHIND] > 0)
         buf_printf(out, ", %.0f left behind on the old leader's timeline", v[METRIC_LEFT_BEHIND]);
     if (v[METRIC_REDELIVERED] > 0)
-        buf_printf(
-            out, ", %.0f again because the server lost the cursor's move", v[METRIC_REDELIVERED]);
+        buf_printf(out, ", %.0f repeated because the server lost the cursor's move",
+            v[METRIC_REDELIVERED]);
     buf_printf(out, "; %zu faults; %s.\n", r->ledger->fault_count, r->environment->proof.verdict);
     examples(r, out);
     invariants(r, out);

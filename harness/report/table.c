@@ -24,7 +24,7 @@ static void print_tokens(const struct report *r, FILE *out)
         fprintf(
             out, ", %.0f left behind on the old leader's timeline", value(r, METRIC_LEFT_BEHIND));
     if (value(r, METRIC_REDELIVERED) > 0)
-        fprintf(out, ", %.0f again because the server lost the cursor's move",
+        fprintf(out, ", %.0f repeated because the server lost the cursor's move",
             value(r, METRIC_REDELIVERED));
     fprintf(out, "\n  rate        ");
     if (isnan(value(r, METRIC_RATE_OFFERED)))
@@ -126,7 +126,7 @@ static void print_invariants(const struct report *r, FILE *out)
     }
     print_unpromised(r, out);
     if (value(r, METRIC_REPEATED) > 0)
-        fprintf(out, "\n              %.0f deliveries again of lines in doubt",
+        fprintf(out, "\n              %.0f repeated deliveries of unconfirmed lines",
             value(r, METRIC_REPEATED));
     if (value(r, METRIC_LATE_LINES) > 0)
         fprintf(out, ", %.0f late lines", value(r, METRIC_LATE_LINES));

@@ -54,8 +54,7 @@ static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
         add_reason(r, "without any cut the collector wrote nothing");
     } else {
         r->verdict = c->uncut->verdict;
-        add_reason(r, "without any cut the collector fails as well, so that the cuts would "
-                      "prove nothing");
+        add_reason(r, "without any cut the collector fails as well, so cuts would prove nothing");
         if (*c->uncut->why)
             add_reason(r, "%s", c->uncut->why);
     }
@@ -67,7 +66,7 @@ static const char *first_why(const struct cutreport *c)
         if (c->results[i].verdict == VERDICT_INCONCLUSIVE && *c->results[i].why)
             return c->results[i].why;
     }
-    return "no reason was kept";
+    return "the reason is not known";
 }
 
 static void judge(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *r)

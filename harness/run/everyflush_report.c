@@ -48,9 +48,9 @@ static const struct failure {
     unsigned (*count)(const struct afterlife_result *r);
 } failures[] = {
     {"unstartable", "the server does not start", count_starts},
-    {"vanished", "acknowledged, and not there", count_vanished},
-    {"lost", "there, and never written (leased: or without an end)", count_lost},
-    {"duplicated", "written again, not from a line in doubt", count_duplicated},
+    {"vanished", "acknowledged, but missing", count_vanished},
+    {"lost", "present, but never written (leased: or without an outcome)", count_lost},
+    {"duplicated", "written again, though its line was confirmed", count_duplicated},
     {"damaged", "pages, indexes or queries broken", count_damaged},
     {"exits", "the collector ended", count_exits},
 };
@@ -153,7 +153,7 @@ static void print_window(const struct flushes *f)
     for (uint64_t i = 0; i < f->count; i++)
         oldest_ns = f->results[i].oldest_ns > oldest_ns ? f->results[i].oldest_ns : oldest_ns;
     if (oldest_ns)
-        printf("  what vanished was acknowledged up to %.0f ms before its cut\n",
+        printf("  the vanished tokens were acknowledged up to %.0f ms before the cut\n",
             (double)oldest_ns / 1e6);
 }
 
@@ -187,7 +187,7 @@ static void print(const struct flushes *f, enum verdict verdict)
     printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
     print_states(f);
     if (!f->before.amcheck)
-        printf("  pages and indexes were not looked through: there is no amcheck\n");
+        printf("  pages and indexes were not checked, because the extension amcheck is missing\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");
     for (size_t k = 0; k < FAILURES; k++) {
         uint64_t sum, states = count_states(f, &failures[k], &sum);

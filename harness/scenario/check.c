@@ -154,7 +154,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
         const struct setting *item = &s->postgres.settings.items[i];
         const struct node *n = node_item(settings, i);
         if (!good_setting(item->name, "_."))
-            return node_key_err(n, e, "'%s' is no name of a server setting", item->name);
+            return node_key_err(n, e, "'%s' is not the name of a server setting", item->name);
         if (strpbrk(item->value, "\r\n"))
             return node_err(n, e, "a server setting is one line");
     }
@@ -173,7 +173,7 @@ static const char *const own_variables[][2] = {
 static bool check_variable(const struct setting *item, const struct node *n, struct err *e)
 {
     if (!good_setting(item->name, "_"))
-        return node_key_err(n, e, "'%s' is no name of an environment variable", item->name);
+        return node_key_err(n, e, "'%s' is not the name of an environment variable", item->name);
     for (size_t i = 0; i < sizeof own_variables / sizeof *own_variables; i++)
         if (strcmp(item->name, own_variables[i][0]) == 0)
             return node_key_err(n, e, "'%s' cannot be set here; it is made from %s", item->name,

@@ -37,7 +37,8 @@ static bool check_rest(
             "such as 2s",
             fault->verb->name);
     if (fault->for_ns == FOR_REST && fault->every_ns > 0)
-        return node_err(length, e, "what is away for the rest cannot be ended every so often");
+        return node_err(
+            length, e, "'every' does not go with rest, because the collector does not come back");
     if (fault->for_ns > 0 && (fault->verb->params & PARAM_REST) && !s->collector.restart)
         return node_err(length, e,
             "with collector.restart off nothing starts it again; write rest, or leave 'for' out");
@@ -56,7 +57,7 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
         return node_key_err(jitter, e, "'jitter' says nothing without 'every'");
     return fault->jitter_ns + lasts_ns <= fault->every_ns ||
            node_err(jitter, e,
-               "'%s'%s should not be longer than 'every', so that no time passes the next",
+               "'%s'%s should not be longer than 'every', so that each one starts before the next",
                jitter->text, lasts_ns ? " and 'for' together" : "");
 }
 

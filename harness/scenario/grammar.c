@@ -215,7 +215,7 @@ static const struct field sender_fields[] = {
     {"hang", FIELD_SHARE, AT(collector.sender.hang), .default_text = "0",
         .help = "share that is never answered"},
     {"twice", FIELD_SHARE, AT(collector.sender.twice), .default_text = "0",
-        .help = "share of answers that are said twice"},
+        .help = "share of answers that are given twice"},
     {"wrong", FIELD_SHARE, AT(collector.sender.wrong), .default_text = "0",
         .help = "share of answers with a line before them that is no answer"},
     {"dies", FIELD_SHARE, AT(collector.sender.dies), .default_text = "0",
@@ -328,8 +328,9 @@ static const struct field load_fields[] = {
         .help = "plain, or hostile: half of the unsendable ones have commas, quotes, control "
                 "characters or whole records in their names, many others UTF-8 and 254 characters"},
     {"insert", FIELD_WORD, PHASE(insert), .default_text = "row", .words = inserts,
-        .help = "how accounts get in: row; savepoint (one per row, some rolled back to and tried "
-                "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
+        .help =
+            "how accounts are inserted: row; savepoint (one per row, some rolled back to and tried "
+            "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
     {"backlog", FIELD_INT, PHASE(backlog), .default_text = "0", .min = 0, .max = 10000000,
         .help = "tokens committed before the collector starts; of the first phase"},
     {"changes", FIELD_MAP, .default_text = "{}", .table = &changes_table,
@@ -343,7 +344,7 @@ static const struct field fault_fields[] = {
     {"at", FIELD_DURATION, FAULT(at_ns), .min = 0, .max = LOAD_MAX,
         .help = "when it starts, counted from the start of the load"},
     {"every", FIELD_DURATION, FAULT(every_ns), .optional = true, .min = NS_PER_MS, .max = DAY,
-        .help = "how long until it starts again"},
+        .help = "the time from one start to the next"},
     {"until", FIELD_DURATION, FAULT(until_ns), .optional = true, .min = NS_PER_MS, .max = LOAD_MAX,
         .help = "the last time it may start; without it, the end of the load"},
     {"do", FIELD_VERB, FAULT(verb), .help = "what happens: a fault verb"},
@@ -361,7 +362,8 @@ static const struct field fault_fields[] = {
         .param = PARAM_THROUGH,
         .help = "proxy: ours; kernel: network namespaces (root), so that TCP's timers are tested"},
     {"direction", FIELD_WORD, FAULT(direction), .default_text = "to-collector", .words = directions,
-        .param = PARAM_DIRECTION, .help = "which way nothing passes: to-server or to-collector"},
+        .param = PARAM_DIRECTION,
+        .help = "the direction in which nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_BY, .needed = true,
         .help = "how much later every byte arrives; of slow-disk: how long a flush takes"},
@@ -383,7 +385,8 @@ static const struct field fault_fields[] = {
     {"prepared", FIELD_BOOL, FAULT(prepared), .default_text = "false", .param = PARAM_PREPARED,
         .help = "a prepared transaction, which belongs to no connection"},
     {"database", FIELD_WORD, FAULT(database), .default_text = "run", .words = databases,
-        .param = PARAM_DATABASE, .help = "run: the collector's; other: another of that server"},
+        .param = PARAM_DATABASE,
+        .help = "run: the collector's database; other: another one of the same server"},
     {"to", FIELD_SHARE, FAULT(to), .default_text = "5%", .param = PARAM_TO,
         .help = "how full the notification queue gets, such as 5%"},
 };

@@ -45,7 +45,8 @@ static void refuses_what_is_too_large(void **state)
     (void)state;
     assert_non_null(text);
     memset(text, '#', len);
-    expect_error(text, len, NULL, "x.yaml:1:1: the file is larger than 1 MiB, no scenario is");
+    expect_error(text, len, NULL,
+        "x.yaml:1:1: the file is larger than 1 MiB, the most that a scenario may have");
     free(text);
 
     buf_init(&many, 100000);
@@ -73,7 +74,7 @@ static void refuses_names_that_cannot_be_written(void **state)
     struct err e = {0};
     assert_false(scenario_load(&s, FILE_NAME, NULL, &e));
     assert_non_null(strstr(e.text, "x.yaml:8:7: postgres.settings: 'aaa"));
-    assert_non_null(strstr(e.text, "aaa' is no name of a server setting"));
+    assert_non_null(strstr(e.text, "aaa' is not the name of a server setting"));
     buf_fini(&text);
 }
 
@@ -82,9 +83,9 @@ static void refuses_recordings_that_are_no_files(void **state)
 {
     static const struct wrong cases[] = {
         {HEAD "load:\n  - {for: 1s, arrivals: trace, file: .}\n",
-            "x.yaml:4:38: load.0.file: .: this is no regular file"},
+            "x.yaml:4:38: load.0.file: .: this is not a regular file"},
         {HEAD "load:\n  - {for: 1s, arrivals: trace, file: /dev/zero}\n",
-            "x.yaml:4:38: load.0.file: /dev/zero: this is no regular file"},
+            "x.yaml:4:38: load.0.file: /dev/zero: this is not a regular file"},
         {HEAD "load:\n  - {for: 1s, arrivals: trace, file: long.csv}\n",
             "x.yaml:4:38: load.0.file: line 1 is longer than 4095 bytes"},
     };

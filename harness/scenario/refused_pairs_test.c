@@ -94,9 +94,9 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:6:13: collector: 'deqeue' is not a key that is known here; did you mean "
             "'dequeue'?"},
         {HEAD LOAD "collector: {env: {\"A B\": 5}}\n",
-            "x.yaml:6:19: collector.env: 'A B' is no name of an environment variable"},
+            "x.yaml:6:19: collector.env: 'A B' is not the name of an environment variable"},
         {HEAD LOAD "postgres: {settings: {\"a b\": 5}}\n",
-            "x.yaml:6:23: postgres.settings: 'a b' is no name of a server setting"},
+            "x.yaml:6:23: postgres.settings: 'a b' is not the name of a server setting"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 0.6, ineligible: 0.5}\n",
             "x.yaml:4:5: load.0: recovery, ineligible and unsendable are shares of the same "
             "tokens; "
@@ -152,7 +152,7 @@ static void refuses_what_does_not_fit_together(void **state)
             "over before the next"},
         {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, for: 900ms, jitter: 200ms}\n",
             "x.yaml:7:62: faults.0.jitter: '200ms' and 'for' together should not be longer than "
-            "'every', so that no time passes the next"},
+            "'every', so that each one starts before the next"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: kill-server, jitter: 200ms}\n",
             "x.yaml:7:31: faults.0: 'jitter' says nothing without 'every'"},
         {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, jiter: 200ms}\n",
@@ -162,7 +162,8 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:7:40: faults.0.for: only kill-collector and stop-collector last for the rest; "
             "write how long pause-collector lasts, such as 2s"},
         {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-collector, for: rest}\n",
-            "x.yaml:7:50: faults.0.for: what is away for the rest cannot be ended every so often"},
+            "x.yaml:7:50: faults.0.for: 'every' does not go with rest, because the collector does "
+            "not come back"},
         {HEAD LOAD "collector: {restart: false}\nfaults:\n"
                    "  - {at: 2s, do: stop-collector, for: 1s}\n",
             "x.yaml:8:39: faults.0.for: with collector.restart off nothing starts it again; write "

@@ -73,7 +73,8 @@ static bool read_file(struct buf *text, const char *path, struct err *e)
     if (failed)
         return err_sys(e, ERR_USAGE, "%s", path);
     if (text->len > FILE_MAX)
-        return err_set(e, ERR_USAGE, "%s:1:1: the file is larger than 1 MiB, no scenario is", path);
+        return err_set(e, ERR_USAGE,
+            "%s:1:1: the file is larger than 1 MiB, the most that a scenario may have", path);
     return true;
 }
 

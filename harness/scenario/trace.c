@@ -26,7 +26,7 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
     // A folder would read as empty, a pipe could block, a device could be endless.
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(e, ERR_USAGE, "%s: this is no regular file", path);
+        return err_set(e, ERR_USAGE, "%s: this is not a regular file", path);
     *file = fopen(path, "re");
     return *file || err_sys(e, ERR_USAGE, "%s", path);
 }

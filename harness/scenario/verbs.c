@@ -14,34 +14,35 @@ const struct verb verbs[VERB_COUNT] = {
         .help =
             "cancels a query that a backend of the target's is running, with pg_cancel_backend"),
     VERB(STOP_SERVER, "stop-server", .params = LASTS, .stops_server = true,
-        .help = "fast stop; the server is started again when it is over"),
+        .help = "fast stop; the server is started again when the fault ends"),
     VERB(RESTART_SERVER, "restart-server", .stops_server = true,
         .help = "fast stop and start at once"),
     VERB(CRASH_SERVER, "crash-server", .params = PARAM_FOR, .stops_server = true,
-        .help = "immediate stop, no checkpoint; started again at once or when it is over"),
+        .help = "immediate stop, no checkpoint; started again at once or when the fault ends"),
     VERB(KILL_SERVER, "kill-server", .params = PARAM_FOR, .stops_server = true,
-        .help = "SIGKILL to every process of the server; started again at once or when it is over"),
+        .help =
+            "SIGKILL to every process of the server; started again at once or when the fault ends"),
     VERB(PAUSE_SERVER, "pause-server", .params = LASTS, .stops_server = true,
-        .help = "SIGSTOP to every process of the server, SIGCONT when it is over"),
+        .help = "SIGSTOP to every process of the server, SIGCONT when the fault ends"),
     VERB(CUT_POWER, "cut-power", .params = PARAM_FOR, .stops_server = true, .needs_disk = true,
-        .help = "all that was not flushed is gone, and every process; needs postgres.storage: "
-                "crashable"),
+        .help = "the power is cut: every process dies, and all unflushed data is lost; needs "
+                "postgres.storage: crashable"),
     VERB(KILL_HOST, "kill-host", .params = PARAM_FOR, .kills_collector = true, .stops_server = true,
         .help = "the host of server and collectors dies: SIGKILL to all of them at once, and with "
-                "postgres.storage: crashable the power is cut; started again at once or when it is "
-                "over"),
+                "postgres.storage: crashable the power is cut; started again at once or when the "
+                "fault ends"),
     VERB(SLOW_DISK, "slow-disk", .params = PARAM_BY | LASTS, .needs_disk = true,
         .help = "every flush of the disk takes at least as long as by; needs postgres.storage: "
                 "crashable"),
     VERB(FAIL_FLUSH, "fail-flush", .params = PARAM_N | PARAM_FOR, .stops_server = true,
         .needs_disk = true,
-        .help =
-            "the n-th flush of the disk from now fails with EIO; when it is over, a server that "
-            "did not come back by itself is started again; needs postgres.storage: crashable"),
+        .help = "the n-th flush of the disk from now fails with EIO; when the fault ends, a server "
+                "that "
+                "did not come back by itself is started again; needs postgres.storage: crashable"),
     VERB(FILL_DISK, "fill-disk", .params = LASTS, .stops_server = true, .needs_disk = true,
-        .help =
-            "the disk is full; when it is over, a server that has ended is started again; needs "
-            "postgres.storage: crashable"),
+        .help = "the disk is full; when the fault ends, a server that has ended is started again; "
+                "needs "
+                "postgres.storage: crashable"),
     VERB(PROMOTE_STANDBY, "promote-standby", .stops_server = true,
         .help = "kills the primary for good and promotes its standby; needs postgres.standby"),
     VERB(SWITCHOVER, "switchover", .stops_server = true, .needs_cluster = true,
@@ -50,22 +51,22 @@ const struct verb verbs[VERB_COUNT] = {
     VERB(KILL_LEADER, "kill-leader", .params = PARAM_FOR, .stops_server = true,
         .needs_cluster = true,
         .help = "the leader's whole machine dies, and another takes over; started again at once or "
-                "when it is over; needs postgres.provider: patroni"),
+                "when the fault ends; needs postgres.provider: patroni"),
     VERB(PARTITION_LEADER, "partition-leader", .params = LASTS, .stops_server = true,
         .needs_cluster = true,
         .help = "the network of the leader's machine is cut, and another takes over; needs "
                 "postgres.provider: patroni"),
     VERB(KILL_ETCD, "kill-etcd", .params = LASTS, .stops_server = true, .needs_cluster = true,
-        .help = "the store dies in which the cluster agrees on its leader; started again when it "
-                "is over; needs postgres.provider: patroni"),
+        .help = "the store dies in which the cluster agrees on its leader; started again when the "
+                "fault ends; needs postgres.provider: patroni"),
     VERB(KILL_COLLECTOR, "kill-collector", .params = ENDS, .kills_collector = true,
         .help = "SIGKILL to the collector's process, or to every instance; started again after 100 "
-                "ms, after for, or with for: rest not any more"),
+                "ms, after for, or, with for: rest, never"),
     VERB(STOP_COLLECTOR, "stop-collector", .params = ENDS, .kills_collector = true,
         .help = "SIGTERM to the collector, which has a second to end by itself; started again like "
                 "one that is killed"),
     VERB(PAUSE_COLLECTOR, "pause-collector", .params = PARAM_INSTANCE | LASTS,
-        .help = "SIGSTOP to the collector, SIGCONT when it is over"),
+        .help = "SIGSTOP to the collector, SIGCONT when the fault ends"),
     VERB(PAUSE_READER, "pause-reader", .params = PARAM_INSTANCE | LASTS,
         .help = "nobody reads the collector's output while it lasts"),
     VERB(SLOW_READER, "slow-reader", .params = PARAM_INSTANCE | PARAM_RATE | LASTS,
@@ -75,15 +76,16 @@ const struct verb verbs[VERB_COUNT] = {
             "stops the collector, reads its pipe empty, closes it, lets the collector continue"),
     VERB(KILL_SENDER, "kill-sender", .params = PARAM_INSTANCE, .kills_collector = true,
         .on_sender = true,
-        .help = "leased mode: whoever answers is gone, the collector's standard input is closed"),
+        .help = "leased mode: the sender that answers dies, and the collector's standard input is "
+                "closed"),
     VERB(PAUSE_SENDER, "pause-sender", .params = PARAM_INSTANCE | LASTS, .on_sender = true,
-        .help = "leased mode: nothing is answered while it lasts, all of it when it is over"),
+        .help = "leased mode: nothing is answered while it lasts, all of it when the fault ends"),
     VERB(HANG_SENDER, "hang-sender", .params = PARAM_INSTANCE | LASTS, .on_sender = true,
-        .help = "leased mode: what is read while it lasts is never answered"),
+        .help = "leased mode: lines that are read while it lasts are never answered"),
     VERB(PARTITION, "partition", .params = PARAM_RESET | PARAM_THROUGH | LASTS, .on_network = true,
         .help =
-            "silence both ways on the collector's connections; what was withheld arrives when it "
-            "is over, or with reset is dropped with the connections"),
+            "silence both ways on the collector's connections; what was withheld arrives when the "
+            "fault ends, or with reset is dropped with the connections"),
     VERB(HALF_OPEN, "half-open", .params = PARAM_DIRECTION | PARAM_RESET | PARAM_THROUGH | LASTS,
         .on_network = true,
         .help = "silence one way on the collector's connections, to-server or to-collector"),

@@ -12,7 +12,7 @@ cd "$place"
 }
 
 expect_exit 64 "$mailproof" run --metrics nowhere steady
-grep -q -- "--metrics: 'nowhere' is no address" err || fail "not named: $(cat err)"
+grep -q -- "--metrics: 'nowhere' is not an address" err || fail "not named: $(cat err)"
 expect_exit 64 "$mailproof" run --metrics 127.0.0.1:0 --every-cut steady
 grep -q -- '--metrics does not go with --every-cut' err || fail "not named: $(cat err)"
 
