@@ -20,8 +20,8 @@ struct backoff {
 
 void backoff_init(struct backoff *b, uint64_t seed);
 
-// A session worked: begin again with short delays.
+// Begins again with short delays, because a session worked.
 void backoff_reset(struct backoff *b);
 
-// The next delay, at most cap_ns.
+// Returns the next delay, at most cap_ns.
 int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns);

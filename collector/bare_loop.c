@@ -62,7 +62,7 @@ static PGresult *run(PGconn *conn, const char *sql)
     return r;
 }
 
-// The next result of the pipeline; the end of a statement and its sync are skipped.
+// Returns the next result of the pipeline. It skips the end of a statement and its sync.
 static PGresult *take(PGconn *conn)
 {
     PGresult *r = PQgetResult(conn);
@@ -150,7 +150,8 @@ static int drain(const char *limit, int64_t tokens)
     return 0;
 }
 
-// Five fields to a token: four commas, and one more or a newline behind it.
+// Prints the time of the first bytes, and of each mark, which is a number of tokens. A token has
+// five fields: four commas, and one more or a newline behind them.
 static int count(char **marks)
 {
     static char buffer[1 << 16];

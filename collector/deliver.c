@@ -70,7 +70,7 @@ static bool too_late(const struct collector *c)
     return c->now_ns - c->fetch.ready_ns > work_stale_ns(c);
 }
 
-// Why the line was not held back any longer.
+// Returns the meter of the reason why the line was not held back any longer.
 static enum meter_id reason(const struct collector *c)
 {
     const struct batch *b = &c->fetch.next;

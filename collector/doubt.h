@@ -31,5 +31,5 @@ void doubt_keep_marked(struct doubt *d);
 
 void doubt_clear(struct doubt *d); // all of them are passed; frees the memory
 
-// Their ids, as an array: {12,34}. False: no memory.
+// Writes the ids as an array: {12,34}. False: no memory.
 bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;

@@ -82,7 +82,7 @@ static void a_token_that_does_not_wait_is_passed(void **state)
     assert_null(d.all);
 }
 
-// A batch with some of them is passed, and later one with the rest.
+// A batch with some of the tokens in doubt is passed, and later one with the rest.
 static void a_doubt_ends_with_its_last_token(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void ids_are_an_array(void **state)
     doubt_clear(&d);
 }
 
-// Comparing each with each would take longer than a test may.
+// Comparing each token with each other would take longer than the test is given.
 static void a_large_batch_takes_no_longer(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 #!/bin/bash
-# The n-th call of a whole run fails, for every n up to 90 or, with `all`, until ten runs in a row
-# had no such call: the collector either goes on or ends with one of its exit codes; it never
-# crashes, and a collector that follows delivers what is left. Nothing is lost. A collector that
-# ended with its last line unconfirmed repeats a batch.
+# Makes the n-th call of a run to memory, libpq or libcrypto fail (fail.c): for every n up to 90 or,
+# with `all`, until ten runs in a row had no such call. The collector either goes on or ends with one
+# of its exit codes. It never crashes, and a collector that follows delivers the rest. Nothing is
+# lost. A collector that ended with its last line unconfirmed repeats a batch.
 #
 # fail_test.sh cursor|shared [all|N]
 set -euo pipefail

@@ -11,7 +11,7 @@
 #define LIMIT 500
 #define TIMEOUT NS_PER_S
 
-// A stretch of 100 ms at this rate.
+// Returns a flow after a stretch of 100 ms at this rate.
 static struct flow at_rate(int per_s)
 {
     struct flow f = {0};

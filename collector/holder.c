@@ -13,7 +13,7 @@
 #define BOOT_LEN 40
 #define SPACE_LEN 40
 
-// The machine since its last start, and the namespace in which pids count.
+// Finds the machine since its last start, and the namespace in which pids count.
 static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");

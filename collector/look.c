@@ -92,7 +92,7 @@ static void on_waiting(struct meters *m, const PGresult *r)
         m->of[columns[i]] = number_at(r, i);
 }
 
-// No row: nobody has spent anything yet.
+// Notes the budget. No row: nobody has spent anything yet.
 static void on_budget(struct meters *m, const struct config *c, const PGresult *r)
 {
     bool fresh = PQntuples(r) == 0;

@@ -32,5 +32,5 @@ void look_fini(struct look *l);
 bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
     struct meters *m);
 
-// When to call look_step though all is quiet.
+// Returns when to call look_step even if nothing happens.
 int64_t look_wake_ns(const struct look *l, int64_t now_ns);

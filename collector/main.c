@@ -39,11 +39,11 @@ static void on_signal(int number)
     int saved = errno;
     ssize_t ignored = write(signal_pipe[1], &(char){(char)number}, 1);
 
-    (void)ignored; // a full pipe says the same already
+    (void)ignored; // a full pipe wakes the loop already
     errno = saved;
 }
 
-// TERM and INT become a byte that the loop polls for.
+// Turns TERM and INT into a byte that the loop polls for.
 static bool catch_signals(struct err *e)
 {
     struct sigaction stop = {.sa_handler = on_signal};
@@ -61,8 +61,8 @@ static bool catch_signals(struct err *e)
     return true;
 }
 
-// The key must not get into a core dump, nor be read by a debugger; but the
-// leak check of a sanitizer is one.
+// Keeps the key out of core dumps and away from debuggers. Not with a sanitizer: its leak check is
+// a debugger.
 static void stay_private(void)
 {
 #if defined(PR_SET_DUMPABLE) && !defined(__SANITIZE_ADDRESS__)

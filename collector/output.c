@@ -76,7 +76,7 @@ bool output_ready(const struct output *o)
     return o->kind == OUTPUT_FILE || poll(&p, 1, 0) > 0;
 }
 
-// One write that does not wait; -1 with EAGAIN when there is no room.
+// Writes once, without waiting; -1 with EAGAIN when there is no room.
 static ssize_t put(const struct output *o)
 {
     const char *from = o->data + o->done;

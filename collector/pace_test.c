@@ -13,7 +13,7 @@
 #define LEAST_NS (20 * MS)
 #define MOST_NS (500 * MS)
 
-// All gaps alike. Returns the time of the last.
+// Makes tokens arrive at equal gaps. Returns the time of the last.
 static int64_t arrive(struct pace *p, int64_t now_ns, int count, int64_t gap_ns)
 {
     for (int i = 0; i < count; i++)

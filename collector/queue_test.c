@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-// A session that learns its backend, and perhaps gets its set-up answered.
+// Makes a session that learns its backend, and perhaps gets its set-up answered.
 static void session(struct queue *q, const char *pid, bool set_up)
 {
     queue_new_session(q);

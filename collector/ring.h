@@ -13,7 +13,7 @@ struct collector;
 bool ring_take(struct collector *c, struct err *e) MUST_USE;   // takes the bell, if it is to be
                                                                // taken now
 bool ring_let_go(struct collector *c, struct err *e) MUST_USE; // from here on we look by ourselves
-// The same while tokens come fast, with a time for the next look.
+// Does the same while tokens come fast, and plans the next look.
 bool ring_let_go_if_fast(struct collector *c, struct err *e) MUST_USE;
 bool ring_rests(const struct collector *c); // true while the bell is let go, until that look
 int64_t ring_due_ns(const struct collector *c);

@@ -32,7 +32,7 @@ void sign_fini(struct sign *s)
     *s = (struct sign){0};
 }
 
-// Base64 with the URL alphabet and no padding; out has room for all of it.
+// Writes base64 with the URL alphabet and no padding; out has room for all of it.
 static void encode(const uint8_t *in, size_t len, char *out)
 {
     static const char alphabet[] =

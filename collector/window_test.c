@@ -23,7 +23,7 @@ static void announce(struct window *w, int64_t first, int64_t last, int64_t now_
         window_announce(w, id, now_ns);
 }
 
-// A read sent at sent_ns that saw everything: the tokens first to last.
+// A read that was sent at sent_ns shows everything: the tokens first to last.
 static void shows(struct window *w, int64_t first, int64_t last, int64_t sent_ns, int64_t now_ns)
 {
     window_reading(w, sent_ns);
@@ -258,7 +258,7 @@ static void unannounced_tokens_have_a_rate(void **state)
     window_fini(&w);
 }
 
-// Two tokens are announced just after a read has shown them, one is announced never.
+// Two tokens are announced just after a read has shown them, and one is never announced.
 static void a_late_announcement_counts_once(void **state)
 {
     (void)state;

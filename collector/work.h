@@ -49,7 +49,7 @@ struct collector {
     } ending;
 };
 
-// An answer that takes longer is as good as none.
+// Returns until when an answer is waited for; a later one is as good as none.
 static inline int64_t work_deadline_ns(const struct collector *c)
 {
     return c->now_ns + NS_PER_MS * (queue_patience_ms(&c->queue) + 1000);

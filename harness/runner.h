@@ -22,9 +22,9 @@ struct run_options {
     bool partial;          // a first signal ends the load early, and the run is judged all the same
     bool silent;           // no verdict table: the caller tells what came of it
     bool brief;            // a verdict table only of what does not pass
-    struct suite *suite;   // shows the progress of several scenarios; NULL: of this one
-    struct live *live;     // gets the progress and the verdict; NULL: nobody does
-    struct buf *suites;    // gets the run's <testsuite>; NULL: not wanted
+    struct suite *suite; // shows the progress of several scenarios; NULL: only this one's is shown
+    struct live *live;   // gets the progress and the verdict; NULL: nobody does
+    struct buf *suites;  // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
     const char *workers;   // --workers: who sends the load, host:port,…; NULL: we do

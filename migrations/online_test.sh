@@ -232,7 +232,7 @@ online_file() { echo "$here/migrations/$(number "$1")"_*.online.sql; } # number
 
 has_online() { [ -e "$(online_file "$1")" ]; } # number
 
-# Of the migrations that have an online file.
+# Prints the numbers of the migrations that have an online file.
 numbers() { find "$here/migrations" -name '*.online.sql' | sort | sed 's|.*/0*\([0-9]*\)_.*|\1|'; }
 
 # Runs the file, if there is one.

@@ -13,18 +13,18 @@
 // A deadline that never comes.
 #define CLOCK_NEVER INT64_MAX
 
-// CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
+// Returns CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
 int64_t clock_now_ns(void);
 
 // Like clock_now, but goes on while the machine is suspended, where the system has such a clock.
 // Use it to judge what others may have done in the meantime.
 int64_t clock_awake_or_not_ns(void);
 
-// CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
+// Returns CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
 int64_t clock_wall_ns(void);
 
-// The poll(2) timeout that sleeps from now until the deadline: rounded up, so
-// that a loop does not spin through the last millisecond; -1 for CLOCK_NEVER.
+// Returns the poll(2) timeout that sleeps from now until the deadline: rounded up, so that a loop
+// does not spin through the last millisecond; -1 for CLOCK_NEVER.
 int clock_poll_ms(int64_t now_ns, int64_t deadline_ns);
 
 static inline int64_t clock_min(int64_t a, int64_t b)

@@ -35,7 +35,7 @@ struct err {
 // Fills *e and returns false, so that a caller can `return err_set(e, …)`.
 bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// The same, with ": " and the text of errno appended.
+// Does the same, and appends ": " and the text of errno.
 bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 // Puts "fmt: " in front of a text that is already there; keeps the kind.

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-// A number without sign or leading zero, from *at on.
+// Reads a number without sign or leading zero, from *at on.
 static bool take_number(const char **at, const char *end, int64_t most, int64_t *number)
 {
     const char *from = *at;
@@ -28,7 +28,7 @@ static bool take_word(const char **at, const char *end, const char *word)
     return true;
 }
 
-// A blank and a text, or nothing at all.
+// Reads a blank and a text, or nothing at all.
 static bool take_text(struct answer *a, const char *at, const char *end)
 {
     size_t n = 0;

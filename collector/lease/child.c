@@ -23,7 +23,7 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
-// In the child, between fork and exec: only what is safe there.
+// Runs in the child, between fork and exec: it makes only calls that are safe there.
 static void become(char *const argv[], int in, int out, int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};

@@ -32,8 +32,8 @@ struct fill {
     int64_t timeout_ns;
     struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
     int known;           // tokens that are believed to wait
-    int64_t heard_ns;    // when the first of those that were announced was; CLOCK_NEVER: none was
-    int unheard;         // how many of them were not announced so far
+    int64_t heard_ns;    // when the first of these was announced; CLOCK_NEVER: none was
+    int unheard;         // how many of these were not announced so far
     int64_t unheard_ns;  // since when these are assumed to wait
     bool unsure;         // a full line was taken, so only the next look shows what is left
     int64_t look_at_ns;  // look at this time in any case; CLOCK_NEVER

@@ -47,7 +47,7 @@ struct flight {
     int64_t orders; // the last `order` given
 };
 
-// Room for so many unanswered lines of so many tokens.
+// Makes room for `in_flight` unanswered lines of `limit` tokens each.
 bool flight_init(struct flight *f, int in_flight, int limit, struct err *e) MUST_USE;
 void flight_fini(struct flight *f); // accepts a zeroed struct
 
@@ -59,7 +59,7 @@ bool flight_add(struct flight_line *line, struct flight_token token, struct err 
 int flight_in(const struct flight *f, enum flight_state state);    // how many are
 struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL
 struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL
-bool flight_alone(const struct flight *f); // a line with such a token is out
+bool flight_alone(const struct flight *f); // a line is out whose token is alone
 
 // Marks a token as answered, and the line as over when it was the last of it.
 void flight_answer(struct flight_line *line, struct flight_token *token);
@@ -67,7 +67,7 @@ void flight_answer(struct flight_line *line, struct flight_token *token);
 // Returns the first line that is out and was begun before that time; NULL: none.
 struct flight_line *flight_older(struct flight *f, int64_t than_ns);
 
-// When the first of the lines that are out was begun; CLOCK_NEVER.
+// Returns when the first of the lines that are out was begun; CLOCK_NEVER: none is out.
 int64_t flight_oldest_ns(const struct flight *f);
 
 // The sender has ended, so its numbers are no longer valid.

@@ -55,8 +55,8 @@ static bool send_listen(struct leased *l, struct err *e)
     return leased_ask(l, REQUEST_SETTINGS, sql, none, leased_deadline_ns(l), e);
 }
 
-// The rows of deliveries that we know; the others of ours were leased by a
-// request whose answer never came.
+// Writes the rows of the deliveries that we know. The others of ours were leased by a request whose
+// answer never came.
 static bool known_rows(const struct leased *l, struct buf *out)
 {
     buf_append_char(out, '{');

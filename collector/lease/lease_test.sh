@@ -167,7 +167,8 @@ a_collector_that_hangs_loses_its_lines()
     ends g TERM 0
 }
 
-# The test answers for collector h by hand. Others free its line, and the answer comes after that.
+# The test is the sender of collector h. It frees h's line, as another collector would, and answers
+# then.
 a_late_answer_changes_nothing()
 {
     mkfifo "$server_dir/answers"

@@ -42,8 +42,8 @@ void outbox_fini(struct outbox *o);
 bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
 size_t outbox_left(const struct outbox *o); // results that are not confirmed
 
-// The next statement's arrays, as text: lines, tokens, numbers, outcomes, texts,
-// errors, delays, alones, done. They stay until the next call.
+// Writes the next statement's arrays as text: lines, tokens, numbers, outcomes, texts, errors,
+// delays, alones, done. They stay until the next call.
 bool outbox_send(
     struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *again, struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o);

@@ -127,7 +127,7 @@ static inline void leased_expect(struct leased *l, enum request request)
     l->sent_ns[request] = l->now_ns;
 }
 
-// One statement, by itself.
+// Sends one statement by itself.
 bool leased_ask(struct leased *l, enum request request, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE; // database.c
 

@@ -24,7 +24,7 @@ struct watch {
     uint64_t round;
 };
 
-// A new session: nothing that was seen before counts.
+// Begins a new session: nothing that was seen before counts.
 void watch_restart(struct watch *w);
 
 // A look has begun. Call watch_seen for each other collector, then watch_end, which returns true
@@ -37,5 +37,5 @@ bool watch_end(struct watch *w);
 int64_t watch_expired(
     const struct watch *w, int64_t grace_ns, int64_t lease_ns, int64_t now_ns, const char **why);
 
-// Its lines were freed.
+// Forgets an owner whose lines were freed.
 void watch_forget(struct watch *w, int64_t owner);

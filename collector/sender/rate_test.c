@@ -13,7 +13,7 @@
 
 static struct err e;
 
-// The same numbers at each call of the test.
+// Draws the same numbers at each call of the test.
 static unsigned draw(unsigned *seed)
 {
     *seed = *seed * 1103515245u + 12345u;

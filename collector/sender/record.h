@@ -18,7 +18,7 @@ struct record {
     struct field code;   // five digits, or empty
 };
 
-// How many mails a line holds; 0 when its fields are not a multiple of five.
+// Returns how many mails a line holds; 0 when its fields are not a multiple of five.
 size_t record_count(const char *line, size_t len);
 
 // Takes the next mail from *at, which the caller starts at the line's first

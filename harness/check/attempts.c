@@ -79,7 +79,7 @@ static bool may_have_no_line(const struct match *h, const struct attempt_record 
     }
 }
 
-// Bit n of the set: the attempts so far may be those of the first n lines.
+// Returns a set; its bit n is set when the attempts so far may be those of the first n lines.
 static uint64_t match_next(const struct match *h, const struct attempt_record *a, uint64_t set)
 {
     uint64_t next = may_have_no_line(h, a) ? set : 0;
@@ -132,7 +132,7 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
             h->count);
 }
 
-// The first record of this token or of a later one.
+// Returns the first record of this token or of a later one.
 static const struct attempt_record *first_of(const struct ledger *l, uint32_t token)
 {
     size_t from = 0, to = l->attempt_count;

@@ -22,5 +22,5 @@ struct cause {
 
 #define CAUSE_IS_NONE ((struct cause){0})
 
-// "fault", "batch", …
+// Returns "fault", "batch", …
 const char *cause_name(enum cause_kind kind);

@@ -129,7 +129,7 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
 struct doubts {
     bool draining;    // tokens may still have been on their way: lost
     bool nobody_left; // the plan ended the last collector: needs_collector
-    bool crowded_out; // others used the processors: is_of_time, late only with the next
+    bool crowded_out; // other programs used the processors: is_of_time, late only with the next
     bool as_late_as_load;
 };
 

@@ -9,8 +9,8 @@
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
 static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
-static const int64_t bereaved_ns = NS_PER_S;       // to end without a sender
-static const int64_t unanswered_ns = 5 * NS_PER_S; // of a health check
+static const int64_t bereaved_ns = NS_PER_S;       // until a collector ends whose sender has died
+static const int64_t unanswered_ns = 5 * NS_PER_S; // until a health check has failed
 
 // --- settings ---------------------------------------------------------------------
 

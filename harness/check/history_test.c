@@ -34,7 +34,7 @@ static int remove_path(void **state)
     return close(memory_fd);
 }
 
-// A bit of everything.
+// Tells a story with a bit of everything.
 static void tell(struct story *s)
 {
     static struct plan_fault planned;
@@ -337,8 +337,7 @@ static void nothing_delivered_is_a_history(void **state)
     story_fini(&s);
 }
 
-// "Never" is for what has not happened; a probe that was due then has no place
-// in any sum.
+// A probe is always due at some time. CLOCK_NEVER as that time would spoil every sum.
 static void a_time_that_cannot_be_is_refused(void **state)
 {
     static struct story s;

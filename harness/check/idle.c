@@ -11,7 +11,7 @@ struct idle {
     const struct check *c;
     struct backlog backlog;
     int instance;
-    size_t line; // the next one to be looked at
+    size_t line; // the next line to be looked at
 };
 
 // True when a process of this instance was alive.

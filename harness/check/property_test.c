@@ -22,7 +22,7 @@ struct random_story {
     uint64_t planted[METRIC_COUNT];
 };
 
-// A good collector's line: at once when it is full, else after the timeout.
+// Writes a line as a good collector does: at once when it is full, else after the timeout.
 static void deliver(struct random_story *r, uint32_t first, int rows)
 {
     story_line(&r->s, r->now_ms + (rows == 3 ? 2 : 101), first, rows);

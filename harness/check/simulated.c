@@ -182,7 +182,7 @@ static void end_sessions(struct sim *m)
     }
 }
 
-// A fault of that name, or of one that is drawn.
+// Makes a fault of that name, or one that is drawn.
 static void hit(struct sim *m, const char *verb)
 {
     static const char *const drawn[] = {

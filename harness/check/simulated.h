@@ -13,14 +13,14 @@ enum {
 
 enum sim_defect {
     SIM_NONE,
-    SIM_SLEEPS,   // one of several writes nothing
+    SIM_SLEEPS,   // one of several collectors writes nothing
     SIM_SLOW,     // sustains half of what comes in
     SIM_LEAVES,   // hardly touches the backlog that a fault left
     SIM_TWICE,    // writes some lines twice
     SIM_STEALS,   // writes what another has taken, too
-    SIM_LOSES,    // forgets what a killed one had taken
+    SIM_LOSES,    // forgets the tokens that a killed collector had taken
     SIM_LATE,     // waits for three times the timeout
-    SIM_EARLY,    // waits for a third of it
+    SIM_EARLY,    // waits for a third of the batch timeout
     SIM_RESTS,    // rests for two seconds after it has lost its session
     SIM_NO_LIMIT, // writes all that waits
 };

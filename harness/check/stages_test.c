@@ -139,7 +139,7 @@ static void expect_reasons(struct fixture *f, const enum fired_by *want)
     free(whys);
 }
 
-// Six tokens, acknowledged at 5, 15, … 55 ms.
+// Six tokens are acknowledged at 5, 15, … 55 ms.
 static void a_line_has_a_reason(void **state)
 {
     struct fixture f;

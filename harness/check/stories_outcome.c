@@ -14,7 +14,7 @@ static void tell_leases(struct story *s)
     s->scenario.collector.env = (struct settings){leased, sizeof leased / sizeof *leased};
 }
 
-// A line of `count` tokens, and one answer for all of them `after_ms` later.
+// Tells a line of `count` tokens, and one answer for all of them `after_ms` later.
 static void tell_attempt(
     struct story *s, int64_t read_ms, uint32_t first, int count, enum reply reply, int64_t after_ms)
 {

@@ -311,7 +311,7 @@ static void tell_conflict(struct story *s)
     story_good_token(s);
     uint32_t t = story_txn(s, 250, 1);
     s->kinds[t] = TOKEN_CONFLICT;
-    s->token_flags[t] = TOKEN_PRESENT; // it is not
+    s->token_flags[t] = TOKEN_PRESENT; // the story then leaves it out
 }
 
 static void tell_conflict_delivered(struct story *s)
@@ -410,7 +410,7 @@ static void tell_deleted(struct story *s)
 {
     story_good_token(s);
     uint32_t deleted = story_txn(s, 200, 1);
-    s->token_flags[deleted] = TOKEN_PRESENT; // it is not any more
+    s->token_flags[deleted] = TOKEN_PRESENT; // the story then leaves it out
     story_change(s, deleted, CHANGE_DELETE, 210, 211);
 }
 

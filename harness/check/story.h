@@ -44,16 +44,15 @@ struct story {
 void story_init(struct story *s);
 void story_fini(struct story *s);
 
-// A transaction of `rows` activation tokens: sent and committed at at_ms,
-// acknowledged 1 ms later. Returns its first token; change kinds, txns and
-// token_flags as the test needs it.
+// Adds a transaction of `rows` activation tokens: sent and committed at at_ms, acknowledged 1 ms
+// later. Returns its first token. The test changes kinds, txns and token_flags as it needs them.
 uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
 
-// The token changes while it waits: sent and acknowledged.
+// Changes the token while it waits; the change is sent and acknowledged.
 struct change_record *story_change(
     struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms);
 
-// The last transaction of the story.
+// Returns the last transaction of the story.
 struct txn_record *story_last(struct story *s);
 
 // The latest process writes a line of the tokens first … first + count - 1.
@@ -73,7 +72,7 @@ void story_session(struct story *s, int64_t at_ms);
 struct fault_record *story_fault(
     struct story *s, const char *verb, int64_t began_ms, int64_t ended_ms);
 
-// A committed token that is delivered in time: a history that passes.
+// Adds a committed token that is delivered in time, so that the history passes.
 void story_good_token(struct story *s);
 
 // Adds the same from a collector that shares the queue.

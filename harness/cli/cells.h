@@ -21,7 +21,7 @@ struct field {
     struct answers answers;
 };
 
-// The title of a column; NULL behind the last one.
+// Returns the title of a column; NULL behind the last one.
 const char *cells_title(size_t column);
 
 // Asks all questions of all subjects that are installed. Each question goes to all of them in turn,

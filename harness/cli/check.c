@@ -42,7 +42,7 @@ static void print_event(const struct ledger *l, int64_t at_ns, const char *what,
     printf("  %9.3f s  %s\n", ledger_seconds(l, at_ns), what);
 }
 
-// "t0000042", its address, or 42.
+// Finds a token by its login (t0000042), its address or its number (42).
 static bool find_token(const struct ledger *l, const char *text, uint32_t *token)
 {
     char *end;

@@ -32,7 +32,7 @@ struct crew_worker {
     pid_t pid; // 0: there is none
     int fd;
     bool busy;
-    int64_t since_ns; // of its job
+    int64_t since_ns; // when its job began
     struct crew_job job;
 };
 

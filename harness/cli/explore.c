@@ -20,7 +20,7 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // so many in a row, and none before: nothing can be run here
+#define UNJUDGED_MAX 10 // after as many draws, none of them judged, nothing can be run here
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;

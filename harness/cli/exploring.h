@@ -32,7 +32,7 @@ struct suspect {
     struct tried tried;
     char folder[1000]; // of the run that showed it
     char path[1000];   // of the drawn scenario
-    char output[1000]; // where the shrunk one goes
+    char output[1000]; // where the shrunk scenario goes
     char example[256];
     unsigned asked, running, failed;
     pid_t shrink;
@@ -46,7 +46,7 @@ struct exploring {
     int64_t began_ns, deadline_ns;
     struct overrides sets;                          // --set and --postgres, without --seed
     bool wanted[METRIC_COUNT];                      // what a draw must break to be looked into
-    struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; one without
+    struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; without bases, the first
     char *bases[EXPLORING_BASES_MAX];               // owned: their texts
     size_t base_count;
     uint64_t *numbers; // owned; --only with numbers; NULL: all

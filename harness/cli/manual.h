@@ -13,5 +13,5 @@ struct command {
     const char *help;
 };
 
-// mailproof.1, in man's macros.
+// Prints mailproof.1, in man's macros.
 void manual_print(const struct command *commands, size_t count);

@@ -185,7 +185,7 @@ static bool parse_number(const char *name, const char *text, unsigned long long 
     return true;
 }
 
-// A share between 1 and 1000%; the sign is optional.
+// Reads a share between 1 and 1000%; the sign is optional.
 static bool read_percent(const char *name, const char *text, double *share, struct err *e)
 {
     char *end;

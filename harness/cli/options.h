@@ -9,7 +9,7 @@
 
 struct options {
     const char *collector; // a program and its arguments, split at blanks
-    const char *conninfo;  // --postgres, when it is one
+    const char *conninfo;  // --postgres, when it is a conninfo
     const char *provider;  // --postgres as an override; NULL unless given
     const char *out;
     const char *token;
@@ -21,7 +21,7 @@ struct options {
     size_t set_count;
     char seed[40]; // "seed=N" as an override; "" unless given
     int repeat;
-    int retries;         // run: of an inconclusive one
+    int retries;         // run: how often an inconclusive run is repeated
     const char *html;    // field, compare, check
     bool quick;          // field
     const char *answers; // field; NULL unless given
@@ -81,7 +81,7 @@ struct option_text {
 void options_each(enum option_scope scope, void (*tell)(const struct option_text *o, void *context),
     void *context);
 
-// The options of a subcommand, one per line.
+// Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
 // Returns --set and --seed in the form that scenario_load takes; valid as long as the options.

@@ -16,7 +16,7 @@
 #define TICK_NS (20 * NS_PER_MS)
 #define INPUT_MAX 4096
 
-// HOST:PORT, [V6]:PORT, :PORT or PORT.
+// Reads HOST:PORT, [V6]:PORT, :PORT or PORT.
 static bool parse_listen(const char *text, struct proxy_open *open, struct err *e)
 {
     char host[256] = "127.0.0.1";
@@ -43,7 +43,7 @@ static bool parse_listen(const char *text, struct proxy_open *open, struct err *
     return true;
 }
 
-// --cut-at, --n and --side as one order.
+// Gives --cut-at, --n and --side as one order.
 static bool apply_cut_option(struct console *c, const struct options *o, struct err *e)
 {
     struct order order;

@@ -45,7 +45,7 @@ struct shrinking {
 MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
 void shrinking_fini(struct shrinking *h);
 
-// An oracle (search.h): runs the candidate.
+// Runs the candidate; this is an oracle (search.h).
 enum answer shrinking_ask(void *context, const struct sketch *k);
 
 // Writes the small scenario, and the recorded arrivals that belong to it.

@@ -9,7 +9,7 @@
 #include "scenario/metrics.h"
 #include "subject/manifest.h"
 
-// "[no_loss, order]"
+// Prints "[no_loss, order]".
 static bool print_promises(char **out, int promises)
 {
     struct buf text;

@@ -256,7 +256,7 @@ static bool read_trace(struct tuning *t, struct err *e)
     return true;
 }
 
-// "on-off:1s/9s": nothing for nine seconds, and all that the rate asks for in one.
+// Reads "on-off:1s/9s": nothing for nine seconds, and all that the rate asks for in one.
 static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
 {
     struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];

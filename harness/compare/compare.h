@@ -64,7 +64,7 @@ struct comparison {
 MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
     double margin, struct err *e);
 
-// "lost", "inconclusive", "violated".
+// Returns "lost", "inconclusive" or "violated".
 const char *compare_failure_name(int failure);
 
 // True when the run broke more than promises on time, which a busy machine breaks, too.
@@ -76,7 +76,7 @@ enum metric_id compare_worst(const struct stored *run);
 
 const char *change_name(enum change change);
 
-// 4 worse, 2 unknown, else 0.
+// Returns 4 for worse, 2 for unknown, else 0.
 int change_exit_code(enum change change);
 
 bool side_add(struct side *s, const struct stored *run);

@@ -114,7 +114,7 @@ static int compare_versions(const void *a, const void *b)
     return x->write < y->write ? -1 : x->write > y->write;
 }
 
-// Sorted by sector, and within one by age.
+// Returns the versions sorted by sector, and within one by age.
 static struct version *list_versions(const struct cache *c, size_t *count)
 {
     struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);

@@ -24,8 +24,8 @@ static bool tell_counts(
     return true;
 }
 
-// The harness has flushed the file system; everything is on the platter, also where
-// nobody asked the disk to flush.
+// Clears the cache: the harness has flushed the file system, so everything is on the platter, also
+// where nobody asked the disk to flush.
 static bool settle(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -182,7 +182,7 @@ static bool read_numbers(const char *text, uint64_t *numbers, int count)
     return *text == '\0';
 }
 
-// The one command with a word: "arm SEED CANARY".
+// Obeys the one command with a word: "arm SEED CANARY".
 static bool arm(struct device *d, const char *text, struct err *e)
 {
     char *end;

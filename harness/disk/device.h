@@ -69,8 +69,8 @@ enum device_answer {
 // Reads are answered whatever the power.
 MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t length);
 
-// Whole sectors. A write that ends with the armed canary is taken, and is the
-// last one before the power is gone.
+// Writes whole sectors. A write that ends with the armed canary is taken, and is the last one
+// before the power is gone.
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);

@@ -28,5 +28,5 @@ void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...)
 // of its own.
 MUST_USE bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, size_t size);
 
-// Reads it as a number.
+// Asks in the same way, and reads the answer as a number.
 MUST_USE bool patient_number(struct patient *p, const char *sql, double *out);

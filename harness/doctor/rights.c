@@ -17,7 +17,7 @@ static bool answers_yes(struct patient *p, const char *sql, bool *yes)
     return true;
 }
 
-// The tables are there.
+// Examines the migrations when the tables are there.
 static void examine_migrations(struct patient *p, const char *missing)
 {
     static const char apply[] =
@@ -77,7 +77,7 @@ static void examine_pgcrypto(struct patient *p)
             "the extension pgcrypto is not there, and this role may not create it");
 }
 
-// The collector's own rights, where the schema is there already.
+// Examines the collector's own rights, where the schema is there already.
 static void examine_collector(struct patient *p)
 {
     bool works;

@@ -63,7 +63,7 @@ static int64_t duration_ns(const char *text)
 
 // --- collector ----------------------------------------------------------------------------
 
-// Everything in a section that has a row, "key: value" by "key: value".
+// Writes everything in a section that has a row, "key: value" by "key: value".
 static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *lead)
 {
     size_t len = strlen(prefix);

@@ -22,7 +22,7 @@
 // Limits of what is drawn; zeroed: none.
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
-    bool any_only;             // one of them is set
+    bool any_only;             // a limit is set
     unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
     bool bell;                 // the collector asks for its announcements: postgres.announce: bell
     const char *base;          // YAML that replaces everything but name, seed and faults; NULL
@@ -55,14 +55,14 @@ extern const size_t draw_row_count;
 // Returns the row of a key; NULL: none.
 const struct draw_row *draw_row(const char *path);
 
-// How often a verb is drawn, compared with others.
+// Returns how often a verb is drawn, compared with others.
 unsigned draw_weight(const struct verb *verb);
 
 // Returns how long the fault must last to take effect for certain; 0: any time.
 int64_t draw_least_ns(const struct verb *verb);
 
-// The key of postgres without which the verb is refused, such as "storage:
-// crashable"; NULL: it needs none.
+// Returns the key of postgres without which the verb is refused, such as "storage: crashable";
+// NULL: it needs none.
 const char *draw_needs(const struct verb *verb);
 
 // Draws one of the options into `value`.

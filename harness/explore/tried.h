@@ -42,7 +42,7 @@ struct tried {
     struct met met[TRIED_FAULTS_MAX];
     size_t met_count;
     double took_s;
-    char why[160]; // of an inconclusive run, and of one that was not judged
+    char why[160]; // the reason of a run that is inconclusive or was not judged
 };
 
 // Fills in what a result.json says; number, mode and took_s are the caller's.

@@ -14,7 +14,7 @@ struct fixture {
     size_t count;
 };
 
-// A fault that was to begin, and began, so many milliseconds into the load.
+// Adds a fault that was to begin, and began, so many milliseconds into the load.
 static struct fault_record *begin(
     struct fixture *f, const char *verb, int64_t planned_ms, int64_t began_ms, int64_t for_ms)
 {

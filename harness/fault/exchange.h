@@ -11,7 +11,7 @@ enum exchange_state {
     EXCHANGE_UNSEEN,   // no proxy watched
     EXCHANGE_NONE,     // there is no connection
     EXCHANGE_IDLE,     // the server waits for a question
-    EXCHANGE_NOTIFIED, // the same, and the last message was a notification
+    EXCHANGE_NOTIFIED, // idle, and the last message was a notification
     EXCHANGE_OPENING,  // not yet ready for its first question
     EXCHANGE_OPEN,     // the server waits, in a transaction
     EXCHANGE_ASKED,    // a question without a word of an answer

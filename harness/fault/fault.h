@@ -18,7 +18,7 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // a repeated one that found the one before still at work, or nobody to hit
+    LEFT_OUT_NOBODY, // a repeated fault found nobody to hit, or the time before still at work
     LEFT_OUT_BUSY,   // another planned fault was at work and left it nothing to hit
 };
 
@@ -46,8 +46,8 @@ struct fault_context {
     struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
     const struct netns *net; // between collector and server; NULL unless the scenario needs it
     PGconn *admin;           // re-opened by the verbs when the server was away
-    const struct fault_record *begun; // the plan's faults up to now, left out or not …
-    size_t begun_count;               // … for what they may take away from each other
+    const struct fault_record *begun; // the plan's faults up to now, also those left out:
+    size_t begun_count;               // one may leave another nothing to hit
     int64_t recovery_ns;              // how long a fault is felt after it was undone
 };
 

@@ -31,7 +31,7 @@ extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], faul
 // Returns NULL when no family has the verb.
 const struct fault_verb *fault_verb_find(enum verb_id id);
 
-// The provider's word for a verb of the cluster.
+// Returns the provider's word for a verb of the cluster.
 enum cluster_fault fault_cluster_of(enum verb_id id);
 
 // Returns until when a fault that begins now waits for a victim.

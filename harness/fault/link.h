@@ -19,8 +19,8 @@ struct link_stamp {
 struct flow {
     struct wire wire;
     struct buf bytes;   // read, not yet passed on
-    size_t cleared;     // of them, as far as the framing was followed
-    uint64_t in, ready; // ever read; of these, due
+    size_t cleared;     // as many of these bytes as the framing was followed over
+    uint64_t in, ready; // bytes that were ever read, and those of them that are due
     struct link_stamp stamps[LINK_STAMPS];
     size_t first_stamp, stamp_count;
     double budget; // bytes that a throttle lets pass by now

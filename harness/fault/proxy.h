@@ -21,7 +21,7 @@ struct proxy;
 
 struct proxy_counts {
     size_t links;       // connections at this moment
-    size_t opaque;      // of them, those that are encrypted: no messages to be seen
+    size_t opaque;      // those that are encrypted, so that no messages are seen
     uint64_t passed;    // bytes, both ways, ever
     size_t withheld[2]; // by sender: bytes that were read and are not passed on
     uint64_t refused;   // connections without the run's password, or whose server was away

@@ -14,7 +14,7 @@
 #include "fault/proxy.h"
 #include "measure/histogram.h"
 
-#define BLOCK 100 // questions asked one way before the other has its turn
+#define BLOCK 100 // questions asked one way before the other way has its turn
 #define STREAMS 5
 #define STREAM "SELECT repeat('x', 1000) FROM generate_series(1, 50000)"
 #define STREAM_BYTES (50000 * 1000)

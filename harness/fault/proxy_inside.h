@@ -50,7 +50,7 @@ struct proxy {
     uint64_t refused;
 };
 
-// The thread: passes bytes until `stopping` is set. Its argument is the proxy.
+// Runs as a thread: passes bytes until `stopping` is set. Its argument is the proxy.
 void *proxy_pass_bytes(void *proxy);
 
 // Ends a connection and keeps its count of bytes. The caller holds the lock.

@@ -105,7 +105,7 @@ void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
 
 // --- text -------------------------------------------------------------------------------
 
-// A block for each subject: a terminal is too narrow for all columns side by side.
+// Writes a block for each subject: a terminal is too narrow for all columns side by side.
 void grid_text(const struct grid *g, struct buf *out)
 {
     size_t widest = 0;
@@ -134,7 +134,7 @@ static bool was_shown(const struct grid_row *r, size_t cell)
     return r->cells[cell].command[0] == '\0';
 }
 
-// The titles of all cells that this cell's command answers: "p50, p99".
+// Writes the titles of all cells that this cell's command answers: "p50, p99".
 static void titles_of(
     const struct grid *g, const struct grid_row *r, size_t cell, char *titles, size_t size)
 {

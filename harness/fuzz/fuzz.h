@@ -36,5 +36,5 @@ struct fuzz_bytes {
 uint8_t fuzz_byte(struct fuzz_bytes *b);
 uint64_t fuzz_number(struct fuzz_bytes *b, unsigned bytes);
 
-// A length of one byte and as many bytes, as far as they are there.
+// Takes a length of one byte and as many bytes, as far as they are there.
 struct fuzz_bytes fuzz_piece(struct fuzz_bytes *b);

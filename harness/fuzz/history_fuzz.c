@@ -328,7 +328,7 @@ static void (*const tellers[])(struct story *) = {tell_plain, tell_losses, tell_
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-// The file's bytes before compression.
+// Returns the file's bytes before compression.
 static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
 {
     gzFile stream = gzopen(file->path, "rb");
@@ -340,7 +340,7 @@ static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
     return (size_t)len;
 }
 
-// Each story in each scenario; then each damage to the last of them.
+// Makes each story in each scenario; then each damage to the last of them.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};

@@ -177,7 +177,7 @@ static void check_header(const char *comment, int64_t wall_ns)
     buf_fini(&out);
 }
 
-// Tag, times and histogram of a line, as a reader would take it apart.
+// Reads tag, times and histogram of a line, as a reader would take it apart.
 static void check_line(struct fuzz_bytes *in)
 {
     struct fuzz_bytes tag = fuzz_piece(in), comment = fuzz_piece(in);

@@ -59,7 +59,7 @@ static void check_same(const struct reader *a, const struct reader *b)
         FUZZ_MUST(atomic_load(&a->seen[i]) == atomic_load(&b->seen[i]));
 }
 
-// The signature that a token with these fields must have, from the spec.
+// Makes the signature that the spec gives to a token with these fields.
 static void sign(const struct decoded *t, unsigned char mac[32])
 {
     unsigned char text[64];
@@ -139,7 +139,7 @@ static size_t check_line(
     return whole ? shape : 0;
 }
 
-// The tokens of whole lines, and between them the names found in torn ones.
+// Checks the tokens of whole lines, and between them the names found in torn ones.
 static void check_deliveries(const struct reader *r)
 {
     size_t next = 0;

@@ -4,5 +4,5 @@
 
 #include "scenario/scenario.h"
 
-// The key that differs first; NULL: none does.
+// Returns the first key that differs; NULL: none does.
 const char *same_scenario(const struct scenario *a, const struct scenario *b);

@@ -78,7 +78,7 @@ static size_t lines_of(const struct sections *s)
     return lines + 1;
 }
 
-// One line, that begins with the place.
+// Checks that a refusal is one line that begins with the place.
 static void check_refusal(const struct err *e, const struct sections *s)
 {
     size_t line, column;
@@ -145,7 +145,7 @@ static void check_plan(const struct scenario *s)
     plan_fini(&p);
 }
 
-// As a result folder stores it: the file, and the recorded times beside it.
+// Stores a scenario as a result folder does: the file, and the recorded times beside it.
 static void store(const struct scenario *s, struct buf *yaml, struct buf *traces)
 {
     FUZZ_MUST(scenario_write(s, yaml));

@@ -11,7 +11,7 @@ static bool is_status(int status)
     return status == 200 || status == 400 || status == 404 || status == 405 || status == 505;
 }
 
-// A copy of its own, so that a sanitizer sees what is read beyond its end.
+// Judges a copy of the data, so that a sanitizer sees what is read beyond its end.
 static int judge(const uint8_t *data, size_t len)
 {
     char *exact = malloc(len ? len : 1);

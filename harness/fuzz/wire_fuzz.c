@@ -59,7 +59,7 @@ static void add(struct story *s, const struct wire *w, const struct wire_message
         (struct found){.at = s->passed, .len = m->len, .type = m->type, .text = text_of(w, m)};
 }
 
-// As link.c does it: follows as far as the bytes reach.
+// Follows the wire as link.c does, as far as the bytes reach.
 static void follow(struct story *s, struct wire *w, const char *bytes, size_t there)
 {
     while (s->passed < there) {
@@ -108,7 +108,7 @@ static uint32_t number(const char *at)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-// The framing once more, for a whole stream of plain messages as the protocol's
+// Follows the framing once more, for a whole stream of plain messages as the protocol's
 // documentation has it: a byte, a length that counts itself, the rest.
 static void check_messages(const struct story *s, const char *bytes, size_t len)
 {

@@ -18,7 +18,7 @@ struct history_notes {
     uint64_t reconnects;
     bool interrupted;    // a signal ended load and faults early
     char gave_up[256];   // "" unless the subject ended the run
-    char cpu_users[256]; // ""
+    char cpu_users[256]; // "" when the machine's load was not sampled
     struct stalls reader_stalls;
     int64_t reader_ns;
     double others_share; // kept in parts per million

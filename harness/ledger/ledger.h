@@ -56,7 +56,7 @@ struct ledger_token {
     uint32_t deliveries;  // valid deliveries
     uint32_t first_line;  // the line of its first delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
-    uint16_t marks;       // decode_marks of the same
+    uint16_t marks;       // decode_marks of the same fields
     uint8_t flags;        // of enum token_flags
     uint8_t outcome;      // of enum token_outcome
     uint16_t attempts;    // recorded ones, without late answers

@@ -42,7 +42,8 @@ static const struct plan_change *change_of(const struct load *l, const struct co
     return &l->config->plan->changes[c->txn];
 }
 
-// The first half decides. The second half, which comes later, only makes the token eligible again.
+// Notes the end of a change. Its first half decides the outcome; the second half, which comes
+// later, only makes the token eligible again.
 static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
 {
     struct change_record *r = &l->result->changes[c->txn];

@@ -46,22 +46,22 @@ struct load {
     struct buf scratch;
 };
 
-// DOWN, or dead: starts to connect.
+// Starts to connect a connection that is DOWN or dead.
 void conn_open(struct load *l, struct conn *c, int64_t now);
 
-// IDLE: sends a transaction.
+// Sends a transaction on an IDLE connection.
 void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now);
 
-// IDLE: sends a change, or its second half.
+// Sends a change, or its second half, on an IDLE connection.
 void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t now);
 
-// HOLDING: sends its end.
+// Sends the end of the transaction of a HOLDING connection.
 void conn_end_hold(struct load *l, struct conn *c, int64_t now);
 
 // Takes what poll(2) reported; now is when it did.
 void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
 
-// The events that poll(2) is to wait for on an open connection.
+// Returns the events that poll(2) is to wait for on an open connection.
 short conn_events(const struct conn *c);
 
 // Closes the connection. Its transaction, if it has one, gets the outcome that is certain.

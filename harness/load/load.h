@@ -38,8 +38,8 @@ struct change_record {
     int64_t ended_ns;     // the answer, or the connection's death
     int64_t back_sent_ns; // reactivate: its second half; 0: never
     int64_t back_ended_ns;
-    enum txn_outcome outcome; // COMMITTED: acknowledged, of both halves the first;
-                              // UNKNOWN: sent, and not answered well
+    enum txn_outcome outcome; // COMMITTED: the first half was acknowledged;
+                              // UNKNOWN: it was sent, and no good answer came
 };
 
 // The client of a subject; see producer.h.
@@ -60,7 +60,7 @@ struct load_config {
     int64_t start_ns;     // when the plan's time 0 is
     int64_t deadline_ns;  // give up what was not sent by then
     size_t first, end;    // of the plan's transactions; changes come with the last of them
-    unsigned part, parts; // send only every parts-th of these; 0: all
+    unsigned part, parts; // send only every parts-th of these transactions; 0: all
 };
 
 struct load_progress {
@@ -78,7 +78,7 @@ struct load_result {
     double cpu_s;                  // of the generator's thread
     struct stalls stalls;          // of its loop
     int64_t clock_bound_ns;        // with several generators: how far their clocks may be off
-    unsigned lost_workers;         // how many of these were lost before their last answer
+    unsigned lost_workers;         // how many workers were lost before their last answer
     char lost_worker[200];         // the first one lost, and why
 };
 

@@ -111,7 +111,7 @@ static size_t count(const struct fixture *f, enum txn_outcome outcome)
     return found;
 }
 
-// Tokens in the database, by their number in the plan.
+// Returns which tokens are in the database, by their number in the plan.
 static bool *present(struct fixture *f)
 {
     bool *there = calloc(f->plan.token_count + 1, sizeof *there);

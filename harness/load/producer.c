@@ -29,7 +29,7 @@ struct producer {
     int in, out;
     int64_t restart_at_ns;
     size_t next, ended; // transactions
-    size_t oldest;      // those before it have an outcome
+    size_t oldest;      // the jobs before it have an outcome
     struct buf unsent, unread;
 };
 

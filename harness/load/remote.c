@@ -25,7 +25,7 @@ struct worker {
     const struct load_config *config; // while it runs
     struct load_progress *progress;
     struct load_result *result; // of all workers; each thread writes its own worker's records
-    pthread_mutex_t *lock;      // for the rest of it
+    pthread_mutex_t *lock;      // for the rest of the result
     struct load_progress seen;  // what the worker has told us
 };
 

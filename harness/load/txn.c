@@ -208,8 +208,8 @@ static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
     return true;
 }
 
-// Each row in a subtransaction of its own. Every fourth is rolled back first, and
-// announces a token that never comes.
+// Sends each row in a subtransaction of its own. Every fourth is rolled back first, and announces a
+// token that never comes.
 static bool send_savepoints(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {

@@ -14,8 +14,8 @@
 #define RATE 50000
 #define START_NS INT64_C(1000000000)
 
-// The server's answer to the i-th transaction: every 97th takes long, every 1009th
-// rolls back. A worker whose clock is ahead writes later times.
+// Returns the server's answer to the i-th transaction: every 97th takes long, every 1009th rolls
+// back. A worker whose clock is ahead writes later times.
 static struct txn_record answer(const struct plan *plan, size_t i, int64_t ahead_ns)
 {
     int64_t sent_ns = START_NS + plan->txns[i].at_ns + (int64_t)(i * 7919 % 100003) + ahead_ns;

@@ -125,8 +125,8 @@ double histogram_stddev(const struct histogram *h)
     return sqrt(squares / (double)h->total);
 }
 
-// By how many bits a value of this bucket was shifted to the right. The first
-// two octaves, 0 … 2047, are exact.
+// Returns by how many bits a value of this bucket was shifted to the right. The first two octaves,
+// 0 … 2047, are exact.
 static unsigned shift_at(size_t index)
 {
     size_t octave = index / HISTOGRAM_OCTAVE;

@@ -33,12 +33,12 @@ void histogram_clear(struct histogram *h);
 bool histogram_record(struct histogram *h, int64_t value);
 bool histogram_merge(struct histogram *into, const struct histogram *from);
 
-// The highest value equivalent to the one at which at least `percentile` (0 to
-// 100) of all values lie at or below, as HdrHistogram defines it, but never
-// above the exact max; the exact min for 0; 0 while empty.
+// Returns the highest value equivalent to the one at which at least `percentile` (0 to 100) of all
+// values lie at or below, as HdrHistogram defines it, but never above the exact max; the exact min
+// for 0; 0 while empty.
 int64_t histogram_percentile(const struct histogram *h, double percentile);
-// 0 while empty. The mean is exact; the deviation is that of the buckets'
-// middles around their own mean, so that equal values deviate by 0.
+// Returns 0 while empty. The mean is exact; the deviation is that of the buckets' middles around
+// their own mean, so that equal values deviate by 0.
 double histogram_mean(const struct histogram *h);
 double histogram_stddev(const struct histogram *h);
 

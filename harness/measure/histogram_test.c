@@ -11,7 +11,7 @@
 #include "measure/hgrm.h"
 #include "measure/histogram.h"
 
-// Repeatable values of all magnitudes: xorshift, then cut to a random width.
+// Returns repeatable values of all magnitudes: xorshift, then cut to a random width.
 static int64_t any_value(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -93,8 +93,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The oracle: the sorted values themselves. `thousandths` of a percent keep its
-// arithmetic in integers.
+// Finds the value in the sorted values themselves. `thousandths` of a percent keep its arithmetic
+// in integers.
 static int64_t oracle(const int64_t *sorted, int64_t n, int64_t thousandths)
 {
     int64_t rank = (thousandths * n + 99999) / 100000;

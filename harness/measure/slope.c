@@ -15,7 +15,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The variance of Kendall's S, less what groups of t equal values take away.
+// Returns the variance of Kendall's S, less what groups of t equal values take away.
 static double variance(const double *sorted, size_t count)
 {
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);

@@ -47,7 +47,7 @@ static void count_arrangements(double *counts, size_t n, size_t m)
     }
 }
 
-// P(U <= u) when both sides are of one kind.
+// Returns P(U <= u) when both sides are of one kind.
 static double exact_below(double u, size_t n, size_t m)
 {
     double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1] = {0};
@@ -86,7 +86,7 @@ static double count_wins(
     return u;
 }
 
-// The sum of t^3 - t over groups of t equal values, both sides together.
+// Returns the sum of t^3 - t over groups of t equal values, both sides together.
 static double tie_term(const double *a, size_t n, const double *b, size_t m)
 {
     double pool[2 * STATS_VALUES_MAX], term = 0;
@@ -123,8 +123,8 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
 }
 
-// How many of the sorted ratios lie below the interval, and how many above it.
-// SIZE_MAX: there is no interval.
+// Returns how many of the sorted ratios lie below the interval, and how many above it. SIZE_MAX:
+// there is no interval.
 static size_t outside(size_t n, size_t m, double alpha)
 {
     double u = -1;
@@ -189,7 +189,7 @@ double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count
 
 // --- Student's t, and the beta distribution beneath it --------------------------------
 
-// The continued fraction of the incomplete beta function (Lentz's method).
+// Returns the continued fraction of the incomplete beta function (Lentz's method).
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300, enough = 1e-14;
@@ -216,7 +216,7 @@ static double beta_fraction(double a, double b, double x)
     return f;
 }
 
-// The regularised incomplete beta function I_x(a, b).
+// Returns the regularised incomplete beta function I_x(a, b).
 static double beta_below(double x, double a, double b)
 {
     if (x <= 0 || x >= 1)

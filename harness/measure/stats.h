@@ -30,18 +30,17 @@ MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_cou
 // runs to find any difference, however large.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
-// Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits
-// by chance.
+// Makes Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits by chance.
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
 
 // Sorts the values. NAN of none.
 double stats_median(double *values, size_t count);
 
-// The two-sided quantile of Student's t: |t| is larger with probability alpha.
-// INFINITY without a degree of freedom.
+// Returns the two-sided quantile of Student's t: |t| is larger with probability alpha. INFINITY
+// without a degree of freedom.
 double stats_student(size_t degrees, double alpha);
 
-// Clopper and Pearson's (1934) exact bounds of a rate of which `hits` of `count`
-// were seen: the true rate is lower, or higher, with probability alpha at most.
+// Returns Clopper and Pearson's (1934) exact bounds of a rate of which `hits` of `count` were seen:
+// the true rate is lower, or higher, with probability alpha at most.
 double stats_rate_low(size_t hits, size_t count, double alpha);
 double stats_rate_high(size_t hits, size_t count, double alpha);

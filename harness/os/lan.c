@@ -42,7 +42,7 @@ static bool add_filter(int net, const char *device, struct err *e)
     return RUN_IN(net, e, "nft", filter);
 }
 
-// The cable's ends: "cable" at the member, "m0" and so on in the middle.
+// Lays a cable; its ends are "cable" at the member, "m0" and so on in the middle.
 static bool lay_cable(struct lan *l, int member, struct err *e)
 {
     int net = l->members[member];

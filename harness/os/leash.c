@@ -27,7 +27,7 @@ static const int64_t stop_limit_ns = 5 * NS_PER_S;
 
 static pid_t family[FAMILY_MAX];
 
-// All that descend from this process, parents before their children.
+// Finds all that descend from this process, parents before their children.
 static size_t find_family(void)
 {
     size_t count = process_children(getpid(), family, FAMILY_MAX);

@@ -19,7 +19,7 @@
 
 static const int64_t limit_ns = 60 * NS_PER_S;
 
-// A program with two daemons: sessions of their own, whose parents are gone.
+// Starts a program with two daemons: sessions of their own, whose parents are gone.
 static pid_t start_leash(struct err *e)
 {
     static const char family[] = "(setsid sleep 1000 &); (setsid bash -c 'sleep 1000; :' &); "
@@ -34,7 +34,7 @@ static pid_t start_leash(struct err *e)
     return process_start(&spec, e);
 }
 
-// The program, both daemons, and the child of one of them.
+// Waits for the program, both daemons, and the child of one of them.
 static void wait_for_family(pid_t leash, pid_t pids[DAEMONS + 2])
 {
     int64_t deadline_ns = clock_now_ns() + limit_ns;

@@ -29,7 +29,7 @@ struct netns {
 // Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
 MUST_USE bool netns_make(struct netns *n, struct err *e);
 
-// Releases both. Accepts NETNS_INIT, and a half-made netns after a failed netns_make.
+// Releases both ends. Accepts NETNS_INIT, and a half-made netns after a failed netns_make.
 void netns_fini(struct netns *n);
 
 // From now on every packet that arrives at this end is dropped and counted.

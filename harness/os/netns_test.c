@@ -11,7 +11,7 @@
 #include "os/netns.h"
 #include "os/process.h"
 
-// One datagram from this end to the other; nobody has to listen for it.
+// Sends one datagram from this end to the other; nobody has to listen for it.
 static void send_one(const struct netns *n, enum netns_end from, const char *to)
 {
     char device[60], text[200];

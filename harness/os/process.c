@@ -31,8 +31,8 @@ static void sleep_ns(int64_t ns)
     nanosleep(&t, NULL);
 }
 
-// From fork to exec only async-signal-safe calls: other threads may have held
-// locks at the moment of the fork.
+// Makes only async-signal-safe calls, as everything between fork and exec must: other threads may
+// have held locks at the moment of the fork.
 static void child_streams(const struct process_spec *spec)
 {
     int null = open("/dev/null", O_RDWR);

@@ -52,10 +52,10 @@ bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
 // Ends a child: `signal`, then SIGKILL after grace_ns; reaps it.
 void process_end(pid_t pid, int signal, int64_t grace_ns);
 
-// The children of a process, from /proc; at most max. Returns how many.
+// Finds the children of a process, from /proc; at most max. Returns how many.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
 
-// The pid of the process in the innermost pid namespace that it is in, such as a
+// Returns the pid of the process in the innermost pid namespace that it is in, such as a
 // container's; 0: it is gone.
 pid_t process_inner_pid(pid_t pid);
 
@@ -79,11 +79,11 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size);
 // Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);
 
-// Its memory that it shares with nobody, nor with a file; 0: not to be seen.
+// Returns the memory that it shares with nobody, nor with a file; 0: not to be seen.
 int64_t process_own_kb(pid_t pid);
 
-// When it started, 0 when that is not to be seen. With the pid it names a process:
-// pids are used again.
+// Returns when it started, 0 when that is not to be seen. With the pid it names a process: pids are
+// used again.
 uint64_t process_started(pid_t pid);
 
 // True when the pid still names the process that started then.

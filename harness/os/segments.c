@@ -117,7 +117,7 @@ static void remove_segment(int id, pid_t postmaster)
     shmctl(id, IPC_RMID, NULL);
 }
 
-// The id of the i-th of all segments if this postmaster made it, else -1.
+// Returns the id of the i-th of all segments if this postmaster made it, else -1.
 static int segment_of(int i, pid_t postmaster, time_t since, struct shmid_ds *st)
 {
     int id = shmctl(i, SHM_STAT, st);

@@ -25,7 +25,7 @@ struct stalls {
 // The loop was to go on at from_ns and went on at until_ns.
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns);
 
-// Adds one to those that are kept, without counting it; false without memory.
+// Adds a stall to those that are kept, without counting it; false without memory.
 bool stalls_keep(struct stalls *s, struct stall stall);
 
 void stalls_fini(struct stalls *s);

@@ -12,7 +12,7 @@ enum usage_group {
     USAGE_COLLECTOR,
     USAGE_COLLECTOR_BACKENDS,
     USAGE_LOAD_BACKENDS,
-    USAGE_SERVER, // its other processes
+    USAGE_SERVER, // the server's other processes
     USAGE_GROUPS,
 };
 

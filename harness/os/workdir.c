@@ -46,7 +46,7 @@ static bool same_folder(int fd, const char *path)
            here.st_dev == there.st_dev;
 }
 
-// -1 when somebody else holds it, or it is gone.
+// Returns -1 when somebody else holds it, or it is gone.
 static int lock_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

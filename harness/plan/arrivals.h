@@ -25,13 +25,12 @@ struct arrivals_source {
     double from, to; // transactions per second at the phase's two ends
     double seconds;  // the phase's length
     double expected; // how many come in the phase, on average
-    double position; // in rate time, of the one that came last
+    double position; // of the last arrival, in rate time
     const struct load_phase *phase;
     size_t taken; // of a trace's times
 };
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);
 
-// The time of the next one in ns from the phase's start; false when the phase
-// is over.
+// Gives the time of the next one in ns from the phase's start; false when the phase is over.
 bool arrivals_next(struct arrivals_source *a, int64_t *at_ns);

@@ -25,7 +25,7 @@ size_t names_email(char out[NAMES_MAX], uint32_t token)
 
 static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
 
-// As many characters as a name may have; `filler` is one of them.
+// Makes a name of as many characters as a name may have; `filler` is one of them.
 static void fill(char *out, const char *start, const char *filler, const char *end)
 {
     size_t fillers = CHARACTERS_MAX - strlen(start) - strlen(end), len = strlen(filler);
@@ -44,8 +44,8 @@ static const char *control(uint32_t token)
     return characters[token / 3 % (sizeof characters / sizeof *characters)];
 }
 
-// A field that closes its own record with a secret and a code that look right, and
-// opens another one, behind a comma or a newline.
+// Makes a field that closes its own record with a secret and a code that look right, and opens
+// another one, behind a comma or a newline.
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {
     char secret[SIGNED_TEXT_LEN + 1];

@@ -11,10 +11,10 @@
 // Room for the longest plain name with its NUL.
 #define NAMES_MAX 48
 
-// The login of a token's account, e.g. t0000042; returns its length.
+// Writes the login of a token's account, e.g. t0000042; returns its length.
 size_t names_login(char out[NAMES_MAX], uint32_t token);
 
-// Its address, e.g. t0000042@mailproof.invalid (a domain that no mail leaves for).
+// Writes its address, e.g. t0000042@mailproof.invalid (a domain that no mail leaves for).
 size_t names_email(char out[NAMES_MAX], uint32_t token);
 
 // Kinds of names. All but the plain ones continue with a '~' and a tail; the wire
@@ -29,7 +29,7 @@ enum name_shape {
     NAME_CONTROL, // a control character other than a newline
     NAME_NEWLINE, // a line too many
     NAME_RECORD,  // looks like the end of one record and the beginning of another
-    NAME_LINES,   // the same on two lines
+    NAME_LINES,   // looks like two records on two lines
     NAME_SHAPES,
 };
 
@@ -47,5 +47,5 @@ void names_make(struct names *names, uint32_t token, enum name_shape shape);
 // Appends an element of an array literal, in quotes.
 void names_quote(struct buf *out, const char *text);
 
-// The token behind a login, plain or not; false when it is none of ours.
+// Finds the token behind a login, plain or not; false when it is none of ours.
 bool names_token(const char *login, size_t len, uint32_t *token);

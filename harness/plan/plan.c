@@ -30,7 +30,7 @@ enum stream {
 // More than STREAM_COUNT, so that a new choice does not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
 
-// Behind the streams of all phases and those of the faults.
+// The backlog's first stream, behind the streams of all phases and those of the faults.
 #define BACKLOG_STREAMS (1u << 21)
 
 // The latest time after its insert at which a token changes, however long the batch timeout.

@@ -50,7 +50,7 @@ static inline bool token_kind_recovery(enum token_kind kind)
     return kind == TOKEN_RECOVERY || kind == TOKEN_WITHOUT_CODE;
 }
 
-// Its account exists before the load.
+// True for a token whose account exists before the load.
 static inline bool token_kind_has_account(enum token_kind kind)
 {
     return token_kind_recovery(kind) || kind == TOKEN_CONFLICT;
@@ -118,7 +118,7 @@ struct plan {
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
 
-// The transactions of the backlog come first.
+// Returns the number of the backlog's transactions, which come first.
 static inline size_t plan_backlog_txns(const struct plan *p)
 {
     size_t count = 0;
@@ -128,7 +128,7 @@ static inline size_t plan_backlog_txns(const struct plan *p)
     return count;
 }
 
-// The kind of name that the account of a transaction's token has.
+// Returns the kind of name that the account of a transaction's token has.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
 
 // Appends the timeline, for people or as JSON; the same plan gives the same

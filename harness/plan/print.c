@@ -62,7 +62,7 @@ static void print_time(struct buf *out, int64_t ns)
     buf_printf(out, "%12.6f  ", (double)ns / 1e9);
 }
 
-// "activation" for one token, "97 activation, 3 recovery" for several.
+// Prints "activation" for one token, "97 activation, 3 recovery" for several.
 static void print_kinds(struct printer *pr, const struct plan_txn *t)
 {
     const uint8_t *kinds = pr->plan->kinds + t->first_token;
@@ -112,7 +112,7 @@ static void print_change(struct printer *pr, const struct plan_change *c)
     buf_append_char(pr->out, '\n');
 }
 
-// The name of the fault that leaves no room for this one.
+// Returns the name of the fault that leaves no room for this one.
 static const char *busy_with(const struct printer *pr, const struct plan_fault *f)
 {
     return pr->scenario->faults[pr->plan->faults[f->busy - 1].spec].verb->name;
@@ -157,7 +157,7 @@ static int append_json(const char *text, size_t len, void *data)
     return buf_append(data, text, len) ? 0 : -1;
 }
 
-// Takes the value, also a NULL one, which is what jansson gives out of memory.
+// Appends a value and frees it. jansson returns NULL when it is out of memory.
 static void put_json(struct printer *pr, json_t *value)
 {
     buf_append_str(pr->out, pr->first ? "\n  " : ",\n  ");

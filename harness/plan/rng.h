@@ -14,11 +14,11 @@ void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
 
 uint64_t rng_next(struct rng *r);
 
-// Uniform in [0, 1), 53 bits.
+// Returns a number that is uniform in [0, 1), 53 bits.
 double rng_uniform(struct rng *r);
 
-// Uniform in [0, n), n > 0, without modulo bias.
+// Returns a number that is uniform in [0, n), n > 0, without modulo bias.
 uint64_t rng_below(struct rng *r, uint64_t n);
 
-// Exponentially distributed with mean 1.
+// Returns a number that is exponentially distributed with mean 1.
 double rng_exponential(struct rng *r);

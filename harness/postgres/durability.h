@@ -13,7 +13,7 @@
 
 struct durability_proof {
     char filesystem[32]; // "ext4"; "" when the data lies elsewhere
-    int64_t fsync_ns;    // median of one 8 KiB write + fdatasync; seen from outside the mean
+    int64_t fsync_ns;    // of one 8 KiB write + fdatasync: the median, or dd's mean
     char settings[160];  // "fsync=on full_page_writes=on synchronous_commit=on"
     bool durable;        // false: waived or not proved
     char verdict[320];   // a sentence for people

@@ -96,7 +96,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     return true;
 }
 
-// The command line; later settings win, so the scenario's come last.
+// Makes the command line; later settings win, so the scenario's come last.
 static size_t server_argv(const struct local *l, const char *program, const char *data,
     const char *port, char (*texts)[512], const char **argv)
 {

@@ -31,7 +31,7 @@ struct patroni_layout {
     const struct settings *settings; // the scenario's
 };
 
-// "m1", "m2", …
+// Returns "m1", "m2", …
 const char *patroni_member(int member, char name[8]);
 
 // Appends the configuration of one member, as JSON, which is YAML.

@@ -26,7 +26,7 @@ enum server_stop {
     SERVER_STOP_FAST,      // rolls back, writes a checkpoint (SIGINT)
     SERVER_STOP_IMMEDIATE, // as after a crash (SIGQUIT)
     SERVER_STOP_KILL,      // SIGKILL of every process
-    SERVER_STOP_POWER,     // the same, and what was not flushed is gone
+    SERVER_STOP_POWER,     // killed, and what was not flushed is gone
 };
 
 // The faults of a cluster that elects its own leader.
@@ -125,13 +125,13 @@ MUST_USE bool provider_handshake(struct server *s, struct err *e);
 // Brings the server's log at log_path up to date; log_path stays NULL without a log.
 void provider_fetch_log(struct server *s);
 
-// The last words of the log as it was fetched, on one line: why a server ended.
+// Writes the last words of the log as it was fetched, on one line: why a server ended.
 void provider_log_tail(const struct server *s, char *text, size_t size);
 
 // Returns the length of its log; 0 without one.
 long provider_log_length(const struct server *s);
 
-// NULL when there is no such provider.
+// Returns NULL when there is no such provider.
 const struct provider *provider_find(const struct scenario_postgres *want);
 
 // Call it before anything starts. ERR_SKIP says which feature this provider lacks.

@@ -158,7 +158,7 @@ static void find_family(const atomic_int *outer_pid, struct family *f)
         f->inner[i] = process_inner_pid(f->outer[i]);
 }
 
-// 0: not a process of this machine.
+// Returns 0 when the pid is not a process of this machine.
 static pid_t our_number(const struct family *f, pid_t pid)
 {
     for (size_t i = 0; i < f->count; i++) {

@@ -34,8 +34,8 @@ struct wait_count {
 
 struct sampler_config {
     const char *conninfo; // the superuser's conninfo; copied
-    // The pid of the server's first process as we see it, 0 while unknown, when the server counts
-    // pids otherwise than we do; NULL: it does not. Outlives the sampler.
+    // For a server in another pid namespace, such as a container's: the pid of its first process in
+    // ours, 0 while unknown. NULL: the server is in our namespace. Outlives the sampler.
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
     // The collector's processes, at most max; called from the sampler's thread.

@@ -16,7 +16,7 @@ struct sessions {
 void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_ns);
 
-// The time at the beginning of such a line, in ns since 1970; 0: there is none.
+// Returns the time at the beginning of such a line, in ns since 1970; 0: there is none.
 int64_t sessions_line_ns(const char *line);
 
 void sessions_fini(struct sessions *s);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writes the text in one line, with one blank where it has several, tabs or ends of lines.
+// Writes the text in one line: each run of white space becomes one blank.
 static void trimmed(char *out, size_t size, const char *text)
 {
     size_t used = 0;

@@ -90,7 +90,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     return !out->failed;
 }
 
-// The n-th part of a list, or its only one.
+// Finds the n-th part of a list, or its only one.
 static bool part_of(const char *list, size_t n, char *out, size_t size)
 {
     const char *at = list ? list : "";

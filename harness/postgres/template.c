@@ -121,7 +121,7 @@ static bool run_initdb(
     return process_run(argv, user->uid, user->gid, text, sizeof text, e);
 }
 
-// The folder of all templates; false when there is no place for one.
+// Finds the folder of all templates; false when there is no place for one.
 static bool cache_dir(char dir[PATH_MAX])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -133,7 +133,7 @@ static bool cache_dir(char dir[PATH_MAX])
            path_make(dir, &ignored);
 }
 
-// The folder of this version's template in it.
+// Finds the folder of this version's template among them.
 static bool cache_path(
     char out[PATH_MAX], const char *dir, const char *bindir, const struct server_user *user)
 {

@@ -14,7 +14,7 @@ struct timeline_left {
     int timeline;           // the one that was left …
     char lsn[TIMELINE_LSN]; // … at this point of it
     unsigned commits;       // how many commits lie behind it
-    int64_t first_wall_ns;  // when the first of them was made, by the server's clock; 0: none
+    int64_t first_wall_ns;  // when the first commit was made, by the server's clock; 0: none
 };
 
 // Parses the last line of a timeline's history file, which says where it left the one before. Pure.

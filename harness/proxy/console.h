@@ -42,7 +42,7 @@ struct order {
 // names the word that is wrong, and what the order takes.
 MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 
-// One line for each order.
+// Prints one line for each order.
 void console_help(FILE *out);
 
 // The changes that are to be undone, and when; zeroed, or as console_apply left it.

@@ -139,7 +139,7 @@ static size_t largest_line(const struct ledger *l)
     return most;
 }
 
-// {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, in the order of enum fired_by.
+// Returns {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, in the order of enum fired_by.
 static json_t *size_row(size_t tokens, const size_t *by)
 {
     json_t *list = json_array();

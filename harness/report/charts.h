@@ -8,10 +8,10 @@
 // The run over time: columns of equal length, named as report.js uses them.
 MUST_USE json_t *charts_series(const struct ledger *l, struct err *e);
 
-// The server and the machine over time, from the samples: columns again.
+// Returns the server and the machine over time, from the samples: columns again.
 json_t *charts_server(const struct report *r);
 
-// Latency by percentile, on a scale of nines.
+// Returns latency by percentile, on a scale of nines.
 json_t *charts_percentiles(const struct result *r);
 
 // The number of lines of each size, by the reason why they were sent.

@@ -101,7 +101,7 @@ static bool fill_page(struct buf *out, const char *data)
 {
     const struct {
         const char *mark;
-        const char *texts[2]; // both, one after the other
+        const char *texts[2]; // put one after the other
     } marks[] = {
         {"{{style}}", {dygraphs_css_dygraph, page_style}},
         {"{{data}}", {data, ""}},

@@ -12,7 +12,7 @@
 struct writer {
     const struct report *report;
     struct buf *out;
-    size_t sample; // of the sampler: the next one to look at
+    size_t sample; // the next of the sampler's samples to look at
 };
 
 static const char head[] =

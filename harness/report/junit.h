@@ -11,7 +11,7 @@ struct junit_case {
     const char *kind, *name; // "invariant", "lost"
     const char *trouble;     // "failure", "error" or "skipped"; NULL: none
     const char *message;     // of the trouble, in a line
-    const char *text;        // more of it; NULL: nothing
+    const char *text;        // further text; NULL: none
 };
 
 // Append the parts of a <testsuite>: its beginning, a case, its end.

@@ -5,9 +5,9 @@
 
 #include "report/life.h"
 
-// What came of the token's transaction.
+// Returns what came of the token's transaction.
 const char *life_outcome(const struct ledger *l, uint32_t token);
-// When the fault ended, and its evidence.
+// Writes when the fault ended, and its evidence.
 void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);
-// Which process wrote the line, and in what state it arrived.
+// Writes which process wrote the line, and in what state it arrived.
 void life_delivery(const struct ledger *l, const struct delivery *d, char *out, size_t size);

@@ -105,7 +105,7 @@ static bool is_seen(const struct picture *p, const struct process_record *proces
     return process->started_ns <= p->until_ns && process->ended_ns >= p->from_ns;
 }
 
-// A row for each instance: its processes one after another.
+// Draws a row for each instance: its processes one after another.
 static void draw_processes(struct picture *p, uint32_t token)
 {
     const struct subject_log *log = p->l->log;
@@ -129,7 +129,7 @@ static void draw_processes(struct picture *p, uint32_t token)
     }
 }
 
-// A row for each verb.
+// Draws a row for each verb.
 static void draw_faults(struct picture *p)
 {
     char text[320];
@@ -149,7 +149,7 @@ static void draw_faults(struct picture *p)
     }
 }
 
-// About six round times, in milliseconds of the token's own life.
+// Draws about six round times, in milliseconds of the token's own life.
 static void draw_axis(struct picture *p, uint32_t token)
 {
     const int64_t zero_ns = ledger_intended_ns(p->l, token);
@@ -173,7 +173,8 @@ static void draw_axis(struct picture *p, uint32_t token)
         (LEFT + RIGHT) / 2, p->lanes * ROW + 36);
 }
 
-// From just before the token, and the faults that it met, to just after its last event.
+// Widens the picture from just before the token, and the faults that it met, to just after its last
+// event.
 static void widen(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct picture *p = context;

@@ -24,7 +24,7 @@ struct told {
     double at_s, whole_s;
     double committed, planned, delivered, faults, faults_planned;
     double verdicts[VERDICT_MISSED + 1]; // the number of runs with each verdict
-    struct judged_run *runs;             // owned; the last one of each scenario and seed
+    struct judged_run *runs;             // owned; the last run of each scenario and seed
     size_t count;
 };
 

@@ -8,8 +8,9 @@ struct met {
     bool overdue; // it never came, or in leased mode to no end: until_ns is when it was overdue
 };
 
-// From a second before the token's intended time to its last delivery or answer. For a token that
-// never came, to 2 s beyond the batch timeout, where the time of faults does not count.
+// Finds what the token met from a second before the token's intended time to its last delivery or
+// answer. For a token that never came, to 2 s beyond the batch timeout, where the time of faults
+// does not count.
 struct met met_of(const struct ledger *l, uint32_t token);
 
 bool met_is(const struct met *m, const struct fault_record *f);

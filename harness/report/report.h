@@ -60,7 +60,7 @@ MUST_USE bool report_write_traces(const struct report *r, struct err *e);
 // Writes tokens.csv and tokens.jsonl into the result folder.
 MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 
-// The style that all pages share.
+// Returns the style that all pages share.
 const char *report_style(void);
 
 // Adds the figures that result.json has beyond its contract: measure, load and server.

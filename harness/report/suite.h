@@ -33,7 +33,7 @@ struct suite {
     int64_t run_began_ns;
     struct buf text;       // of one drawing
     size_t drawn;          // lines that stand on the terminal
-    unsigned short *width; // owned; columns of each of them
+    unsigned short *width; // owned; columns of each of these lines
 };
 
 // The result of one run.

@@ -72,8 +72,8 @@ bool afterlife_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // --- what the cut left ------------------------------------------------------------
 
-// The deliveries that were read before `until_ns`, and those that came although the token had
-// been answered for good.
+// Counts the deliveries that were read before `until_ns`, and those that came although the token
+// had been answered for good.
 static void count_deliveries(const struct subject_log *log, int64_t until_ns,
     unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
@@ -238,7 +238,7 @@ static int64_t last_call_ns(const struct afterlife_setting *setting)
                : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
 }
 
-// Nothing is missing, and nothing is claimed or waits for a retry.
+// True when nothing is missing, and nothing is claimed or waits for a retry.
 static bool is_done(const struct afterlife_setting *setting, struct subject *subject, PGconn *conn,
     const struct fates *f)
 {
@@ -272,7 +272,7 @@ static bool wait_for_tokens(const struct afterlife_setting *setting, struct subj
     return true;
 }
 
-// What the collectors wrote and how they ended, after they were stopped.
+// Judges what the collectors wrote and how they ended, after they were stopped.
 static void look_after(const struct subject_log *log, struct fates *f, struct afterlife_result *r)
 {
     count_deliveries(log, CLOCK_NEVER, f->after, f->again);

@@ -90,7 +90,7 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 
 // --- the workload -----------------------------------------------------------------
 
-// In leased mode: notes the ends that are in the database by now. What one session sees of another
+// Notes, in leased mode, the ends that are in the database by now. What one session sees of another
 // is committed, and a cut must leave it.
 static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 {

@@ -14,6 +14,6 @@ MUST_USE bool check_scenario(
 
 MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct err *e);
 
-// Whether the scenario names a provider that is not the local one, or no cluster.
+// Tell whether the scenario names a provider that is not the local one, or no cluster.
 bool check_says_elsewhere(const struct scenario *s, const struct node *root);
 bool check_says_no_cluster(const struct scenario *s, const struct node *root);

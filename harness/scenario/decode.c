@@ -293,7 +293,7 @@ static bool decode_flags(const struct field *f, const struct node *n, void *slot
     return true;
 }
 
-// One duration, or two with `..` between them.
+// Decodes one duration, or two with `..` between them.
 static bool decode_span(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     int64_t *span = slot;

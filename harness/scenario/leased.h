@@ -12,7 +12,7 @@ struct leased {
     int64_t answer_timeout_ns, retry_base_ns, retry_max_ns;
     double budget_per_s; // 0: none
     double burst;
-    const char *lanes; // comma-joined, the first one first; NULL: one lane. The scenario's
+    const char *lanes; // comma-joined, the most urgent first; NULL: one lane. The scenario's
     int64_t ageing_ns;
 };
 

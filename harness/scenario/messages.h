@@ -32,7 +32,7 @@ struct message_kind {
 // ERR_USAGE names the mistake and the correct form.
 MUST_USE bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e);
 
-// "CommandComplete"; "unknown" for a byte that names no message.
+// Returns "CommandComplete"; "unknown" for a byte that names no message.
 const char *message_name(enum message_sender sender, unsigned char type);
 
 // True when the text of a message (its first `len` bytes) fits the kind's tag.

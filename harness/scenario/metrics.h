@@ -109,13 +109,13 @@ struct metric {
 
 extern const struct metric metrics[METRIC_COUNT];
 
-// NULL when there is no such metric.
+// Returns NULL when there is no such metric.
 const struct metric *metric_find(const char *name);
 
-// "tokens", "lines", …
+// Returns "tokens", "lines", …
 const char *metric_over_name(enum metric_over over);
 
-// "ms", "1/s", "" for a count.
+// Returns "ms", "1/s", "" for a count.
 const char *metric_unit_name(enum metric_unit unit);
 
 // Writes a value for people, such as "119.275 ms", or "not measured" for NAN. Returns `out`.

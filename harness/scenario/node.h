@@ -43,7 +43,7 @@ MUST_USE bool node_add(
 // Replaces the content of *n by that of *with, which is freed. The place in the tree stays.
 void node_replace(struct node *n, struct node *with);
 
-// NULL when there is none.
+// Returns NULL when there is none.
 struct node *node_child(const struct node *map, const char *key);
 struct node *node_item(const struct node *list, size_t index);
 

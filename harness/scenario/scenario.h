@@ -218,5 +218,5 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
-// The length of all phases together, in ns.
+// Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);

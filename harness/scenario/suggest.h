@@ -14,6 +14,6 @@ struct suggestion {
 void suggest_init(struct suggestion *s, const char *word);
 void suggest_offer(struct suggestion *s, const char *candidate);
 
-// "; did you mean 'x'?", or "" when nothing was near. Valid until the next call
-// with the same buffer.
+// Writes "; did you mean 'x'?", or "" when nothing was near. Valid until the next call with the
+// same buffer.
 const char *suggest_text(const struct suggestion *s, char *text, size_t size);

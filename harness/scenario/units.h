@@ -38,6 +38,6 @@ MUST_USE bool units_rate(const char *text, double *from, double *to, struct err 
 MUST_USE bool units_comparison(
     const char *text, char comparison[3], const char **operand, struct err *e);
 
-// The shortest text that reads back as the same value.
+// Print the shortest text that reads back as the same value.
 bool units_print_duration(struct buf *out, int64_t ns);
 bool units_print_number(struct buf *out, double number);

@@ -90,15 +90,15 @@ struct verb {
     bool kills_collector;
     bool stops_server;  // the server is away while it lasts
     bool on_network;    // acts on what lies between the collector and the server
-    bool on_sender;     // acts on whoever answers: collector.dequeue: leased
+    bool on_sender;     // acts on the sender: collector.dequeue: leased
     bool needs_disk;    // acts on a disk of ours: postgres.storage: crashable
-    bool needs_cluster; // acts on one: postgres.provider: patroni
+    bool needs_cluster; // acts on a cluster: postgres.provider: patroni
     const char *help;   // one line for people
 };
 
 extern const struct verb verbs[VERB_COUNT];
 
-// NULL when there is no such verb.
+// Returns NULL when there is no such verb.
 const struct verb *verb_find(const char *name);
 
 const char *fault_target_name(enum fault_target target);

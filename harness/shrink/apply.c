@@ -11,7 +11,7 @@
 
 // --- load -------------------------------------------------------------------------------
 
-// As many digits as a person would write, so that the file reads back the same.
+// Rounds to as many digits as a person would write, so that the file reads back the same.
 static double rounded(double rate)
 {
     return round(rate * 1000) / 1000;
@@ -83,7 +83,7 @@ struct faults {
     size_t count;
 };
 
-// A fault that happens at each of `times`, which are evenly spaced.
+// Adds a fault that happens at each of `times`, which are evenly spaced.
 static bool add_fault(struct faults *f, const struct fault_spec *like, const int64_t *times,
     size_t count, struct err *e)
 {
@@ -93,14 +93,14 @@ static bool add_fault(struct faults *f, const struct fault_spec *like, const int
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
-    // The times are what the jitter made of them.
+    // The times have their jitter in them. A delay keeps its jitter, which is that of each byte.
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
     return !like->message || fault->message || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
-// How many times from the first one on are evenly spaced, and far enough apart.
+// Returns how many times from the first one on are evenly spaced, and far enough apart.
 static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 {
     size_t n = count < 2 ? count : 2;

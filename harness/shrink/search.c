@@ -7,7 +7,7 @@
 #include "base/array.h"
 
 static const int tries_max = 3;
-static const size_t steps_back_max = 3; // to one that fails more reliably
+static const size_t steps_back_max = 3; // back to a candidate that fails more reliably
 
 bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {

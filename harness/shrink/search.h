@@ -10,7 +10,7 @@
 enum answer {
     ANSWER_PASSES,     // or nobody could tell
     ANSWER_FAILS,      // breaks what the whole broke
-    ANSWER_PARTLY,     // breaks some of it
+    ANSWER_PARTLY,     // breaks some of what was broken
     ANSWER_IMPOSSIBLE, // no scenario at all: never asked again
     ANSWER_STOP,       // no time left, interrupted, or cannot be run
 };
@@ -48,7 +48,7 @@ MUST_USE bool search_init(struct search *s, const struct whole *w, const struct 
 // Accepts a zeroed struct.
 void search_fini(struct search *s);
 
-// The smallest sketch so far; of the same size as the whole when nothing is left out.
+// Returns the smallest sketch so far; of the same size as the whole when nothing is left out.
 const struct sketch *search_best(const struct search *s);
 
 // Searches until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.

@@ -56,10 +56,10 @@ MUST_USE bool sketch_copy(
 // Accepts a zeroed struct.
 void sketch_fini(struct sketch *k);
 
-// The length of the load that is left.
+// Returns the length of the load that is left.
 int64_t sketch_load_ns(const struct sketch *k, const struct whole *w);
 
-// When a planned fault happens in the load that is left; -1 when it lies outside.
+// Returns when a planned fault happens in the load that is left; -1 when it lies outside.
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault);
 
 size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
@@ -71,10 +71,10 @@ void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_
 // collector is gone.
 void sketch_settle(struct sketch *k, const struct whole *w);
 
-// The same for two sketches that have the same left.
+// Returns the same hash for two sketches that leave the same.
 uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
 
-// The shortest drain in which a good collector must have finished.
+// Returns the shortest drain in which a good collector must have finished.
 int64_t sketch_drain_ns(const struct scenario *s);
 
 // Takes away from `s`, a scenario loaded from the same file as the whole. The

@@ -150,7 +150,7 @@ bool command_make(struct command *c, const struct scenario *s, const char *colle
     return make_env(c, s, conninfo) || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
-// The conninfo once more, as the variables that every client of PostgreSQL knows.
+// Adds the conninfo once more, as the variables that every client of PostgreSQL knows.
 static bool add_libpq_env(struct command *c, const char *conninfo)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);

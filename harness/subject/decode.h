@@ -40,15 +40,15 @@ bool decode_shape(const char *line, size_t len, size_t *tokens);
 bool decode_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
-// The fields alone, in four bits each: of two deliveries with different
-// fingerprints they tell, most of the time, which field differs.
+// Returns the fields alone, in four bits each: of two deliveries with different fingerprints they
+// tell, most of the time, which field differs.
 uint16_t decode_marks(const struct decoded *t);
 
-// "email", "email and login", … of the fields whose marks differ; "a field" of none.
+// Writes "email", "email and login", … of the fields whose marks differ; "a field" of none.
 void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
-// A fingerprint of all that a delivery carries, to be compared with the same
-// fingerprint of what the database holds. FNV-1a, 64 bits.
+// Returns a fingerprint of all that a delivery carries, to be compared with the same fingerprint of
+// what the database holds. FNV-1a, 64 bits.
 uint64_t decode_fingerprint(int action, const char *email, size_t email_len, const char *login,
     size_t login_len, const unsigned char *secret, size_t secret_len, const char *code,
     size_t code_len);

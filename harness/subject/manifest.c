@@ -105,7 +105,7 @@ static bool is_whole(const struct manifest *m, const char *path, struct err *e)
            err_set(e, ERR_USAGE, "%s: enqueue: $1, the job's number, is missing", path);
 }
 
-// Installed, or in the source tree.
+// Finds the folder of subjects, installed or in the source tree.
 static bool find_subjects(char out[PATH_MAX], struct err *e)
 {
     struct err ignored;

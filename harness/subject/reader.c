@@ -68,7 +68,7 @@ static bool add_line(struct reader *r, const struct line_record *line)
     return true;
 }
 
-// The token that an account's login or address names.
+// Finds the token that an account's login or address names.
 static bool token_named(const char *name, size_t len, uint32_t *token)
 {
     const char *at = memchr(name, '@', len);
@@ -170,7 +170,7 @@ static const char *shown(const char *text, size_t len, char *out, size_t size)
     return out;
 }
 
-// Why a line is torn: too many or too few fields, or one that cannot be right.
+// Notes why a line is torn: too many or too few fields, or one that cannot be right.
 static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
 {
     uint32_t line = (uint32_t)r->log.line_count;
@@ -192,7 +192,7 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
         wrong->wrong_field, wrong->should_be, begins);
 }
 
-// The place of the secret and its signature. Their bytes must not be shown.
+// Notes the place of the secret and its signature. Their bytes must not be shown.
 static void note_forged(struct reader *r, const struct decoded *t, uint32_t token, const char *text)
 {
     char login[48];

@@ -43,7 +43,7 @@ static enum sender_mood mood_of(struct subject *s, struct instance *in)
     return mood;
 }
 
-// Records the whole lines that have arrived, and thinks of their answers.
+// Records the whole lines that have arrived, and draws the answers to them.
 static bool take_lines(struct subject *s, struct instance *in, int64_t now)
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
@@ -197,8 +197,8 @@ static bool is_stopping(struct subject *s)
     return stopping;
 }
 
-// Two entries per instance: its output, then its end. The end comes last, so
-// that what a process wrote before it died is read before it is buried.
+// Serves two entries per instance: its output, then its end. The end comes last, so that what a
+// process wrote before it died is read before it is buried.
 static void serve(struct subject *s, struct pollfd *fds)
 {
     for (int i = 0; i < s->config.instances; i++) {

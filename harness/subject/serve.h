@@ -60,7 +60,7 @@ struct subject {
     struct subject_cost cost; // the thread's until it is joined
 };
 
-// The thread: serves a struct subject until it is stopping and no process lives.
+// Runs as a thread: serves a struct subject until it is stopping and no process lives.
 void *serve_run(void *arg);
 
 // Ends the run for something that the collector did, for which it is judged.

@@ -28,7 +28,7 @@ struct process_record {
     uint32_t lines;
     int64_t rss_max_kb;
     double cpu_s;
-    char last_words[240]; // the end of its log, of one that ended by itself
+    char last_words[240]; // the end of its log when it ended by itself
 };
 
 enum line_state {
@@ -51,7 +51,7 @@ enum reply {
     REPLY_SENT,
     REPLY_TRANSIENT,
     REPLY_PERMANENT,
-    REPLY_NEVER, // it hangs, or was gone
+    REPLY_NEVER, // it hangs, or has ended
     REPLY_DIED,  // it dies instead
     REPLIES,
 };
@@ -187,18 +187,18 @@ bool subject_failed(struct subject *s, struct err *e);
 // ended and is not to be restarted. The reason is in e.
 bool subject_gave_up(struct subject *s, struct err *e);
 
-// Tokens read so far, whole lines only; for the progress line.
+// Returns the tokens read so far, whole lines only; for the progress line.
 uint64_t subject_tokens(struct subject *s);
 
 // True when a planned token was read in a whole line with a good signature: the
 // drain may end early when nothing that is expected is missing.
 bool subject_seen(struct subject *s, uint32_t token);
 
-// TERM to all, reads everything to its end, joins the thread. A process that
-// is still there after grace_ns is killed.
+// Sends TERM to all, reads everything to its end, joins the thread. A process that is still there
+// after grace_ns is killed.
 void subject_stop(struct subject *s, int64_t grace_ns);
 
-// After subject_stop; lives until subject_free.
+// Returns the log, after subject_stop; it lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
 
 // The harness's own cost of reading. After subject_stop.

@@ -6,7 +6,7 @@
 
 #include "os/process.h"
 
-// The number behind "key:" of a status file; 0 without it.
+// Returns the number behind "key:" of a status file; 0 without it.
 static uint64_t status_value(const char *status, const char *key)
 {
     const char *line = strstr(status, key);
@@ -15,8 +15,8 @@ static uint64_t status_value(const char *status, const char *key)
     return line && sscanf(line + strlen(key), " %llu", &value) == 1 ? value : 0;
 }
 
-// Nanoseconds on a processor, then nanoseconds of waiting for one; a kernel
-// without these figures says nothing.
+// Reads the time that a process waited for a processor. The file has nanoseconds on a processor,
+// then nanoseconds of waiting for one; a kernel without these figures says nothing.
 static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 {
     unsigned long long waited_ns = 0;
@@ -30,7 +30,7 @@ static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 
 static bool add_process(pid_t pid, struct process_sample *sample, int depth);
 
-// The processes that a thread has started: a shell in front of a collector.
+// Adds the processes that a thread has started: a shell in front of a collector.
 static void add_children(pid_t pid, const char *thread, struct process_sample *sample, int depth)
 {
     char name[300], children[4096];

@@ -37,7 +37,7 @@ static void vitals_of_a_tree(void **state)
 
     (void)state;
     if (access("/proc/thread-self/children", R_OK) != 0)
-        skip(); // a kernel that does not say
+        skip(); // the kernel does not report it
     pid_t shell = fork();
     assert_true(shell >= 0);
     if (shell == 0) {
@@ -77,7 +77,7 @@ static void starving_is_seen(void **state)
 
     (void)state;
     if (access("/proc/self/schedstat", R_OK) != 0)
-        skip(); // a kernel that does not say
+        skip(); // the kernel does not report it
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);

@@ -40,7 +40,8 @@ grep -qE ' in [1-9][0-9]* states a part$' "$place/out" || fail "no state was tor
 again=$(sed -nE 's/^  ([0-9]+) of them cut again .*, of which [1-9][0-9]* kept a part;.*/\1/p' "$place/out")
 [ "${again:-0}" -gt 10 ] || { cat "$place/out" >&2; fail "recovery was cut in ${again:-no} states, or never torn"; }
 every_flush 0 --set postgres.checksums=true
-# Its data may come after the length of a file, and what PostgreSQL has flushed is there.
+# With ext4-writeback a file's data may reach the disk after its length. What PostgreSQL has flushed
+# is there all the same.
 every_flush 0 --set postgres.filesystem=ext4-writeback
 [ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || every_flush 0 --set postgres.filesystem=xfs
 

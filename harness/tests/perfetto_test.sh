@@ -91,7 +91,7 @@ reads() {
     node read.mjs "$reader" "$1" "$folder/result.json" >read.out 2>read.err
 }
 reads "$folder/trace.json" || fail "$(cat read.out read.err)"
-# What is missing, out of time or not ended is noticed.
+# The reader notices a span that is missing, out of time or not ended.
 for damage in '0,/"ph":"e"/{/"ph":"e"/d}' 's/"ts":0.000/"ts":-1.000/' 's/"name":"wait in batch"/"name":"wait"/' \
     '0,/"schedule lag"/{/"schedule lag"/s/"ts":/"ts":9/}' '/terminate-backend/d'; do
     sed "$damage" "$folder/trace.json" >damaged.json

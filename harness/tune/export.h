@@ -7,5 +7,5 @@ bool export_markdown(const struct tune *t, struct buf *out);
 bool export_json(const struct tune *t, struct buf *out);
 bool export_csv(const struct tune *t, struct buf *out);
 
-// One self-contained page with a heat map for each figure.
+// Writes one self-contained page with a heat map for each figure.
 bool export_html(const struct tune *t, struct buf *out);

@@ -30,7 +30,7 @@ struct figure_text {
 
 extern const struct figure_text figure_texts[FIGURE_COUNT];
 
-// NAN: not measured.
+// Returns NAN for a figure that was not measured.
 double figure_of(const struct tune_pair *p, enum tune_figure figure);
 
 // Rates a pair's figure among all pairs by its ratio to the best: 0 is the best, 1 is the worst
@@ -48,7 +48,7 @@ void figure_print_short(
 // Finds the pair of a limit and a timeout; NULL when the grid has none.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 
-// The grid's axes, each value once and in the order of the pairs; room for
-// TUNE_PAIRS_MAX. Returns how many.
+// Writes the grid's axes, each value once and in the order of the pairs; room for TUNE_PAIRS_MAX.
+// Returns how many.
 size_t figure_limits(const struct tune *t, int *limits);
 size_t figure_timeouts(const struct tune *t, int64_t *timeouts_ns);

@@ -19,7 +19,7 @@ struct measured {
     struct measurement *items; // owned, with what they own
     size_t count;
     double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
-    size_t used; // of these: the runs that say something
+    size_t used; // how many of these runs say something
     bool broken;
 };
 

@@ -45,7 +45,7 @@ static void next_phase(struct arrivals_cycle *a)
     arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
 
-// When the next token comes; CLOCK_NEVER when none does.
+// Returns when the next token comes; CLOCK_NEVER when none does.
 static int64_t next_arrival(struct arrivals_cycle *a)
 {
     int64_t at_ns;

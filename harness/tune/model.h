@@ -44,7 +44,7 @@ struct model_result {
 MUST_USE bool model_run(struct model_result *r, const struct model *m, struct err *e);
 void model_result_fini(struct model_result *r);
 
-// Tokens per second over a whole cycle of phases.
+// Returns the tokens per second over a whole cycle of phases.
 double model_rate(const struct model *m);
 
 double model_tokens_per_batch(const struct model_result *r);

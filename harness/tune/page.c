@@ -61,7 +61,7 @@ static void print_sign(const struct tune *t, const struct tune_pair *p, struct b
         buf_append_str(out, "<span class=\"sign\"></span>");
 }
 
-// Between two colours on either side of the middle one.
+// Prints a cell whose colour lies between two, on either side of the middle one.
 static void print_cell(
     const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {

@@ -10,11 +10,11 @@
 #include <stddef.h>
 
 #define PRECISION_ALPHA 0.05 // of all looks together
-#define PRECISION_LOOKS 8    // and one at the end
+#define PRECISION_LOOKS 8    // and a last one at the end
 #define PRECISION_DEGREES 99 // with more, the interval is a little too wide
 
 struct precision {
-    double median;    // NAN of none
+    double median;    // NAN without a value
     double low, high; // hold the typical value with 95% confidence, whenever the runs
                       // were stopped; 0 and infinity when fewer than two values say nothing
 };
@@ -29,6 +29,6 @@ size_t precision_look(size_t count);
 // unknown.
 double precision_share(const struct precision *p);
 
-// Student's two-sided quantile of one look's share of PRECISION_ALPHA. INFINITY for 0
+// Returns Student's two-sided quantile of one look's share of PRECISION_ALPHA. INFINITY for 0
 // degrees of freedom.
 double precision_quantile(size_t degrees);

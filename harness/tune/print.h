@@ -3,7 +3,7 @@
 
 #include "tune/tune.h"
 
-// A row for each pair.
+// Prints a row for each pair.
 bool print_table(const struct tune *t, struct buf *out);
 
 // Limits down, timeouts across: p99 and tokens per batch. With `colours` (of 256)

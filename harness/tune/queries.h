@@ -31,7 +31,7 @@ struct queries {
 
 MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
 
-// All of `from`, too.
+// Adds all of `from`.
 MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
 
 // Before the first draw: sorts by tokens, and fills a list that is empty from
@@ -45,7 +45,7 @@ int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng 
 bool queries_print_csv(const struct queries *q, struct buf *out);
 MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
 
-// NAN of none.
+// Returns NAN for an empty list.
 double queries_median_ms(const struct query_list *list);
 
 void queries_fini(struct queries *q);

@@ -11,7 +11,7 @@
 // After so many inconclusive runs in a row the machine will spoil the next one, too.
 static const size_t spoilt_max = 10;
 
-// The precision by which further runs are decided.
+// Returns the precision by which further runs are decided.
 static struct precision known_of(const double *values, size_t count)
 {
     return precision_of(values, precision_look(count));

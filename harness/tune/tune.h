@@ -62,8 +62,8 @@ bool tune_print_recommendation(const struct tune *t, struct buf *out);
 // has both.
 bool tune_print_model(const struct tune *t, struct buf *out);
 
-// "limit 10 and timeout 100ms"
+// Writes "limit 10 and timeout 100ms".
 void tune_print_name(const struct tune_pair *p, struct buf *out);
 
-// "take this", "on the front", "misses the objective" …; "" for the others.
+// Returns "take this", "on the front", "misses the objective" …; "" for the others.
 const char *tune_remark(const struct tune *t, const struct tune_pair *p);

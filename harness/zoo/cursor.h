@@ -5,7 +5,7 @@
 #include "session.h"
 #include "settings.h"
 
-// The statement that reads what is not done yet.
+// Returns the statement that reads what is not done yet.
 const char *cursor_read_sql(enum defect defect);
 
 // Moves the cursor past the rows of the batch, in one transaction with their dead letters.

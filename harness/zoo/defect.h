@@ -93,7 +93,7 @@ struct defect_row {
     const char *shows_in; // a scenario in which they are
 };
 
-// The row with that name; NULL when there is none.
+// Returns the row with that name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
 
 // Defect leaks: keeps 1 KiB more, in a chain that nothing uses.
@@ -102,5 +102,5 @@ void defect_leak(void **chain);
 // Defect burns: starts more processes than there are processors, and waits until all have run.
 void defect_burn(void);
 
-// One line per defect: name, scenario, invariants, what it does; tab-separated.
+// Prints one line per defect: name, scenario, invariants, what it does; tab-separated.
 void defect_list(FILE *out);

@@ -111,7 +111,7 @@ static bool go_to_sleep(struct keeper *k, struct err *e)
     return true;
 }
 
-// One session, from the connection to its failure (false) or to TERM (true).
+// Serves one session, from the connection to its failure (false) or to TERM (true).
 static bool serve(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;

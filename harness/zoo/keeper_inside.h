@@ -22,7 +22,7 @@ struct keeper {
     int64_t looked_ns; // the last look at the queue
     int64_t backoff_ns;
     int sessions;           // in which it worked
-    bool had_turn;          // in the last one
+    bool had_turn;          // in the last session
     struct position before; // defect cursor-back: where the cursor was before the last move
     int64_t free_ns;        // when it may write again, at the rate that it sustains
     int lines;              // that it wrote

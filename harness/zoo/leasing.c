@@ -35,7 +35,7 @@ struct leased_token {
 struct leased_line {
     int64_t row; // in deliveries
     int64_t written_ns;
-    int count; // in the line; behind these stand those that it cannot carry
+    int count; // tokens in the line; behind them stand those that it cannot carry
     int left;  // how many of all its tokens have no answer
     struct leased_token *tokens;
 };

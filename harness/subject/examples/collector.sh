@@ -55,7 +55,7 @@ confirm() {
     [ -z "$unconfirmed" ] || ask "DELETE FROM outbox WHERE token IN ($unconfirmed)" && unconfirmed=''
 }
 
-# One session, until it fails or we are told to stop.
+# Serves one session, until it fails or we are told to stop.
 serve() {
     local due=0 now before=0 line # due: when a short batch goes, '' while nothing waits
     ask "$(<"$here/outbox.sql")" && confirm || return
