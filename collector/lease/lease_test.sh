@@ -210,6 +210,18 @@ term_gives_back_what_is_unanswered()
     same "how mute5's first attempt ended" t "$(sql "SELECT outcome IN ('returned', 'lost') FROM attempts
         WHERE token = (SELECT max(id) FROM tokens) AND number = 1")"
     ends k TERM 0
+    # However often its collector stops, a token is not taken for one that kills its sender.
+    add mute7
+    for name in u v w; do
+        run_with_sender $name
+        until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
+        same "alone" f "$(sql "SELECT alone FROM deliveries")"
+        ends $name TERM 75
+    done
+    sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
+    run_with_sender x
+    nothing_is_left
+    ends x TERM 0
 }
 
 # Nothing else wakes the collector that stays.

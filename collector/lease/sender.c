@@ -200,6 +200,7 @@ static bool read_answers(struct leased *l, bool *ended, struct err *e)
 bool sender_lost(struct leased *l, struct err *e)
 {
     char how[CHILD_HOW_LEN];
+    bool stopped = l->stop != STOP_NOT; // we asked it to end, so no token is to blame
     bool ended;
     int unanswered = 0;
 
@@ -209,14 +210,15 @@ bool sender_lost(struct leased *l, struct err *e)
     for (int i = 0; i < l->flight.count; i++)
         unanswered += l->flight.lines[i].state == FLIGHT_OUT ? l->flight.lines[i].left : 0;
     child_end(&l->child, how);
-    if (!give_back_all(l, FLIGHT_OUT, true, "the sender ended", e))
+    if (!give_back_all(
+            l, FLIGHT_OUT, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
     l->writing = NULL;
     flight_forget_numbers(&l->flight);
     buf_clear(&l->input);
     l->in = -1;
     l->numbers = 0;
-    l->sender = l->stop == STOP_NOT ? SENDER_AWAY : SENDER_ENDED;
+    l->sender = stopped ? SENDER_ENDED : SENDER_AWAY;
     l->sender_at_ns = l->now_ns + backoff_next_ns(&l->sender_backoff, SENDER_CAP_NS);
     log_line("SENDER", "it ended %s, %d tokens were without an answer", how, unanswered);
     return true;
