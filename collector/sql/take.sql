@@ -8,7 +8,7 @@
 , walk AS MATERIALIZED (
     SELECT part, xid, id, passed,
            row_number() OVER so_far AS examined,
-           count(*) FILTER (WHERE passed = 'expired') OVER so_far AS expired
+           count(*) FILTER (WHERE passed IS NULL) OVER so_far AS place
     FROM (SELECT part, xid, id,
                  CASE
                      WHEN consumed_at IS NOT NULL THEN 'consumed'
@@ -18,7 +18,7 @@
           OFFSET 0) AS t
     WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
 ), found AS MATERIALIZED (
-    SELECT *, row_number() OVER () AS place
+    SELECT *
     FROM walk
     WHERE passed IS NULL
     LIMIT $2::int
@@ -27,11 +27,11 @@
     FROM found
 ), last AS MATERIALIZED (
     -- Two separate branches, so that a full take need not look beyond its end.
-    (SELECT part, xid, id, examined, expired, place, false AS every
+    (SELECT *, false AS every
      FROM found
      WHERE place = (SELECT taken FROM turn WHERE taken < found OR found = $2::int))
     UNION ALL
-    (SELECT part, xid, id, examined, expired, (SELECT taken FROM turn), examined < $3::int
+    (SELECT *, examined < $3::int
      FROM walk
      WHERE (SELECT taken = found AND found < $2::int FROM turn)
      ORDER BY examined DESC
@@ -48,14 +48,22 @@
     WHERE c.queue = $1::job_type AND c.lane = 1 AND c.n = (SELECT n FROM cursor)
 ), delivery AS (
     INSERT INTO deliveries (queue, owner, tokens)
-    SELECT $1::job_type, $4::bigint, array_agg(id ORDER BY place)
-    FROM found
-    WHERE place <= (SELECT taken FROM turn)
-    GROUP BY (place - 1) / $5::int
-    ORDER BY (place - 1) / $5::int
+    -- Slices of one array, because to group by batch would sort the tokens.
+    SELECT $1::job_type, $4::bigint, ids[batch * $5::int + 1 : (batch + 1) * $5::int]
+    FROM (SELECT array_agg(id) AS ids
+          FROM found
+          WHERE place <= (SELECT taken FROM turn)) AS whole,
+         generate_series(0, (cardinality(ids) - 1) / $5::int) AS batch
+    ORDER BY batch
+), expired AS (
+    SELECT count(*) AS n
+    FROM (SELECT passed
+          FROM walk
+          LIMIT (SELECT coalesce(max(examined), 0) FROM last WHERE examined > place)) AS until
+    WHERE passed = 'expired'
 )
 SELECT t.taken, coalesce(l.every, false) AS every,
-       coalesce(l.expired, 0) AS expired, coalesce(l.examined - t.taken - l.expired, 0) AS consumed,
+       e.n AS expired, coalesce(l.examined - l.place, 0) - e.n AS consumed,
        -- The lock is shared once, while anything is ours.
        t.taken > 0 AND NOT EXISTS (
            SELECT
@@ -65,4 +73,5 @@ SELECT t.taken, coalesce(l.every, false) AS every,
              AND l.classid::bigint << 32 | l.objid::bigint = $4)
        AND pg_try_advisory_lock_shared($4::bigint)
 FROM turn AS t
+CROSS JOIN expired AS e
 LEFT JOIN last AS l ON true
