@@ -106,8 +106,8 @@ static void send_move(PGconn *conn, PGresult *r)
     snprintf(xid, sizeof xid, "%llu", (unsigned long long)at(r, last, 3));
     snprintf(id, sizeof id, "%llu", (unsigned long long)at(r, last, 4));
     const char *values[] = {
-        "mailroom", n, be32toh(part) == 2 ? PQgetvalue(r, 0, 5) : NULL, "f", xid, id, "{}", "{}"};
-    if (!PQsendQueryPrepared(conn, "move", 8, values, NULL, NULL, 0) || !PQpipelineSync(conn))
+        "mailroom", n, be32toh(part) == 2 ? PQgetvalue(r, 0, 5) : NULL, "f", xid, id};
+    if (!PQsendQueryPrepared(conn, "move", 6, values, NULL, NULL, 0) || !PQpipelineSync(conn))
         die("move", conn);
 }
 
@@ -131,7 +131,7 @@ static int drain(const char *limit, int64_t tokens)
 
     PQclear(run(conn, queue_sql_settings));
     prepare(conn, "read", queue_sql_cursor, queue_sql_behind, queue_sql_walk, queue_sql_read);
-    prepare(conn, "move", queue_sql_move, "", "", "");
+    prepare(conn, "move", queue_sql_move, queue_sql_moved, "", "");
     PQenterPipelineMode(conn);
     send_read(conn, limit);
     while (left > 0) {

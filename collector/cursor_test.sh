@@ -60,10 +60,10 @@ a_snapshot_kept_over_a_crash_loses()
     add_accounts 12 16
     same "waiting tokens" 5 "$(sql "SELECT count(*) FROM mailroom_untaken('mailroom')")"
     same "moved, and what waits behind the kept snapshot" "1 0" "$(psql -v ON_ERROR_STOP=1 -qAtX <<END | paste -sd ' '
-$(prepare move move)
+$(prepare move move moved)
 BEGIN;
 SELECT n FROM cursors WHERE lane = 1 ORDER BY n DESC LIMIT 1 \\gset
-EXECUTE move('mailroom', :n, '$kept', true, '0', 0, '{}', '{}');
+EXECUTE move('mailroom', :n, '$kept', true, '0', 0);
 SELECT count(*) FROM mailroom_untaken('mailroom');
 ROLLBACK;
 END

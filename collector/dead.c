@@ -6,6 +6,7 @@ bool dead_init(struct dead *d, const struct batch *b)
 {
     const char *comma = "";
 
+    d->any = false;
     buf_init(&d->tokens, SIZE_MAX);
     buf_init(&d->reasons, SIZE_MAX);
     buf_append_char(&d->tokens, '{');
@@ -17,6 +18,7 @@ bool dead_init(struct dead *d, const struct batch *b)
         buf_printf(&d->tokens, "%s%" PRId64, comma, row->token.id);
         buf_printf(&d->reasons, "%s\"%s\"", comma, row->unsendable);
         comma = ",";
+        d->any = true;
     }
     buf_append(&d->tokens, "}", 2);
     buf_append(&d->reasons, "}", 2);

@@ -6,6 +6,7 @@
 #include "batch.h"
 
 struct dead {
+    bool any;
     struct buf tokens, reasons;
 };
 

@@ -93,7 +93,8 @@ static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
         {"take", {queue_sql_cursor, queue_sql_take}},
         {"lock", {queue_sql_cursor, queue_sql_lock}},
         {"take_lock", {queue_sql_take_lock}},
-        {"move", {queue_sql_move}},
+        {"move", {queue_sql_move, queue_sql_moved}},
+        {"move_dead", {queue_sql_move, queue_sql_moved_dead}},
         {"confirm", {queue_sql_confirm}},
         {"doubt", {queue_sql_doubt}},
     };
@@ -342,12 +343,13 @@ static bool send_move(const struct queue *q, struct session *s, const struct bat
     const struct dead *d, int64_t deadline_ns, struct err *e)
 {
     char n[SESSION_NUMBER_LEN], xid[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN];
+    struct session_params p = SESSION_PARAMS(q->name, session_number(n, b->number),
+        b->all || b->part == 2 ? b->now : NULL, b->all ? "t" : "f", xid_number(xid, b->end.xid),
+        session_number(id, b->end.id), d->tokens.data, d->reasons.data);
 
-    return session_execute(s, QUEUE_PASS, "move",
-        SESSION_PARAMS(q->name, session_number(n, b->number),
-            b->all || b->part == 2 ? b->now : NULL, b->all ? "t" : "f", xid_number(xid, b->end.xid),
-            session_number(id, b->end.id), d->tokens.data, d->reasons.data),
-        false, deadline_ns, e);
+    if (!d->any)
+        p.n -= 2;
+    return session_execute(s, QUEUE_PASS, d->any ? "move_dead" : "move", p, false, deadline_ns, e);
 }
 
 bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,
