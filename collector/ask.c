@@ -95,12 +95,27 @@ static bool stock_is_old(const struct collector *c)
     return s->left >= c->queue.limit && c->now_ns - s->taken_ns > STOCK_OLD_NS;
 }
 
+bool ask_keep_no_old_stock(struct collector *c, struct err *e)
+{
+    struct stock *s = &c->fetch.stock;
+
+    if (c->fetch.asked != ASK_NOTHING || s->left == 0)
+        return true;
+    if (c->now_ns - s->taken_ns > STOCK_OLD_NS) {
+        PQclear(c->fetch.early);
+        c->fetch.early = NULL;
+        return ask_give_back(c, e);
+    }
+    work_wake_at(c, s->taken_ns + STOCK_OLD_NS + 1);
+    return true;
+}
+
 bool ask_give_back(struct collector *c, struct err *e)
 {
     c->fetch.stock = (struct stock){.batches = 1};
     c->left.ours = false;
     c->left.look_at_ns = c->now_ns;
-    return queue_send_give_back(&c->queue, &c->link.session, work_deadline_ns(c), e);
+    return queue_send_give_back(&c->queue, &c->link.session, begin(c), work_deadline_ns(c), e);
 }
 
 bool ask_look(struct collector *c, struct err *e)

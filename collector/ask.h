@@ -71,6 +71,9 @@ bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_US
 // Gives back all that is ours and not in hand, for any collector to take.
 bool ask_give_back(struct collector *c, struct err *e) MUST_USE;
 
+// The same for an old stock, while a line that was begun cannot be finished.
+bool ask_keep_no_old_stock(struct collector *c, struct err *e) MUST_USE;
+
 // Asks for the batch after the one in hand, if that is likely to pay, before this one's line is
 // signed.
 bool ask_ahead(struct collector *c, struct err *e) MUST_USE;

@@ -125,7 +125,10 @@ bool deliver_write(struct collector *c, enum state *next, struct err *e)
     if (!output_idle(o)) {
         if (o->done == 0)
             work_wake_at(c, c->fetch.ready_ns + work_stale_ns(c) + 1);
-        return !c->link.session.conn || (turn_renew(c, e) && ring_keep(c, e));
+        if (!c->link.session.conn)
+            return true;
+        return turn_renew(c, e) && ring_keep(c, e) &&
+               (!c->queue.mode->takes || o->done == 0 || ask_keep_no_old_stock(c, e));
     }
     output_end(o);
     return written(c, next, e);

@@ -409,13 +409,14 @@ bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline
         deadline_ns, e);
 }
 
-bool queue_send_give_back(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
+bool queue_send_give_back(const struct queue *q, struct session *s, struct position after,
+    int64_t deadline_ns, struct err *e)
 {
-    char first[SESSION_NUMBER_LEN];
+    char n[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN];
 
     return session_query(s, QUEUE_QUIET, queue_sql_give_back,
-        SESSION_PARAMS(q->name, q->number, session_number(first, q->first)), deadline_ns, e);
+        SESSION_PARAMS(q->name, q->number, xid_number(n, after.xid), session_number(id, after.id)),
+        deadline_ns, e);
 }
 
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)

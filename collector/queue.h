@@ -147,9 +147,9 @@ bool queue_decode_owners(
 bool queue_send_renew(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Gives back what was taken and not begun.
-bool queue_send_give_back(
-    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
+// Gives back what was taken, behind `after`, which ends what is in hand.
+bool queue_send_give_back(const struct queue *q, struct session *s, struct position after,
+    int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Gives up the queue in good order. Nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);

@@ -1,15 +1,36 @@
--- Gives back what we took and have not begun to write, for any collector to take.
+-- Gives back what is ours behind a token, for any collector to take: of the delivery with the
+-- token the part behind it, and all later ones. Without the token, the whole delivery goes too.
 --
--- $1 queue | $2 our number | $3 an n before which nothing is ours
-WITH back AS (
+-- $1 queue | $2 our number | $3 n of the first delivery | $4 the token in it
+WITH last AS MATERIALIZED (
+    SELECT tokens, array_position(tokens, $4::bigint) AS kept
+    FROM deliveries
+    WHERE queue = $1::job_type AND owner = $2::bigint AND n = $3::bigint
+    FOR UPDATE
+), part AS (
+    UPDATE deliveries AS d
+    SET tokens = last.tokens[:kept]
+    FROM last
+    WHERE d.queue = $1::job_type AND d.owner = $2::bigint AND d.n = $3::bigint
+      AND kept < cardinality(last.tokens)
+), rest AS (
+    INSERT INTO deliveries (queue, owner, tokens)
+    SELECT $1::job_type, 0, tokens[kept + 1:]
+    FROM last
+    WHERE kept < cardinality(tokens)
+    RETURNING queue
+), back AS (
     UPDATE deliveries
     SET owner = 0
     WHERE queue = $1::job_type AND owner = $2::bigint AND n >= $3::bigint
+      AND (n > $3::bigint OR (SELECT kept IS NULL FROM last))
     RETURNING queue
 ), nobody AS (
     INSERT INTO owners (queue, owner)
-    SELECT DISTINCT queue, 0 FROM back
+    SELECT queue, 0 FROM rest
+    UNION
+    SELECT queue, 0 FROM back
     ON CONFLICT DO NOTHING
 )
 SELECT pg_advisory_unlock_shared($2::bigint)
-WHERE EXISTS (SELECT FROM back)
+WHERE EXISTS (SELECT FROM back) AND NOT EXISTS (SELECT FROM last WHERE kept IS NOT NULL)
