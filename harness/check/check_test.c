@@ -11,8 +11,8 @@
 #include "check/stories.h"
 
 static const struct story_cases *const rooms[] = {&stories_tokens, &stories_lines, &stories_timing,
-    &stories_processes, &stories_vitals, &stories_causes, &stories_several, &stories_outcome,
-    &stories_verdicts};
+    &stories_machine, &stories_repeats, &stories_processes, &stories_vitals, &stories_causes,
+    &stories_several, &stories_outcome, &stories_verdicts};
 
 #define ROOMS (sizeof rooms / sizeof *rooms)
 

@@ -16,8 +16,9 @@ struct story_cases {
     size_t count;
 };
 
-extern const struct story_cases stories_tokens, stories_lines, stories_timing, stories_processes,
-    stories_vitals, stories_causes, stories_several, stories_outcome, stories_verdicts;
+extern const struct story_cases stories_tokens, stories_lines, stories_timing, stories_machine,
+    stories_repeats, stories_processes, stories_vitals, stories_causes, stories_several,
+    stories_outcome, stories_verdicts;
 
 // Two of three committed tokens never come out.
 void tell_lost(struct story *s);
