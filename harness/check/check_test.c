@@ -1,5 +1,5 @@
-// Each invariant on a history of its own: what must be found, that nothing else
-// is, and what must not be found though it comes close.
+// Judges every story: the checks find what it names, and nothing else. Each invariant is broken
+// alone by one story at least.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void slack_is_measured(void **state)
     story_fini(&s);
 }
 
-// Faults of the same kind, as they lie around the token: between, before, after it.
+// The token lies before, between and after two faults.
 static void an_example_names_the_faults_around(void **state)
 {
     static const struct {

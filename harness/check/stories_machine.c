@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-// Programs of no part of the run use nine tenths of the processors, and the slack is measured.
+// Programs that do not belong to the run use nine tenths of the processors. The slack is measured.
 static void tell_late_in_a_crowd(struct story *s)
 {
     story_good_token(s);
@@ -24,8 +24,8 @@ static void tell_late_beyond_a_set_slack(struct story *s)
     s->scenario.slack_ns = 50 * NS_PER_MS;
 }
 
-// Others use the most of the processors, and the generator, too, is late: the second token was to
-// leave 150 ms before it did.
+// Others use 60% of the processors, and the generator sends the second token 150 ms after its
+// intended time.
 static void tell_late_beside_a_late_generator(struct story *s)
 {
     tell_late_in_a_crowd(s);
@@ -39,7 +39,7 @@ static void tell_late_generator_beyond_a_set_slack(struct story *s)
     s->scenario.slack_ns = 50 * NS_PER_MS;
 }
 
-// The collector itself used the processors.
+// The others hardly use the processors, so they do not excuse the generator's delay.
 static void tell_late_generator_alone(struct story *s)
 {
     tell_late_beside_a_late_generator(s);
@@ -52,8 +52,8 @@ static void tell_lost_in_a_crowd(struct story *s)
     story_txn(s, 300, 1);
 }
 
-// The token is due at 350 ms, slack included, and read 60 ms later. Samples come at 0 ms, 500 ms,
-// and so on.
+// The token is due at 350 ms, slack included, and read 60 ms later. The process is sampled at 0 ms,
+// 500 ms, and so on.
 static void tell_starved(struct story *s, uint64_t starved_us)
 {
     story_good_token(s);
@@ -108,8 +108,8 @@ static void tell_other_starved(struct story *s)
     s->log.process_count = 2;
 }
 
-// A token that is not eligible opens the window at 120 ms, between the look and the write of the
-// line at 240 ms.
+// A token that is not eligible is announced at 120 ms. It opens the window of the line at 300 ms
+// only if the collector looked before 120 ms at what it wrote at 240 ms.
 static void tell_early_behind_a_starved_line(struct story *s)
 {
     story_good_token(s);
@@ -126,8 +126,9 @@ static void tell_early_and_starved(struct story *s)
         s->samples[i].starved_us = 90000;
 }
 
-// Due at 351 ms, and read 59 ms after that. From the sample at 150 ms to the one at 450 ms are six
-// steps: the collector had no processor for 60 ms, and ran little itself.
+// The token is due at 351 ms, slack included, and read 59 ms later. The five steps from the sample
+// at 200 ms to the one at 450 ms count, and in each the collector waits `waited_ms` for a
+// processor.
 static void tell_watched(struct story *s, unsigned waited_ms, unsigned own_ms)
 {
     story_good_token(s);
@@ -145,20 +146,20 @@ static void tell_processor_soon(struct story *s)
     tell_watched(s, 10, 1);
 }
 
-// It waits for processors that it uses up itself.
+// The collector waits for processors that it keeps busy itself.
 static void tell_crowd_of_its_own(struct story *s)
 {
     tell_watched(s, 40, 95);
 }
 
-// Nine full lines without a pause, begun 59 ms too late.
+// Nine full lines follow each other without a pause, and the first of them comes 59 ms too late.
 static void tell_begun_late(struct story *s, unsigned waited_ms)
 {
     uint32_t first = story_txn(s, 200, 27);
     for (int i = 0; i < 9; i++)
         story_line(s, 410 + 40 * i, first + 3 * (uint32_t)i, 3);
     story_starved(s, waited_ms, 1, 0, 1);
-    for (size_t i = 28; i < s->ledger.starved_count; i++) // no more after 400 ms
+    for (size_t i = 28; i < s->ledger.starved_count; i++) // none after 400 ms
         s->starved[i].collector_us = s->starved[28].collector_us;
 }
 
@@ -172,8 +173,8 @@ static void tell_begun_late_for_nothing(struct story *s)
     tell_begun_late(s, 10);
 }
 
-// The generator was 500 ms late with an insert, and the load's backends waited for a processor for
-// three times as long as they ran.
+// The generator is 500 ms late with an insert. In each 50 ms the load's backends run for 10 ms and
+// wait `load_ms` for a processor.
 static void tell_generator_starved(struct story *s, unsigned load_ms)
 {
     story_good_token(s);
@@ -190,7 +191,8 @@ static void tell_late_as_generator(struct story *s)
     tell_generator_starved(s, 30);
 }
 
-// It waited for something else: a lock, maybe the collector's.
+// The load's backends hardly wait for a processor, so something else delays the generator: a lock,
+// maybe the collector's.
 static void tell_generator_held_up(struct story *s)
 {
     tell_generator_starved(s, 1);

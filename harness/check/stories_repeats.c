@@ -17,7 +17,7 @@ static void tell_duplicated_after_death(struct story *s)
     story_line(s, 270, 0, 1);
 }
 
-// It ended with 0, which says that all it wrote is confirmed.
+// The collector ends with 0, which says that all it wrote is confirmed.
 static void tell_duplicated_though_confirmed(struct story *s)
 {
     tell_duplicated_after_death(s);
@@ -125,7 +125,7 @@ static void fail_over(struct story *s, int64_t left_ms)
     f->left_ns = f->began_ns + (left_ms - 300) * NS_PER_MS;
 }
 
-// The second line confirmed the first one, at 170 ms at the earliest and at 250 ms at the latest.
+// The second line shows that the first one is confirmed, at some time from 170 to 250 ms.
 static void fail_over_behind_a_line(struct story *s, int64_t left_ms)
 {
     story_good_token(s);
@@ -154,7 +154,7 @@ static void tell_again_though_nothing_left(struct story *s)
 static void fail_over_behind_a_commit(struct story *s, int64_t left_ms)
 {
     story_good_token(s);
-    s->token_flags[story_txn(s, 290, 1)] = TOKEN_PRESENT; // the story then leaves it out
+    s->token_flags[story_txn(s, 290, 1)] = TOKEN_PRESENT; // toggled: absent at the end
     fail_over(s, left_ms);
     s->allow[0] = (struct allowance){.invariant = (char *)"vanished", .most = INT64_MAX};
     s->scenario.allow_count = 1;
@@ -209,7 +209,7 @@ static void tell_unknown_after_loss(struct story *s)
 static void tell_vanished(struct story *s)
 {
     story_good_token(s);
-    s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // the story then leaves it out
+    s->token_flags[story_txn(s, 200, 1)] = TOKEN_PRESENT; // toggled: absent at the end
 }
 
 static const struct story_case cases[] = {

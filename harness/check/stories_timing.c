@@ -1,4 +1,4 @@
-// Stories of early and late.
+// Stories of lines that come too early, or of tokens that come too late.
 #include "check/stories.h"
 
 #include "base/clock.h"
@@ -38,7 +38,8 @@ static void tell_line_again(struct story *s)
     story_death(s, 400, true);
 }
 
-// Four tokens at once. The fourth waits from its own announcement, which came before the full line.
+// Four tokens come at once. The fourth waits for the timeout after its own announcement, which came
+// before the full line.
 static void tell_remainder(struct story *s)
 {
     story_good_token(s);
@@ -62,7 +63,8 @@ static void tell_early_in_fault(struct story *s)
     story_line(s, 250, story_txn(s, 200, 1), 1);
 }
 
-// Of a session that opened 130 ms before, and has written nothing yet.
+// A session opens 130 ms before its first line, within timeout and slack. What waits at a session's
+// start may go out at once.
 static void tell_first_line_of_session(struct story *s)
 {
     story_session(s, -990);
@@ -106,7 +108,7 @@ static void tell_behind_horizon(struct story *s)
     story_line(s, 495, waits, 1);
 }
 
-// Full lines follow each other, so the collector works as fast as it can.
+// Full lines that follow each other show that the collector works as fast as it can.
 static void tell_busy(struct story *s)
 {
     uint32_t first = story_txn(s, 50, 30);
@@ -182,8 +184,7 @@ static void tell_new_server_cold(struct story *s)
     story_line(s, 660, (uint32_t)s->plan.token_count - 1, 1);
 }
 
-// One of two tokens was judged, which is enough by default and too little for `judged: {late:
-// 60%}`.
+// One of two tokens is judged, which is enough by default and too little for `judged: {late: 60%}`.
 static void tell_too_little(struct story *s)
 {
     static char late[] = "late";
@@ -205,7 +206,7 @@ static void tell_not_promised(struct story *s)
     s->scenario.collector.promises &= ~PROMISE_TIMEOUT;
 }
 
-// Full lines all the time, by one that shares the queue. The token of 100 ms goes last.
+// A collector that shares the queue writes full lines all the time, and the token of 100 ms last.
 static void tell_held_back(struct story *s, int64_t every_ms)
 {
     story_share(s);
@@ -220,7 +221,7 @@ static void tell_overtaken(struct story *s)
     tell_held_back(s, 40);
 }
 
-// A backlog of tokens that are all as old.
+// The token that comes last is no older than the others of its backlog.
 static void tell_behind_its_like(struct story *s)
 {
     story_share(s);

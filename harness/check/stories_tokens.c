@@ -48,7 +48,7 @@ static void tell_no_dead_letter(struct story *s)
     story_good_token(s);
     uint32_t t = story_txn(s, 200, 1);
     s->kinds[t] = TOKEN_SHORT_SECRET;
-    s->token_flags[t] = TOKEN_DEAD_LETTER; // the story then leaves it out
+    s->token_flags[t] = TOKEN_DEAD_LETTER; // toggled: there is none
 }
 
 static void tell_phantom(struct story *s)
@@ -71,7 +71,7 @@ static void tell_premature(struct story *s)
     story_line(s, 350, story_txn(s, 250, 1), 1);
     story_last(s)->commit_ns += 200 * NS_PER_MS;
     story_last(s)->ended_ns += 200 * NS_PER_MS;
-    // Nothing is announced before this line either, but a fault window covers it.
+    // The line would be early as well, but the fault excuses that.
     story_fault(s, "terminate-backend", 340, 341);
 }
 
@@ -96,13 +96,13 @@ static void tell_passed(struct story *s)
     s->kinds[story_txn(s, 250, 1)] = TOKEN_EXPIRED;
 }
 
-// An upsert that found its account made no token.
+// The upsert finds the account already there, so it makes no token.
 static void tell_conflict(struct story *s)
 {
     story_good_token(s);
     uint32_t t = story_txn(s, 250, 1);
     s->kinds[t] = TOKEN_CONFLICT;
-    s->token_flags[t] = TOKEN_PRESENT; // the story then leaves it out
+    s->token_flags[t] = TOKEN_PRESENT; // toggled: absent at the end
 }
 
 static void tell_conflict_delivered(struct story *s)
@@ -111,8 +111,8 @@ static void tell_conflict_delivered(struct story *s)
     story_line(s, 350, 1, 1);
 }
 
-// A token changes 10 ms after its commit and goes out with the n-th line after that. Ahead of each
-// of these lines the reader found the pipe empty.
+// A token changes 10 ms after its commit. `lines` lines come out, and then the token. Before each
+// line the reader finds the pipe empty.
 static struct change_record *tell_changed(struct story *s, enum change_kind kind, int lines)
 {
     story_good_token(s);
@@ -134,7 +134,7 @@ static void tell_changed_long_before(struct story *s)
     tell_changed(s, CHANGE_CONSUME, 3);
 }
 
-// The change may have happened or not.
+// Nobody knows whether the change was made.
 static void tell_perhaps_changed(struct story *s)
 {
     tell_changed(s, CHANGE_SUSPEND, 3)->outcome = TXN_UNKNOWN;
@@ -160,7 +160,8 @@ static void tell_expired_just_now(struct story *s)
     tell_changed(s, CHANGE_EXPIRE, 3);
 }
 
-// It changes at 210 ms. The next process starts later, and its first line holds it.
+// A token changes at 210 ms. The collector dies at `died_ms`, and the first line of the next
+// process holds the token.
 static void tell_changed_before_the_start(struct story *s, int64_t died_ms)
 {
     story_good_token(s);
@@ -201,11 +202,11 @@ static void tell_deleted(struct story *s)
 {
     story_good_token(s);
     uint32_t deleted = story_txn(s, 200, 1);
-    s->token_flags[deleted] = TOKEN_PRESENT; // the story then leaves it out
+    s->token_flags[deleted] = TOKEN_PRESENT; // toggled: absent at the end
     story_change(s, deleted, CHANGE_DELETE, 210, 211);
 }
 
-// The token changed only when it had had all the time to be delivered, so it is lost.
+// The token had enough time to be delivered before it changed, so it is lost.
 static void tell_changed_too_late(struct story *s)
 {
     story_good_token(s);

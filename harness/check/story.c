@@ -219,7 +219,7 @@ void story_settle(struct story *s)
         token->fingerprint = 1000 + t;
         token->expires_at_s = 900;
         if (ledger_committed(l, t))
-            token->flags ^= TOKEN_PRESENT; // a story that sets it means: vanished
+            token->flags ^= TOKEN_PRESENT;
         if (token_kind_unsendable(s->kinds[t]) && ledger_committed(l, t))
             token->flags ^= TOKEN_DEAD_LETTER;
     }

@@ -34,8 +34,10 @@ struct story {
     struct load_result load;
     struct ledger ledger;
     struct check_input input;
-    uint8_t outcomes[STORY_MAX];     // of enum token_outcome, per token
-    uint32_t token_flags[STORY_MAX]; // more of enum token_flags, per token
+    uint8_t outcomes[STORY_MAX]; // of enum token_outcome, per token
+    // Of enum token_flags, per token. story_settle toggles PRESENT of a committed token, and
+    // DEAD_LETTER of an unsendable one: set here, they say that it is not so.
+    uint32_t token_flags[STORY_MAX];
     struct attempt_record attempts[STORY_MAX];
     size_t attempt_count;
     struct result result;
