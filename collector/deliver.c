@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "fetch.h"
 #include "line.h"
+#include "queue_batches.h"
 #include "ring.h"
 #include "work.h"
 

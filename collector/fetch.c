@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "queue_batches.h"
 #include "ring.h"
 #include "work.h"
 

@@ -1,13 +1,13 @@
-// The queue in the database: what is asked of it, and what the answers mean.
-// migrations/000016 says what a cursor is, and sql/ how it is read.
+// The queue in the database: what is asked of it, and what the answers mean. queue_batches.h has
+// the requests for batches. migrations/000016 says what a cursor is, and sql/ how it is read.
 //
-// Requests go through a session; their answers come back from it, tagged, and
-// are decoded here.
+// Requests go through a session. It returns each answer with the tag of its request, to be decoded
+// here.
 #pragma once
 
 #include <stdint.h>
 
-#include "batch.h"
+#include "doubt.h"
 #include "holder.h"
 #include "mode.h"
 #include "owners.h"
@@ -40,8 +40,7 @@ struct queue {
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // of our last claim
     int64_t n;                   // of the cursor, when all moves that were sent are done
-    int64_t first;               // as far as this session knows, none of our deliveries has a lower
-                                 // n
+    int64_t first;               // none of our deliveries is known to have a lower n
     struct seen {                // what the last look at the lock saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
@@ -59,24 +58,21 @@ struct queue {
 void queue_init(
     struct queue *q, const char *name, const char *channel, const struct mode *mode, int limit);
 
-// Returns how many rows a read examines at first.
-int queue_examine(const struct queue *q);
-
 // How long a statement may take: 4 s, and 100 us for each token of a batch. The server then cancels
 // it. When an answer takes a second longer, the server is taken for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
-// A new session: our backend of the last one becomes the predecessor, if that
-// one was set up.
+// Begins a new session. The backend of the last one becomes the predecessor, if that session was
+// set up.
 void queue_new_session(struct queue *q);
 
-// Everything a session needs before it can try for the lock, in one trip.
+// Sends in one trip everything that a session needs before it can try for the lock.
 bool queue_send_setup(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-// ERR_SCHEMA that names the migration file when one is missing.
+// Sets ERR_SCHEMA, which names the migration file, when one is missing.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
-// The first question of a session: who serves us?
+// Asks which backend serves us, as the first question of a session.
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
@@ -97,7 +93,8 @@ bool queue_unknown(const char *name, struct err *e);
 // Makes a new cursor, without a deadline once it has its locks.
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 
-// With the lock: fences whoever had the queue, or joins those who share it.
+// Claims the queue after its lock was taken: fences off the collector that had it, or joins those
+// that share it.
 bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
@@ -107,54 +104,20 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
 
-// Each asks for a batch; the answer is for batch_decode. read: after the cursor, and in a mode that
-// takes, before that of what is ours. ahead: after `last`, within its stretch. stock: of what is
-// ours, behind `after`. adopt: of what is ours, with a delivery of `whose` unless that is NULL.
-bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_stock(const struct queue *q, struct session *s, struct position after, int wanted,
-    int examine, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-
-// Takes up to `wanted` tokens. Their number, with the `have` that are ours, is a multiple of
-// `step`.
-struct take {
-    int wanted, step, have, examine;
-};
-bool queue_send_take(const struct queue *q, struct session *s, const struct take *t,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-// *taken: how many tokens became ours. *every: the cursor has passed all that waited.
-bool queue_decode_take(
-    const PGresult *r, int *taken, bool *every, struct passed *passed, struct err *e) MUST_USE;
-
-// The batch is dealt with: moves the cursor past it, or confirms its delivery. Its unsendable
-// tokens become dead letters.
-bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-// *ours tells whether the batch was still ours.
-bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e) MUST_USE;
-
-// Looks at the other owners of deliveries; `finished` as owners_finished has it.
+// Asks who else owns deliveries. `finished` is the text that owners_finished made.
 bool queue_send_owners(const struct queue *q, struct session *s, const char *finished,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_owners(
     struct owners *o, const PGresult *r, int64_t now_ns, struct err *e) MUST_USE;
 
-// Renews our lease. *ours: nobody has taken over from us.
+// Renews our lease.
 bool queue_send_renew(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-
-// Gives back what was taken, behind `after`, which ends what is in hand.
-bool queue_send_give_back(const struct queue *q, struct session *s, struct position after,
-    int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Gives up the queue in good order. Nobody waits for the answer.
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns);
 
-// Takes the bell, or lets it go; see bell.h. Nobody waits for the answer to the latter.
+// Takes the bell (bell.h), or lets it go. Nobody waits for the answer to the latter.
 bool queue_send_bell(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e) MUST_USE;
