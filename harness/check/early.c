@@ -94,14 +94,17 @@ static bool holds_token_announced_before(
     return false;
 }
 
+// Returns how long after the acknowledgement of its COMMIT an announcement may arrive.
+static int64_t travel_ns(const struct check *c)
+{
+    return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
+}
+
 // True when an announcement may have arrived after the line before was written. It may be on its
 // way from its COMMIT until a little after its acknowledgement.
 static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
 {
-    const struct check *c = t->c;
-    int64_t travel_ns = clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
-
-    return spans_latest_end(&t->announced, until_ns) + travel_ns >= from_ns;
+    return spans_latest_end(&t->announced, until_ns) + travel_ns(t->c) >= from_ns;
 }
 
 // Returns the last session that opened until then, or 0.
@@ -132,7 +135,9 @@ static bool is_of_new_session(
 // The collector sends the waiting tokens at once at its start, after a reconnect, and when a fault
 // is over. When the times of sessions are unknown, a session may lie anywhere in a fault's window.
 // When the line before was read late, it was written earlier than it seems. When its writer got no
-// processor between its look and its write, another announcement may have come in between.
+// processor between its look and its write, another announcement may have come in between. When the
+// collector or its backend got no processor, a look showed tokens long before their announcements
+// arrived: the collector had to take them for tokens that nobody announced.
 static struct cause why_early(
     const struct check *c, const struct line_record *line, const struct line_record *before)
 {
@@ -161,6 +166,9 @@ static struct cause why_early(
     if (stall.kind == CAUSE_NONE && check_starved_ns(l, before->process, emptied_ns - NS_PER_MS,
                                         emptied_ns) > c->r->slack_ns / 2)
         return (struct cause){CAUSE_STARVED, before->process};
+    if (stall.kind == CAUSE_NONE &&
+        check_denied_ns(l, line->process, from_ns, read_ns) > travel_ns(c))
+        return (struct cause){CAUSE_STARVED, line->process};
     return stall;
 }
 
