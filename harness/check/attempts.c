@@ -1,8 +1,9 @@
-// The collector's history of attempts beside the lines: its numbers follow each other, an attempt
-// that ended with an answer is of a line that had this answer, and each line has its attempt.
+// Compares the collector's history of attempts with the lines: the numbers follow each other, an
+// attempt that ended with an answer belongs to a line that had this answer, and each line has its
+// attempt.
 //
 // A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
-// are matched to the lines in their order, and some of them to none.
+// are matched to the lines in their order, and some of them to no line.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -90,7 +91,8 @@ static uint64_t match_next(const struct match *h, const struct attempt_record *a
     return next;
 }
 
-// The last line's attempt has not ended when the run does, or when its process was stopped.
+// True when the last line's attempt may be unrecorded: the token has no end yet, or the process was
+// stopped.
 static bool may_be_open(const struct match *h)
 {
     const struct ledger *l = h->c->l;
@@ -119,7 +121,7 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
         if (set == 0) {
             finding_add(r, METRIC_MISRECORDED,
                 "token %u: attempt %d is recorded as %s, but no line that it can belong to ended "
-                "so",
+                "that way",
                 h->token, a->number, words[a->end]);
             return;
         }

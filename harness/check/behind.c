@@ -31,7 +31,7 @@ static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns
 
 struct slope {
     double per_s;
-    double least_per_s; // the true one is larger, with 95%
+    double least_per_s; // the true slope is larger, with a confidence of 95%
     double growth;      // from the first fifth to the last
 };
 

@@ -1,4 +1,4 @@
-// A cause is the one event that excuses a case, or counts it apart.
+// A cause is the one event that excuses a case, or makes it count under another name.
 #pragma once
 
 #include <stdint.h>

@@ -37,8 +37,8 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
 
 // True when the chain of full lines goes on until the next line. A fault, a stall or a starved
 // process in the gap does not end it. A fault also destroys the work on the next line, which is
-// begun again. The tokens of an instance that a fault hit wait for its return, so the fault lasts
-// as long as it does for the writer of the next line; -1: nobody.
+// begun again. The tokens that a hit instance had taken wait for its return, so the end of an
+// outage depends on next_writer, the instance that writes the next line; -1: no such line.
 static bool lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
@@ -100,7 +100,7 @@ static bool has_lanes(const struct scenario *s)
     return m.lanes;
 }
 
-// One lane may overtake another.
+// With lanes, one lane may overtake another, so overtaken_ns says nothing.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)
 {
     return c->busy_since[line] <= due_ns &&

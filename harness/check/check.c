@@ -8,8 +8,8 @@
 
 // --- the verdict ----------------------------------------------------------------
 
-// Returns how many cases are tolerated. Where the timelines say how much the server lost, no more
-// than that may be missing.
+// Returns how many cases `allow` tolerates. When the harness knows what each failover left behind,
+// no more tokens than these may be missing.
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = 0;
@@ -23,10 +23,10 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
     return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
 }
 
-// A missing token may still have been on its way: the drain used all its time, and full lines
-// arrived until its end. An earlier end of the drain means that nothing was left to wait for. Lines
-// from before the drain say nothing about its end. With a slack of seconds, lines may be as far
-// apart.
+// True when the missing tokens may still have been on their way: the drain used all its time, and
+// full lines arrived until its end. A drain that ended earlier had nothing left to wait for. Lines
+// that were read before the drain say nothing about its end. With a slack of seconds, lines may be
+// that far apart.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
@@ -48,7 +48,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     return full_lines && r->findings[METRIC_LOST].count > 0;
 }
 
-static bool ends_for_good(const struct ledger *l)
+static bool has_fault_for_rest(const struct ledger *l)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         if (l->faults[i].spec->for_ns == FOR_REST && l->faults[i].ok)
@@ -69,15 +69,17 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
             return false;
         last = last && last->ended_ns > p->ended_ns ? last : p;
     }
-    return in->gave_up && (!l->scenario->collector.restart || ends_for_good(l)) && last &&
+    return in->gave_up && (!l->scenario->collector.restart || has_fault_for_rest(l)) && last &&
            last->asked;
 }
 
-// Where other programs use more of the processors than this, or kept them from the load's backends
-// for more than this share of the time that those were ready to run, and the slack was measured, no
-// verdict rests on time: the probe runs too seldom to see all that the collector waits for. Nor
-// where they use the most of them and our own generator fell behind, by more than a slack that was
-// set.
+// No verdict rests on time when other programs used more of the processors than others_most, or
+// kept them from the load's backends for more than starved_most of the time that these were ready
+// to run. This holds when the slack was measured: the probe that measures it runs too seldom to see
+// all that the collector waits for.
+//
+// Also with a slack that the scenario sets, no verdict rests on time when others used more of the
+// processors than others_felt and our own generator fell behind its plan.
 static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
 
 static bool crowded_out(
@@ -90,9 +92,9 @@ static bool crowded_out(
            (in->others_share > others_felt && check_generator_lags(r, l->scenario));
 }
 
-// A crowd explains a late token where nobody watched who had a processor, or where it made the
-// generator fall behind its plan as well: by no more than it did that. Otherwise the token's own
-// collector and backend tell how long they waited.
+// True when other programs may explain each late token: nobody watched who had a processor, or the
+// generator fell behind its plan too, by at least as much as the latest token. Otherwise we know
+// for each token how long its collector and backend waited.
 static bool as_late_as_load(const struct result *r, const struct ledger *l)
 {
     return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&
@@ -117,7 +119,8 @@ static bool is_of_leases(enum metric_id id)
     return id >= METRIC_DOUBLE_LEASED && id <= METRIC_MISRECORDED;
 }
 
-// Some invariants need a feature that only some runs have.
+// True when the invariant is promised and the run had what it needs: some invariants need a feature
+// that only some runs have.
 static bool is_looked_for(const struct result *r, const struct scenario *s, enum metric_id id)
 {
     bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || is_of_leases(id);
@@ -125,12 +128,12 @@ static bool is_looked_for(const struct result *r, const struct scenario *s, enum
     return check_promised(s, id) && (!rare || r->judged[id].of > 0);
 }
 
-// These are the reasons why some invariants of a run cannot be judged.
+// The reasons why some invariants of a run cannot be judged; doubted() says which.
 struct doubts {
-    bool draining;    // tokens may still have been on their way: lost
-    bool nobody_left; // the plan ended the last collector: needs_collector
-    bool crowded_out; // other programs used the processors: is_of_time, late only with the next
-    bool as_late_as_load;
+    bool draining;        // tokens may still have been on their way
+    bool nobody_left;     // the plan ended the last collector
+    bool crowded_out;     // other programs used the processors
+    bool as_late_as_load; // and may explain each late token
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
@@ -145,7 +148,7 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
     bool any = false;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // An invariant that is not promised, or not looked for, stays null.
+        // An invariant that is not promised or not looked for keeps the value NAN.
         if (!metrics[id].invariant || !is_looked_for(r, l->scenario, id))
             continue;
         r->values[id] = (double)r->findings[id].count;
@@ -173,7 +176,7 @@ static bool compare(double got, const char *how, double want)
     }
 }
 
-// True when the faults that were left out may be those that were to bring this count about.
+// True when this count may be too small only because faults were left out.
 static bool lacks_faults(
     const struct ledger *l, const struct expectation *x, enum metric_id id, double got)
 {
@@ -185,8 +188,8 @@ static bool lacks_faults(
            compare(got + (double)left_out, x->comparison, x->value);
 }
 
-// A broken expectation about a count violates, like an invariant, unless the count is in doubt. One
-// about time or rate is an objective, and the run misses it.
+// A broken expectation about a count makes the run violated, as a broken invariant does, unless the
+// count is in doubt. A broken expectation about a time or a rate makes the run missed.
 static void judge_expectations(
     struct result *r, const struct ledger *l, const struct doubts *d, bool *violated, bool *missed)
 {
@@ -223,8 +226,8 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
                 l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
         }
         if (left_out > 0 && left_out == planned)
-            result_reason(r, "in none of %zu times did %s find anything to hit", planned,
-                s->faults[i].verb->name);
+            result_reason(r, "%s found nothing to hit at any of its %zu times",
+                s->faults[i].verb->name, planned);
     }
 }
 

@@ -63,21 +63,21 @@ struct check_input {
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled
-    double others_share; // of the processors, used by processes of no part of the run; 0: unknown
+    double others_share; // of the processors, used by programs outside of the run; 0: unknown
 };
 
 MUST_USE bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 void result_fini(struct result *r);
 
-// True when the run can say something about the invariant.
+// True when the run judged this invariant.
 bool result_judged(const struct result *r, enum metric_id id);
 
 // True when the subject promises the invariant. An invariant that is not promised is not judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
 
-// Appends the invariants that are not judged for that reason, with the words that would promise
-// them: "busy_idle, leak (collector.promises leaves out small)". Nothing when all are promised.
+// Appends the invariants that the subject does not promise, with the words that would promise them:
+// "busy_idle, leak (collector.promises leaves out small)". Appends nothing when all are promised.
 void unpromised_text(const struct scenario *s, struct buf *out);
 
 // Returns the judged share, 0 to 1; NAN when there was nothing to judge.
@@ -89,8 +89,8 @@ double judged_share(const struct judged *j);
 // Writes "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
-// Returns the share of the time that the load's backends were ready to run, 0 to 1, in which others
-// had the processors; NAN: nobody watched them.
+// The load's backends are ready to run while they run or wait for a processor. Returns the share of
+// that time, 0 to 1, that other programs took from them; NAN: nobody watched.
 double check_load_starved(const struct ledger *l);
 
 // True when several collectors share the queue without a cursor: each skips the rows that another

@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "check/stories.h"
 
-static const struct story_cases *const rooms[] = {&stories_tokens, &stories_lines, &stories_timing,
+static const struct story_cases *const groups[] = {&stories_tokens, &stories_lines, &stories_timing,
     &stories_machine, &stories_repeats, &stories_processes, &stories_vitals, &stories_causes,
     &stories_several, &stories_outcome, &stories_verdicts};
 
-#define ROOMS (sizeof rooms / sizeof *rooms)
+#define GROUPS (sizeof groups / sizeof *groups)
 
 static void list_broken(const struct result *r, char *out, size_t size)
 {
@@ -53,9 +53,9 @@ static void each_case(void **state)
     bool right = true;
 
     (void)state;
-    for (size_t room = 0; room < ROOMS; room++) {
-        for (size_t i = 0; i < rooms[room]->count; i++)
-            right = judge(&rooms[room]->cases[i]) && right;
+    for (size_t group = 0; group < GROUPS; group++) {
+        for (size_t i = 0; i < groups[group]->count; i++)
+            right = judge(&groups[group]->cases[i]) && right;
     }
     assert_true(right);
 }
@@ -78,8 +78,8 @@ static void each_invariant_is_convicted_alone(void **state)
     (void)state;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool alone = !metrics[id].invariant;
-        for (size_t room = 0; room < ROOMS && !alone; room++)
-            alone = convicts_alone(rooms[room], metrics[id].name);
+        for (size_t group = 0; group < GROUPS && !alone; group++)
+            alone = convicts_alone(groups[group], metrics[id].name);
         if (!alone)
             fail_msg("no story breaks %s alone", metrics[id].name);
     }

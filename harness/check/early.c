@@ -71,7 +71,7 @@ static bool holds_a_retry(const struct ledger *l, uint32_t index)
 }
 
 // In leased mode, a token that is due for a retry opens a window of its own. The retry may have
-// gone in a full line, and have left the others behind.
+// gone out in a full line, behind which other tokens stayed.
 static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t index)
 {
     bool any = false;
@@ -107,7 +107,7 @@ static bool announcement_between(const struct early *t, int64_t from_ns, int64_t
     return spans_latest_end(&t->announced, until_ns) + travel_ns(t->c) >= from_ns;
 }
 
-// Returns the last session that opened until then, or 0.
+// Returns the last session that opened by then; 0: none.
 static int64_t session_before_ns(const struct ledger *l, int64_t at_ns)
 {
     size_t i = l->session_count;
@@ -156,10 +156,10 @@ static struct cause why_early(
         const struct outage *o = &c->outages.items[i];
         bool of_fault = o->cause.kind == CAUSE_FAULT;
         int64_t undone_ns = of_fault ? l->faults[o->cause.index].ended_ns : o->until_ns;
-        bool ends = (undone_ns >= from_ns && undone_ns <= read_ns) ||
+        bool near = (undone_ns >= from_ns && undone_ns <= read_ns) ||
                     (o->from_ns >= from_ns && o->from_ns <= read_ns) ||
                     (o->until_ns >= from_ns && o->until_ns <= read_ns);
-        if (ends)
+        if (near)
             return o->cause;
     }
     struct cause stall = stall_list_touches(&c->stalls, emptied_ns - NS_PER_MS, emptied_ns);
@@ -206,7 +206,7 @@ bool check_early(const struct check *c, struct err *e)
     struct early t = {.c = c};
     bool ok = true;
 
-    // An adaptive window fires when waiting is not worth it.
+    // A collector with an adaptive window may fire before the timeout.
     if (c->l->scenario->collector.adaptive_from_ns > 0)
         return true;
     // When several collectors share the work, a token that another one takes may open the window.

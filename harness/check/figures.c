@@ -48,7 +48,7 @@ static void record_latencies(struct result *r, const struct ledger *l)
         // A closed loop has no intended times, so no latency can be counted from them.
         if (stages_measurable(l, t))
             histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
-        // The line was read before the acknowledgement arrived: the latency is zero.
+        // When the line was read before the acknowledgement arrived, the latency is zero.
         if (txn->outcome == TXN_COMMITTED)
             histogram_record(
                 &r->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);

@@ -1,4 +1,4 @@
-// The acknowledged data that the server itself lost.
+// Tells which acknowledged data the server itself lost.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -37,8 +37,8 @@ bool check_server_forgot(
     return false;
 }
 
-// The token's commit lies behind the first commit that was left there, and it was sent before
-// another member led. By then the old leader has stepped down.
+// The token was acknowledged after the first commit that was left behind, and its COMMIT was sent
+// before another member led: by then the old leader has stepped down.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

@@ -9,7 +9,7 @@
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
 static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
-static const int64_t bereaved_ns = NS_PER_S;       // until a collector ends whose sender has died
+static const int64_t sender_died_ns = NS_PER_S;    // after its sender died, a collector must end
 static const int64_t unanswered_ns = 5 * NS_PER_S; // until a health check has failed
 
 // --- settings ---------------------------------------------------------------------
@@ -40,9 +40,9 @@ int64_t harm_hang_ns(const struct scenario *s)
     return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
 }
 
-int64_t harm_bereaved_ns(const struct scenario *s)
+int64_t harm_sender_died_ns(const struct scenario *s)
 {
-    return bereaved_ns + harm_grace_ns(s);
+    return sender_died_ns + harm_grace_ns(s);
 }
 
 // --- what a fault does ------------------------------------------------------------
@@ -94,7 +94,7 @@ bool harm_hits_one(const struct scenario *s, const struct fault_spec *f)
     enum harm harm = harm_of(s, f);
     bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
 
-    // A collector whose output nobody reads keeps its turn, and is right to.
+    // A collector whose output nobody reads keeps its turn, as it should.
     return s->collector.instances > 1 && one &&
            (harm == HARM_PROCESS || harm == HARM_FREEZES ||
                (harm == HARM_OUTPUT && check_shares(s)));

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 
 enum harm {
-    HARM_NONE,    // the subject feels nothing
-    HARM_SLOWS,   // it lasts; processes and sessions survive
+    HARM_NONE,    // it does not touch the subject
+    HARM_SLOWS,   // the subject is slow; processes and sessions survive
     HARM_SESSION, // every session ends
     HARM_FREEZES, // a session may end, or survive
     HARM_PROCESS, // a process ends
@@ -24,7 +24,7 @@ int64_t harm_grace_ns(const struct scenario *s);
 int64_t harm_hang_ns(const struct scenario *s);
 
 // Returns how long a collector may take to end after its sender has died.
-int64_t harm_bereaved_ns(const struct scenario *s);
+int64_t harm_sender_died_ns(const struct scenario *s);
 
 // True when the fault keeps one of several instances away while the others carry on.
 bool harm_hits_one(const struct scenario *s, const struct fault_spec *f);

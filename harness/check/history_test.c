@@ -1,5 +1,5 @@
-// A history reads back as the ledger was, and the reader refuses each damaged file and
-// does nothing else.
+// A stored history reads back as it was. The reader refuses a file that was cut off, and survives
+// any other damage.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -168,15 +168,13 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Version 10 did not know who waited for a processor, 9 not what others used of the processors, 8
-// had no attempts, 7 one generator, 6 did not know what failovers left behind, 5 had no answers, 4
-// no changes, 3 nothing between the samples and the end; version 2 did not know how long a
-// collector waited for a processor.
+// Makes a file of each older version, the newest first: takes out the bytes of what that version
+// lacks (ledger/history.h lists it), and changes its number.
 static void the_versions_before_are_read(void **state)
 {
     static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
-    static const unsigned char nothing_more[7] = {
-        0}; // no flushes, …, no last words of two; no changes
+    // No flushes, sessions, stalls, notes, no last words of two processes, and no changes.
+    static const unsigned char nothing_more[7] = {0};
     static struct story s;
     static struct history h;
     unsigned char bytes[8192];
@@ -189,17 +187,17 @@ static void the_versions_before_are_read(void **state)
     size_t size = (size_t)gzread(file, bytes, sizeof bytes);
     gzclose(file);
     unsigned char *version = (unsigned char *)memmem(bytes, size, "mailproof", 9) + 9;
-    // Version 6 knows no answers: each delivery and each token had none.
+    // Version 6 added answers: one byte for each delivery, and two for each token.
     size_t outcomes = s.log.delivery_count + 2 * s.plan.token_count;
-    // Version 7 does not know what a fault left behind.
+    // Version 7 added what a failover left behind: two bytes for each fault.
     size_t left = 2 * s.plan.fault_count;
-    // Version 8 knows no workers: the clock is exact, and none is lost.
+    // Version 8 added the workers: three bytes.
     static const size_t workers = 3;
-    // Version 9 has three attempts: their count, and three bytes for each.
+    // Version 9 added the attempts: their count, and three bytes for each of the three.
     static const size_t attempts = 10;
-    // Version 10 knows what others used: nothing.
+    // Version 10 added the share of the processors that others used: one byte.
     static const size_t others = 1;
-    // Version 11 has two samples of who waited: their count, and six bytes for each.
+    // Version 11 added the samples of who waited: their count, and six bytes for each of the two.
     static const size_t starved = 13;
     unsigned char *end = bytes + size - 4 - starved - others - attempts - workers - left - outcomes;
     unsigned char *more = end - sizeof nothing_more;
@@ -249,7 +247,7 @@ static void the_versions_before_are_read(void **state)
     story_fini(&s);
 }
 
-// The fields that the checks use since version 4 read back.
+// Version 4 and later ones added these fields.
 static void notes_come_back(void **state)
 {
     static struct story s;
@@ -372,7 +370,7 @@ static void cut_off_is_refused(void **state)
     story_fini(&s);
 }
 
-// Uncompressed, so that every flipped bit reaches the reader.
+// The file is not compressed, so that every flipped bit reaches the reader.
 static void damage_is_survived(void **state)
 {
     static struct story s;

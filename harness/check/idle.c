@@ -4,7 +4,7 @@
 #include "base/clock.h"
 
 static const int64_t idle_ns = 2 * NS_PER_S;
-static const int64_t session_ns = NS_PER_S; // for a process that was started to connect
+static const int64_t session_ns = NS_PER_S; // that a new process needs to connect
 enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };
 
 struct idle {
@@ -14,7 +14,7 @@ struct idle {
     size_t line; // the next line to be looked at
 };
 
-// True when a process of this instance was alive.
+// True when a process of this instance was alive and had had the time to connect.
 static bool lives(const struct ledger *l, int instance, int64_t at_ns)
 {
     for (size_t i = 0; i < l->log->process_count; i++) {

@@ -21,7 +21,7 @@ void judged_add(struct result *r, enum metric_id id, double amount, struct cause
 // Makes the run inconclusive when too little was judged of an invariant that the scenario is about.
 void check_judged(struct result *r, const struct scenario *s);
 
-// --- what all of them go by -------------------------------------------------------
+// --- the state that all of them share ---------------------------------------------
 
 struct check {
     struct result *r;
@@ -30,15 +30,17 @@ struct check {
     struct outages outages;
     struct stall_list stalls; // longer than slack/2
     int64_t *busy_since;      // per line: since when full lines have followed each other
-    int64_t *overtaken_ns;    // per line: the latest start of any line's oldest token before it
+    // Per line: of the lines before it, the latest time at which a line's oldest token was sent.
+    int64_t *overtaken_ns;
 };
 
 // Fills in busy_since and overtaken_ns; check_chains_fini frees them. chains.c
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
-// True when full lines led to this line from a time on at which a token of it was not yet due, and
-// none of them held only tokens that were sent later: the token waited behind older ones. chains.c
+// True when full lines followed each other from due_ns or earlier up to this line, and none of them
+// held only tokens that were sent after due_ns. A token that was due then had to wait behind older
+// ones. chains.c
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when
@@ -70,10 +72,12 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
     const uint32_t *next);
 
 // Returns why an answer may be unrecorded: the process died, or its session ended, after it read
-// the answer and before it recorded it. A finished token comes again for no other reason. outcome.c
+// the answer and before it recorded it. A token that was answered for good comes again for no other
+// reason. outcome.c
 struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
 
-// True when load and faults ended before the plan did: the plan's rest blames nobody.
+// True when load and faults ended before the plan did. The rest of the plan then counts against
+// nobody.
 static inline bool check_ended_early(const struct check_input *in)
 {
     return in->gave_up || in->interrupted;
@@ -90,7 +94,7 @@ MUST_USE bool check_figures(
 MUST_USE bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
-// --- what they ask of each other --------------------------------------------------
+// --- functions that several of them use -------------------------------------------
 
 // Returns the longest time that the process can have waited for a processor between two times, by
 // the samples around them. Before the first sample of its life that is zero. late.c

@@ -11,7 +11,7 @@ struct interval {
     uint64_t committed;         // acknowledged in it
     uint64_t delivered;         // first deliveries read in it
     uint64_t lines;             // whole ones read in it
-    int64_t backlog;            // must be delivered, committed, and not delivered at its end
+    int64_t backlog;            // committed tokens that must be and are not delivered at its end
     struct histogram *from_intended, *from_commit; // of the deliveries, ns
 };
 

@@ -34,7 +34,8 @@ static bool is_judged(const struct ledger *l, uint32_t token)
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
-// Finds the tokens that this line is the first to hold.
+// Tells whether a line holds first deliveries of a lower lane, whether it holds only such as had
+// not aged, and whether it holds repeated deliveries.
 static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
     const struct ledger *l = n->c->l;
@@ -56,9 +57,9 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
-// Checks the lower lane's share: behind an aged token, this many lines in a row without any of its
-// lane are too many. A token has aged within a second of the bound, because its time in the
-// database is rounded to the nearest second.
+// Checks the lower lane's share: while an aged token waits, more than `most` lines in a row without
+// any token of its lane are too many. The database rounds a token's time to the second, so a token
+// has surely aged a second after the bound.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;

@@ -65,7 +65,7 @@ int64_t check_starved_ns(
 // --- one token --------------------------------------------------------------------
 
 // Returns when a token's clock starts: at its acknowledgement. For a subject that waits for
-// writers, it starts at the end of every older transaction that was still open.
+// writers, it starts when the last older transaction that was still open ends.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
     int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;

@@ -33,9 +33,10 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
     return "bad signature, fields that are not the database's, or no whole token";
 }
 
-static const int by_signal = 128; // a shell returns this and the signal that ended its program
+static const int by_signal =
+    128; // a shell returns this plus the number of the signal that ended its program
 
-// True when nothing took the output of a process on its way out: a fault kept its reader away, or
+// True when nobody read the output of a process while it ended: a fault kept its reader away, or
 // the harness stood still for half of the second that the process has.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
@@ -52,8 +53,8 @@ static bool could_not_write(const struct check *c, const struct process_record *
     return stall_list_ns(&c->stalls, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
-// A process that a signal ends breaks off anywhere. One that ends by itself finishes its line if it
-// can.
+// True when a process left half a line though it ended by itself and its reader read. A process
+// that a signal ends may stop in the middle of a line.
 static bool is_broken_off(const struct check *c, const struct line_record *line)
 {
     const struct process_record *p = &c->l->log->processes[line->process];
@@ -150,7 +151,7 @@ bool check_ended_as_asked(const struct ledger *l, const struct process_record *p
     }
 }
 
-// A process that ends by itself is an unplanned exit; so is one that crashes on its way out.
+// A process that ends by itself is an unplanned exit; so is one that crashes while it ends.
 void check_processes(struct result *r, const struct ledger *l)
 {
     double deaths = 0, cpu_s = 0, rss = 0;

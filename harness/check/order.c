@@ -10,16 +10,15 @@
 // The lines that one process has written so far.
 struct past {
     int64_t line_ns;     // its previous line; without one, its start
-    int64_t empty_ns[3]; // when the pipe was last found empty ahead of the line that is looked
-                         // at, of the one before, and of the one before that: at its start at the
-                         // latest
+    int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
+                         // the line before, and the one before that; at first, the process's start
     int64_t this_ns;     // the line that is being looked at
     uint32_t this_line;  // and its index
     int64_t youngest_ns; // the latest beginning among the transactions it delivered
     uint32_t youngest;   // the token of that transaction
 };
 
-// A process has read nothing before its start.
+// Before its start a process has read nothing from the database.
 static void begin(struct past *p, int64_t started_ns)
 {
     *p = (struct past){.line_ns = started_ns,
@@ -34,7 +33,8 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
         return;
     p->empty_ns[2] = p->empty_ns[1];
     p->empty_ns[1] = p->empty_ns[0];
-    // A read takes everything that the pipe holds.
+    // One read takes all that the pipe holds. So when this line was read later than the line
+    // before, the pipe was empty after the line before.
     p->empty_ns[0] = read_ns > p->this_ns ? p->this_ns : p->empty_ns[0];
     p->line_ns = p->this_ns;
     p->this_ns = read_ns;
@@ -107,8 +107,9 @@ static bool is_reader_slow(const struct ledger *l, int64_t from_ns, int64_t unti
     return false;
 }
 
-// A collector reads a line's tokens, at the earliest, while it writes the line before. It starts
-// that line once the one before it has found room in the pipe.
+// A collector reads the tokens of a line from the database while it writes the line before, at the
+// earliest. It begins to write that line when the one before it has left room in the pipe. So a
+// change convicts when it was acknowledged before empty_ns[2].
 static void check_change(
     struct result *r, const struct ledger *l, const struct past *p, uint32_t token)
 {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check/inside.h"
 
-static const int64_t burst_ns = 50 * NS_PER_MS; // between the sessions of one collector
+static const int64_t burst_ns = 50 * NS_PER_MS; // sessions that are closer together form one burst
 
 // --- when it is over --------------------------------------------------------------
 
@@ -132,9 +132,10 @@ static int64_t all_alive_ns(const struct ledger *l, const struct fault_record *f
     return all_ns;
 }
 
-// Returns when the session was replaced that the fault may have ended. It survived when the next
-// one opened too late, or only after another fault although the subject had written a fresh line
-// before. While nothing shows that it works, a session that opened during the fault may be dead.
+// Returns when the subject had a new session, if the fault ended the old one; otherwise the end of
+// the fault. The old session survived when the next one opened too late, or only after another
+// fault although the subject had written a fresh line before. A session that opened during the
+// fault may be dead, unless a line shows that it works.
 static int64_t thawed_ns(const struct ledger *l, const struct fault_record *f)
 {
     int64_t works_ns = all_alive_ns(l, f), next_ns = next_fault_ns(l, f);
@@ -146,7 +147,7 @@ static int64_t thawed_ns(const struct ledger *l, const struct fault_record *f)
     return back_ns;
 }
 
-// Returns when the session was replaced that the fault ended or may have ended.
+// Returns when the subject had a session again after the fault.
 static int64_t session_back_ns(const struct ledger *l, const struct fault_record *f)
 {
     enum harm harm = harm_of(l->scenario, f->spec);
@@ -161,7 +162,7 @@ static int64_t session_back_ns(const struct ledger *l, const struct fault_record
     return clock_min(back_ns, limit_of(l, f));
 }
 
-// When several collectors take turns, another may have to wait before it takes over.
+// Returns when another collector must have taken over; with one collector, ended_ns.
 static int64_t handed_over_ns(
     const struct ledger *l, const struct fault_record *f, int64_t ended_ns)
 {
@@ -173,8 +174,8 @@ static int64_t handed_over_ns(
     return ended_ns + harm_grace_ns(l->scenario) + harm_takeover_ns;
 }
 
-// Describes the outage as if nobody took over: own_until_ns is the return of the instance that was
-// hit, and until_ns is when the work is handed over, too.
+// Describes the outage as if nobody took over: own_until_ns is when the hit instance is back, and
+// until_ns also contains the time to hand the work over.
 static struct outage outage_of(
     const struct ledger *l, const struct fault_record *f, struct cause cause)
 {
@@ -190,16 +191,16 @@ static struct outage outage_of(
     return o;
 }
 
-// A sender that dies by itself takes away the same as one that a fault kills. A collector that does
-// not end after that is judged again soon.
-static struct outage bereavement_of(const struct ledger *l, const struct delivery *d)
+// Returns the outage of a sender that died by itself: the same as when a fault kills the sender. It
+// is short even if the collector does not end then, so that this collector is judged again soon.
+static struct outage outage_of_sender(const struct ledger *l, const struct delivery *d)
 {
     uint32_t process = l->log->lines[d->line].process;
     const struct process_record *p = &l->log->processes[process];
     struct fault_spec spec = {.verb = &verbs[VERB_KILL_SENDER], .instance = p->instance};
     struct fault_record f = {.spec = &spec,
         .began_ns = d->replied_ns,
-        .ended_ns = clock_min(p->ended_ns, d->replied_ns + harm_bereaved_ns(l->scenario))};
+        .ended_ns = clock_min(p->ended_ns, d->replied_ns + harm_sender_died_ns(l->scenario))};
 
     return outage_of(l, &f, (struct cause){CAUSE_SENDER, process});
 }
@@ -307,7 +308,7 @@ bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         if (is_death(&l->log->deliveries[i]))
-            o->items[o->count++] = bereavement_of(l, &l->log->deliveries[i]);
+            o->items[o->count++] = outage_of_sender(l, &l->log->deliveries[i]);
     }
     find_ends(o, l);
     return true;

@@ -9,10 +9,10 @@
 struct outage {
     int64_t from_ns;
     int64_t until_ns;     // undone or taken over, and the next session open
-    int64_t own_until_ns; // the same for the lines of the instance that was hit
-    int64_t others_ns;    // when others must have taken over from the one that was hit; CLOCK_NEVER
+    int64_t own_until_ns; // the same for the lines of the hit instance
+    int64_t others_ns;    // when others must have taken over from it; CLOCK_NEVER: never
     int64_t latest_ns;    // the latest until_ns or own_until_ns of this and all outages before
-    int instance;         // the one that was hit; -1: all
+    int instance;         // that was hit; -1: all
     struct cause cause;   // a fault, or a sender's death
 };
 

@@ -44,8 +44,8 @@ struct cause check_unrecorded_by(const struct check *c, const struct delivery *d
 
     if (p->ended_ns <= again_ns && p->ended_ns - d->replied_ns <= margin_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    // A fault of its own between the two may have cost the commit that recorded the answer, or the
-    // lease just before.
+    // A fault that hit this instance may have prevented the commit that records the answer, or have
+    // ended its lease just before.
     return outages_hit(&c->outages, p->instance, d->replied_ns - slack_ns,
         clock_min(again_ns, d->replied_ns + margin_ns));
 }
@@ -89,7 +89,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     } else if (!answered) {
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
-            describe(h, METRIC_DOUBLE_LEASED, d, "its lease began, and nobody had answered,");
+            describe(h, METRIC_DOUBLE_LEASED, d, "its lease was living, and had begun");
     } else if (check_undisturbed(h->c->l, h->last->replied_ns, again_ns)) {
         w->total_ns += (double)(again_ns - h->last->replied_ns);
         w->most_ns += (double)leased_most_ns(h->m, h->errors);
@@ -123,7 +123,7 @@ static void take(struct chain *h, const struct delivery *d, struct waits *w)
 
 // --- the end ----------------------------------------------------------------------
 
-// True when everything that the token still needed had its time before the drain ended.
+// True when the drain was long enough for all that the token still needed.
 static bool had_its_time(const struct chain *h)
 {
     const struct ledger *l = h->c->l;
@@ -211,8 +211,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
 
     if (m->budget_per_s <= 0)
         return;
-    // The fullest window ends at a line. A token bucket of our own runs dry when any window since
-    // its last overflow held too many tokens.
+    // Our own token bucket runs dry when too many tokens came in any window since it last was full.
+    // The fullest window ends at a line, so looking at the lines is enough.
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         if (at_ns != INT64_MIN)

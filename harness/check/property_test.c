@@ -1,5 +1,5 @@
-// Random histories of a good collector, into some of which violations are
-// planted: the checks find exactly those, each as often as it was planted.
+// Random histories of a good collector, into some of which violations are planted. The checks must
+// find exactly those, each as often as it was planted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void good_dead_letter(struct random_story *r)
     r->s.kinds[story_txn(&r->s, r->now_ms, 1)] = TOKEN_WITHOUT_CODE;
 }
 
-// A second transaction holds the horizon; both go out after it.
+// The first transaction stays open and holds the horizon. Both tokens go out after its end.
 static void good_held(struct random_story *r)
 {
     uint32_t held = story_txn(&r->s, r->now_ms, 1);
@@ -92,7 +92,7 @@ static void good_after(struct random_story *r)
     good_short(r);
 }
 
-// Killed just after its line, which comes again: nobody could confirm it.
+// The collector is killed just after its line, before it could confirm it. The line comes again.
 static void good_killed(struct random_story *r)
 {
     int rows = some_rows(r);
@@ -106,7 +106,7 @@ static void good_killed(struct random_story *r)
     good_after(r);
 }
 
-// Its session ends while a token waits, which goes out at once in the next.
+// The session ends while a token waits. The token goes out at once in the next session.
 static void good_reconnect(struct random_story *r)
 {
     story_fault(&r->s, "terminate-backend", r->now_ms + 5, r->now_ms + 6);
@@ -241,7 +241,7 @@ static void plant_end_state(struct random_story *r)
     r->planted[METRIC_END_STATE]++;
 }
 
-// One of the ways in which a dead letter contradicts the rest.
+// Plants one of the ways in which a dead letter contradicts the rest.
 static void plant_bad_dead_letter(struct random_story *r)
 {
     static const uint32_t ways[] = {
@@ -291,7 +291,7 @@ static void tell(struct random_story *r, uint64_t seed, bool with_bad)
     uint64_t steps = rng_below(&r->rng, STEPS_MAX);
     for (uint64_t i = 0; i < steps; i++) {
         r->now_ms += STEP_MS + (int64_t)rng_below(&r->rng, 50);
-        // Eight processes are a story's most.
+        // A story has room for eight processes.
         bool faulty = has_room(r) && rng_below(&r->rng, 5) == 0;
         if (faulty && with_bad && rng_below(&r->rng, 2))
             bad_faulty_steps[rng_below(&r->rng, COUNT(bad_faulty_steps))](r);

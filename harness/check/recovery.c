@@ -14,7 +14,7 @@ struct recovery {
     const struct check *c;
     int64_t *over_ns; // per fault: from when on fresh tokens are due within recovery_limit: its end
                       // or, when it hits one of several instances, the takeover by the others
-    int64_t *back_ns; // per fault: when its outage ended, at least over_ns
+    int64_t *back_ns; // per fault: when its outage ended, not before over_ns
 };
 
 static bool recovery_make(struct recovery *t, const struct check *c)
@@ -48,8 +48,7 @@ static void recovery_fini(struct recovery *t)
 // Returns how much of a stretch the windows of faults cover. The records are sorted by their start,
 // but windows overlap, so each instant counts once. A fault that hits one of several instances
 // counts only until the others have taken over. A fault after the judged one counts until the
-// subject's next session: in a storm of kills, a start that takes its time is no failure to
-// recover.
+// subject's next session: in a storm of kills, a slow start is no failure to recover.
 static int64_t covered_ns(
     const struct recovery *t, const struct fault_record *judged, int64_t from, int64_t until)
 {
@@ -76,7 +75,7 @@ static const int nobody_answers = 78;
 
 // Returns the cause that excuses the end of a process whose sender died: it gives back the
 // unanswered tokens and ends.
-static struct cause bereaved(const struct ledger *l, int64_t from_ns, int64_t until_ns)
+static struct cause after_sender_died(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     bool dies = l->scenario->collector.sender.dies > 0;
 
@@ -84,7 +83,7 @@ static struct cause bereaved(const struct ledger *l, int64_t from_ns, int64_t un
         const struct process_record *p = &l->log->processes[i];
         int code = WIFEXITED(p->status) ? WEXITSTATUS(p->status) : 0;
         if (p->asked && (code == output_failed || code == nobody_answers) &&
-            p->ended_ns - harm_bereaved_ns(l->scenario) < until_ns &&
+            p->ended_ns - harm_sender_died_ns(l->scenario) < until_ns &&
             p->ended_ns + l->scenario->recovery_limit_ns > from_ns)
             return (struct cause){CAUSE_SENDER, (uint32_t)i};
     }
@@ -99,7 +98,7 @@ struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t un
             f->ended_ns + l->scenario->recovery_limit_ns > from_ns)
             return (struct cause){CAUSE_FAULT, (uint32_t)i};
     }
-    return bereaved(l, from_ns, until_ns);
+    return after_sender_died(l, from_ns, until_ns);
 }
 
 static void append_fault(char *text, size_t size, const struct ledger *l,

@@ -10,7 +10,7 @@
 
 struct repeats {
     const struct check *c;
-    uint32_t *before;   // per token: the line of its delivery before; NO_LINE
+    uint32_t *before;   // per token: the line of its previous delivery; NO_LINE
     uint32_t *last;     // per process: its last line of all
     uint32_t *latest;   // per process: its last line so far
     uint32_t *previous; // per process: the line before that
@@ -48,8 +48,8 @@ static bool keeps_away(const struct fault_spec *f)
 }
 
 // True when sessions ended while a fault kept collectors away, or at most the grace before it, and
-// were gone for longer than the grace. A new session takes time to open; the log of the server may
-// show up to a quarter of the grace for that.
+// were gone for longer than the grace. A new session takes time to open; by the server's log, up to
+// a quarter of the grace counts as part of the time away.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
     int64_t grace = harm_grace_ns(l->scenario), back_ns = outages_session_ns(l, away->ended_ns);
@@ -65,8 +65,8 @@ static bool outlasts_grace(const struct ledger *l, const struct fault_record *aw
     return false;
 }
 
-// True when this fault took a collector's turn or claims: others could take over before the
-// collector was back.
+// True when this fault took a collector's turn or its claimed tokens: others could take over before
+// the collector was back.
 static bool takes_turn(const struct ledger *l, const struct fault_record *away, uint32_t process)
 {
     bool one = (away->spec->verb->params & PARAM_INSTANCE) && away->spec->instance >= 0;
@@ -99,7 +99,8 @@ static bool died_unconfirmed(
            again->process != writer && again->read_ns >= p->ended_ns - t->c->r->slack_ns;
 }
 
-// The writer lives, and lost its turn before it could confirm the last line that it had written.
+// True when the writer lives, and lost its turn before it could confirm the last line that it had
+// written.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -164,7 +165,7 @@ static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
     return (struct cause){CAUSE_BATCH, again};
 }
 
-// A line is confirmed when its process has written the next.
+// Returns when the line was confirmed at the latest: when its process had written the next one.
 static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
 {
     for (size_t i = line + 1; i < l->log->line_count; i++) {

@@ -43,7 +43,7 @@ static int64_t between(struct sim *m, int64_t from, int64_t to)
     return from + (int64_t)rng_below(&m->rng, (uint64_t)(to - from));
 }
 
-// --- what happens to them ---------------------------------------------------------
+// --- the faults -------------------------------------------------------------------
 
 static void give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
 {
@@ -82,7 +82,7 @@ static void start_process(struct sim *m, int instance, int64_t at_ms)
         .process = (uint32_t)m->s.log.process_count++, .alive = true, .session_ms = NEVER_MS};
 }
 
-// The turn is kept for one that has lost its session, until the grace has passed.
+// A holder that has lost its session keeps its turn until the grace has passed.
 static void lose_turn(struct sim *m, const struct sim_instance *k)
 {
     if (k == &m->all[m->holder] && m->turn_free_ms == NEVER_MS)
@@ -105,8 +105,8 @@ static void kill_one(struct sim *m, struct sim_instance *k)
         give_back(m, k, m->instances > 1 && !m->turns ? m->now_ms + GRACE_MS : m->now_ms);
 }
 
-// True when this one, which is connected, may work. What the one before had not written waits for
-// it.
+// True when this connected instance may work. If it takes the turn from another, it gets the tokens
+// that the other had taken and not written.
 static bool has_turn(struct sim *m, int instance)
 {
     struct sim_instance *before = &m->all[m->holder];
@@ -135,8 +135,8 @@ static void be_connected(struct sim *m, struct sim_instance *k)
 }
 
 // Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
-// back, it confirms the tokens that it had written. If that takes longer than the grace, others
-// have them first.
+// back, it confirms the tokens that it had written. If that takes longer than the grace, others may
+// write them first.
 static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
 {
     int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
@@ -215,7 +215,7 @@ static void hit(struct sim *m, const char *verb)
     m->s.specs[m->s.ledger.fault_count - 1].instance = kills || pauses ? instance : -1;
 }
 
-// --- what they do -----------------------------------------------------------------
+// --- the collectors ---------------------------------------------------------------
 
 static void write_line(struct sim *m, struct sim_instance *k)
 {
@@ -309,7 +309,7 @@ static void write_batch(struct sim *m, struct sim_instance *k)
     k->ready_ms = m->now_ms + between(m, 2, 10);
 }
 
-// After its return it confirms the tokens that nobody else has written meanwhile.
+// After its return the instance confirms the tokens that nobody else has written meanwhile.
 static void confirm_unsure(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < k->unsure_count; i++)
@@ -366,7 +366,7 @@ static void arrive(struct sim *m, double rate)
         insert(m, 1 + (int)rng_below(&m->rng, 2));
 }
 
-// Draws the scenario and the speed of a line.
+// Draws the scenario and the time that a line takes. Returns the transactions per second.
 static double set_up(struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];
@@ -380,7 +380,7 @@ static double set_up(struct sim *m, uint64_t seed)
     m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
-    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // always
+    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these always have one
     m->service_ms = m->burst ? 30 : between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;

@@ -44,7 +44,7 @@ struct sim_instance {
     bool alive;
     int64_t starts_ms;  // when it is dead: its next start
     int64_t session_ms; // when its session opens
-    bool told;          // the history has the opening of its session
+    bool told;          // the history already shows that its session opened
     int64_t paused_ms;  // it is paused until then
     int64_t rests_ms;   // a defect makes it rest until then
     uint32_t batch[SIM_TOKENS_MAX];

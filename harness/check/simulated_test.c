@@ -55,7 +55,7 @@ static void good_collectors(void **state)
         judged_idle += sim.s.result.judged[METRIC_IDLE_INSTANCE].of;
         story_fini(&sim.s);
     }
-    // A defect is found only where something was judged. Seconds, on average over many histories.
+    // A defect can be found only where something was judged. The sums are in seconds.
     assert_true(judged_behind > HISTORIES / 2.0);
     assert_true(judged_idle > HISTORIES / 10.0);
 }

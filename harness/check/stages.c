@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-// A timer may fire this much before our own count of it.
+// The collector's timer may fire this much earlier than the timeout by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
 static bool is_closed(const struct ledger *l, uint32_t token)
@@ -56,8 +56,8 @@ const char *fired_name(enum fired_by why)
     return names[why];
 }
 
-// The times of a process: when its last line was read, and when the last line was read that did not
-// catch up after a fault; 0: none.
+// Two times of a process: when its last line was read, and when its last line that was not full was
+// read. That line left nothing behind. 0: none.
 struct catching_up {
     int64_t last_ns, settled_ns;
 };

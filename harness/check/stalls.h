@@ -1,5 +1,5 @@
-// The times at which the harness, the machine or the server stood still. A line that is late
-// because of one may have been in time.
+// The times at which the harness, the machine or the server stood still. They may have made a line
+// late that the collector wrote in time.
 #pragma once
 
 #include "check/outages.h"

@@ -146,8 +146,8 @@ static void tell_half_open_twice(struct story *s)
     tell_two_faults(s, "half-open", "half-open", 2400);
 }
 
-// Back is due at 3800 ms: 500 ms of the limit pass between the faults, the second fault lasts 800
-// ms, the limit begins anew with 1 s, and the other 500 ms of the first limit follow.
+// The session is due at 3800 ms: 500 ms of the limit pass between the faults, the second fault
+// lasts 800 ms, the limit begins anew with 1 s, and the other 500 ms of the first limit follow.
 static void tell_half_open_twice_and_long(struct story *s)
 {
     tell_two_faults(s, "half-open", "half-open", 3850);
@@ -163,7 +163,8 @@ static void tell_restart_then_half_open(struct story *s)
     tell_two_faults(s, "restart-server", "half-open", 2400);
 }
 
-// The second fault was left out only when it was over, and is no reason to doubt the session.
+// The second fault began, found nothing to hit and was left out. So it is no reason to doubt the
+// session.
 static void tell_half_open_beside_one_left_out(struct story *s)
 {
     tell_two_faults(s, "half-open", "terminate-backend", 1900);

@@ -1,4 +1,4 @@
-// Stories of what a line says, and in which order.
+// Stories of the content of lines, and of their order.
 #include "check/stories.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static void tell_tail(struct story *s)
     story_death(s, 150, true);
 }
 
-// It ends by itself in the middle of a line, asked at 150 ms.
+// The process is asked to end at 150 ms, and ends by itself in the middle of a line.
 static void tell_broken_off(struct story *s)
 {
     tell_tail(s);
@@ -36,7 +36,7 @@ static void tell_reader_away(struct story *s)
     story_fault(s, "pause-reader", 140, 160);
 }
 
-// A shell in front of it returns 128 and the signal.
+// A shell that started the process returns 128 plus the signal.
 static void tell_broken_off_by_signal(struct story *s)
 {
     tell_broken_off(s);
@@ -57,7 +57,8 @@ static void tell_fields_of_another(struct story *s)
     s->deliveries[1].fingerprint = 1000;
 }
 
-// Printed as it is, whether or not a reader can take the line apart.
+// A name that the wire cannot carry is printed as it is. Here the line can still be parsed, in the
+// next story it cannot.
 static void tell_bad_name(struct story *s)
 {
     story_good_token(s);

@@ -59,7 +59,7 @@ static void tell_resurrected(struct story *s)
     tell_attempt(s, 400, 0, 1, REPLY_SENT, 10);
 }
 
-// Nobody needs to wait for a snapshot, and the other collector's death is no excuse.
+// An old snapshot harms nobody, and the other collector's death excuses nothing.
 static void tell_resurrected_beside_faults(struct story *s)
 {
     tell_resurrected(s);
@@ -70,7 +70,7 @@ static void tell_resurrected_beside_faults(struct story *s)
     s->specs[1].instance = 1;
 }
 
-// Its session ended with the answer.
+// The session ended just after the answer, which may be unrecorded.
 static void tell_session_ended_with_the_answer(struct story *s)
 {
     tell_resurrected(s);
@@ -88,9 +88,9 @@ static void tell_died_with_the_answer(struct story *s)
     tell_attempt(s, 700, 0, 1, REPLY_SENT, 10);
 }
 
-// The sender dies of its attempt at 400 ms, and the collector ends 50 ms later because nobody
-// answers. A token that came meanwhile waits for the next collector.
-static void tell_bereaved(struct story *s, enum reply reply)
+// The attempt gets no answer; with REPLY_DIED the sender dies of it at 400 ms. The collector ends
+// 50 ms later. A token that came meanwhile waits for the next collector.
+static void tell_unanswered(struct story *s, enum reply reply)
 {
     tell_leases(s);
     s->scenario.collector.sender.dies = 0.01;
@@ -107,13 +107,13 @@ static void tell_bereaved(struct story *s, enum reply reply)
 
 static void tell_sender_died(struct story *s)
 {
-    tell_bereaved(s, REPLY_DIED);
+    tell_unanswered(s, REPLY_DIED);
 }
 
 // The same story, without the death of the sender that would explain it.
 static void tell_nobody_died(struct story *s)
 {
-    tell_bereaved(s, REPLY_NEVER);
+    tell_unanswered(s, REPLY_NEVER);
 }
 
 // The collector lives on long after its sender died, and never gives the token back.
@@ -153,8 +153,8 @@ static void tell_given_up_soon(struct story *s)
     s->outcomes[0] = OUTCOME_DEAD;
 }
 
-// A line comes 50 ms after the first announcement in it, before the timeout of 100 ms. With a retry
-// in it that was due it is in time, and without one it is early.
+// A line comes 50 ms after the first announcement in it, before the timeout of 100 ms. It is in
+// time if it holds a retry that was due, and early if it does not.
 static void tell_short_line(struct story *s, bool retry)
 {
     tell_leases(s);
@@ -220,7 +220,8 @@ static void tell_recorded(struct story *s, int number, enum attempt_end end)
         (struct attempt_record){.number = (uint16_t)number, .end = (uint8_t)end};
 }
 
-// A lease that never became a line, an error, silence, an answer that came too late, and the end.
+// The database holds a lease that never became a line, an error, an answer that came too late, a
+// silence, and the end.
 static void tell_history(struct story *s)
 {
     tell_tried_again(s);
@@ -279,7 +280,7 @@ static void tell_over_budget(struct story *s)
     story_line(s, 110, story_txn(s, 100, 3), 3);
 }
 
-// A crowd holds lines back, and they come together.
+// Other programs may have held lines back, which then come together.
 static void tell_over_budget_in_a_crowd(struct story *s)
 {
     tell_over_budget(s);
@@ -334,7 +335,7 @@ static void tell_starved(struct story *s)
     tell_queue(s, false);
 }
 
-// The recovery waits from 60 ms on, and three activations go before it that have not aged.
+// The recovery waits from 60 ms on, and three activations that have not aged go before it.
 static void tell_overtaken(struct story *s)
 {
     tell_lanes(s);
@@ -345,7 +346,7 @@ static void tell_overtaken(struct story *s)
     tell_line(s, 150, higher);
 }
 
-// The retry opens the window at 300 ms. It goes out in the full line, and two tokens stay behind.
+// The retry opens the window at 300 ms and goes out in the full line. Two tokens stay behind it.
 static void tell_rest_behind_a_retry(struct story *s)
 {
     tell_leases(s);
@@ -368,7 +369,7 @@ static const struct story_case cases[] = {
     {"died before the answer was recorded", tell_died_with_the_answer, "", VERDICT_PASS},
     {"the sender died of it", tell_sender_died, "", VERDICT_PASS},
     {"late, and no sender died", tell_nobody_died, "late=1 ", VERDICT_VIOLATED},
-    {"given back by nobody", tell_outlived, "never_retried=1 ", VERDICT_VIOLATED},
+    {"never given back", tell_outlived, "never_retried=1 ", VERDICT_VIOLATED},
     {"retried at once", tell_early_retries, "early_retry=51 ", VERDICT_VIOLATED},
     {"failed, and forgotten", tell_never_retried, "never_retried=1 ", VERDICT_VIOLATED},
     {"a retry that is due fires the window", tell_due, "", VERDICT_PASS},

@@ -121,7 +121,7 @@ static void tell_storm_of_slow_starts(struct story *s)
     tell_kill_storm(s, 250);
 }
 
-static void tell_storm_not_used(struct story *s)
+static void tell_storm_with_time_enough(struct story *s)
 {
     tell_kill_storm(s, 110);
 }
@@ -145,7 +145,8 @@ static const struct story_case cases[] = {
         VERDICT_VIOLATED},
     {"killed before it could recover, again and again", tell_storm_of_slow_starts, "",
         VERDICT_PASS},
-    {"the same, with time enough", tell_storm_not_used, "late=1 unrecovered=1 ", VERDICT_VIOLATED},
+    {"the same, with time enough", tell_storm_with_time_enough, "late=1 unrecovered=1 ",
+        VERDICT_VIOLATED},
     {"recovered", tell_recovered, "", VERDICT_PASS},
 };
 

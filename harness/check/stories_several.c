@@ -40,8 +40,8 @@ static void tell_takes_over(struct story *s)
     tell_killed_for_good(s, 1900);
 }
 
-// The grace and a second after the death, at 2000 ms, the takeover is due, and fresh tokens a
-// second later. Here they come at 4 s.
+// The takeover is due at 2000 ms, which is the grace and a second after the death. Fresh tokens are
+// due a second later, and come at 4 s here.
 static void tell_takes_over_late(struct story *s)
 {
     tell_killed_for_good(s, 4000);
@@ -120,7 +120,7 @@ static void tell_two_late_lines(struct story *s)
     story_by(s, 0);
 }
 
-// No takeover is near, so the line counts as written twice.
+// The pause is too short for a takeover, so the line is duplicated.
 static void tell_late_line_of_short_pause(struct story *s)
 {
     story_good_token(s);
@@ -155,7 +155,7 @@ static void tell_one_idles(struct story *s)
     tell_sharing(s, false);
 }
 
-// It has a processor for a fifth of the time.
+// The second collector has a processor for a fifth of the time.
 static void tell_one_starves(struct story *s)
 {
     tell_sharing(s, false);
@@ -202,7 +202,8 @@ static void tell_both_away_sharing(struct story *s)
     tell_both_away(s, true, 3500, 3600);
 }
 
-// The first is back at 1500 ms. The grace and a second later it must have the second's tokens.
+// The first is back at 1500 ms. It must have taken the second's tokens the grace and a second
+// later.
 static void tell_one_is_back(struct story *s)
 {
     tell_both_away(s, true, 1500, 3800);
@@ -246,8 +247,8 @@ static void tell_freed_by_another_fault(struct story *s)
     story_session(s, 2520);
 }
 
-// Nothing has ended the paused collector's session, so the first wrote tokens that were free all
-// the time.
+// Nothing has ended the paused collector's session, so the tokens that the first writes were not
+// taken. It could have written them at any time.
 static void tell_written_by_another(struct story *s)
 {
     tell_taken(s, 3010);
@@ -318,8 +319,8 @@ static const struct story_case cases[] = {
     {"takes over from the dead", tell_takes_over, "", VERDICT_PASS},
     {"takes over late", tell_takes_over_late, "late=11 unrecovered=1 ", VERDICT_VIOLATED},
     {"never takes over", tell_never_takes_over, "lost=11 unrecovered=1 ", VERDICT_VIOLATED},
-    {"the dead one does it when it is back", tell_first_does_it_again, "late=11 unrecovered=1 ",
-        VERDICT_VIOLATED},
+    {"the killed one does the work when it is back", tell_first_does_it_again,
+        "late=11 unrecovered=1 ", VERDICT_VIOLATED},
     {"takes over from one that hangs", tell_takes_over_from_hung, "", VERDICT_PASS},
     {"nobody takes over from one that hangs", tell_nobody_takes_over_from_hung,
         "late=12 unrecovered=1 ", VERDICT_VIOLATED},
@@ -331,8 +332,8 @@ static const struct story_case cases[] = {
     {"one of two idles", tell_one_idles, "idle_instance=1 ", VERDICT_VIOLATED},
     {"one of two starves", tell_one_starves, "", VERDICT_PASS},
     {"one of two is paused", tell_one_is_paused, "", VERDICT_PASS},
-    {"both are away, by turns", tell_both_away_by_turns, "", VERDICT_PASS},
-    {"both are away, who share", tell_both_away_sharing, "", VERDICT_PASS},
+    {"both are away, and take turns", tell_both_away_by_turns, "", VERDICT_PASS},
+    {"both are away, and share the work", tell_both_away_sharing, "", VERDICT_PASS},
     {"one is back, and does nothing", tell_one_is_back, "late=1 ", VERDICT_VIOLATED},
     {"writes on its return what it had taken", tell_writes_on_return, "", VERDICT_PASS},
     {"writes it long after its return", tell_writes_long_after_return, "late=3 ", VERDICT_VIOLATED},

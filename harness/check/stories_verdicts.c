@@ -266,7 +266,7 @@ static void tell_left_out_by_another(struct story *s)
 }
 
 static const struct story_case cases[] = {
-    {"a fault that another left nobody", tell_left_out_by_another, "", VERDICT_PASS},
+    {"a fault that hit nobody because of another", tell_left_out_by_another, "", VERDICT_PASS},
     {"a fault that found nobody once", tell_left_out, "", VERDICT_PASS},
     {"too few deaths, and a fault was left out", tell_too_few_deaths_left_out, "",
         VERDICT_INCONCLUSIVE},

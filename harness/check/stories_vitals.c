@@ -1,4 +1,4 @@
-// Stories of what the samples and the end show.
+// Stories of what the samples of the processes show, and of what the tables hold at the end.
 #include "check/stories.h"
 
 #include <signal.h>
@@ -71,7 +71,7 @@ static void tell_cursor_behind(struct story *s)
     s->token_flags[0] = TOKEN_WAITING;
 }
 
-// Its line was read 20 ms before TERM. Nobody asks how late that was.
+// Its line was read 20 ms before TERM. The timeout is not promised, so the line is not late.
 static void tell_cursor_behind_unconfirmed(struct story *s)
 {
     story_good_token(s);
@@ -82,7 +82,7 @@ static void tell_cursor_behind_unconfirmed(struct story *s)
     s->processes[0].status = 75 << 8;
 }
 
-// It had all the time that it needed.
+// The collector says that its line is unconfirmed, though it had the time to confirm it.
 static void tell_never_confirms(struct story *s)
 {
     tell_cursor_behind(s);
@@ -109,25 +109,25 @@ static void tell_cursor_behind_after_crash(struct story *s)
     s->processes[0].status = SIGABRT;
 }
 
-static void tell_buried_alive(struct story *s)
+static void tell_needless_dead_letter(struct story *s)
 {
     story_good_token(s);
     s->token_flags[0] = TOKEN_DEAD_LETTER;
 }
 
-static void tell_buried_twice(struct story *s)
+static void tell_two_dead_letters(struct story *s)
 {
     tell_dead_letter(s);
     s->token_flags[s->plan.token_count - 1] = TOKEN_BURIED_AGAIN;
 }
 
-static void tell_buried_and_waiting(struct story *s)
+static void tell_dead_letter_still_waiting(struct story *s)
 {
     tell_dead_letter(s);
     s->token_flags[s->plan.token_count - 1] = TOKEN_WAITING;
 }
 
-// The cursor of a queue that is shared stands still.
+// In a shared queue the cursor does not move.
 static void tell_shared(struct story *s)
 {
     story_share(s);
@@ -163,7 +163,7 @@ static void tell_killed_long_after(struct story *s)
     story_line(s, 3000, story_txn(s, 2995, 3), 3);
 }
 
-static void tell_buried_without_mark(struct story *s)
+static void tell_dead_letter_without_mark(struct story *s)
 {
     story_share(s);
     s->kinds[story_txn(s, 200, 1)] = TOKEN_SHORT_SECRET;
@@ -188,15 +188,19 @@ static const struct story_case cases[] = {
         VERDICT_VIOLATED},
     {"cursor behind, and crashed", tell_cursor_behind_after_crash, "unplanned_exit=1 ",
         VERDICT_VIOLATED},
-    {"buried alive", tell_buried_alive, "end_state=1 ", VERDICT_VIOLATED},
-    {"buried twice", tell_buried_twice, "end_state=1 ", VERDICT_VIOLATED},
-    {"buried, yet not passed", tell_buried_and_waiting, "end_state=1 ", VERDICT_VIOLATED},
+    {"a dead letter that the wire can carry", tell_needless_dead_letter, "end_state=1 ",
+        VERDICT_VIOLATED},
+    {"two dead letters of one token", tell_two_dead_letters, "end_state=1 ", VERDICT_VIOLATED},
+    {"a dead letter that the cursor has not passed", tell_dead_letter_still_waiting, "end_state=1 ",
+        VERDICT_VIOLATED},
     {"a shared queue", tell_shared, "", VERDICT_PASS},
     {"no mark", tell_no_mark, "end_state=1 ", VERDICT_VIOLATED},
     {"no mark, and says so", tell_no_mark_unconfirmed, "", VERDICT_PASS},
     {"killed between line and mark", tell_killed_before_mark, "", VERDICT_PASS},
-    {"killed long after the mark", tell_killed_long_after, "end_state=1 ", VERDICT_VIOLATED},
-    {"buried without a mark", tell_buried_without_mark, "end_state=1 ", VERDICT_VIOLATED},
+    {"killed long after the line, and no mark", tell_killed_long_after, "end_state=1 ",
+        VERDICT_VIOLATED},
+    {"a dead letter without a mark", tell_dead_letter_without_mark, "end_state=1 ",
+        VERDICT_VIOLATED},
 };
 
 const struct story_cases stories_vitals = {cases, sizeof cases / sizeof *cases};

@@ -1,8 +1,8 @@
 // Hand-made histories for the tests of the checks: a ledger with exactly the events that the test
 // needs. Times are ms since the load began.
 //
-// A story begins with one collector that lives from -1000 ms until the end; the
-// batch limit is 3, the timeout 100 ms, the slack 50 ms.
+// A story begins with one collector that lives from -1000 ms until the end; the batch limit is 3,
+// the timeout 100 ms, the slack 50 ms.
 #pragma once
 
 #include "check/check.h"
@@ -63,8 +63,8 @@ struct line_record *story_line(struct story *s, int64_t read_ms, uint32_t first,
 // The latest process ends, by a planned signal or by itself, and another starts.
 void story_death(struct story *s, int64_t at_ms, bool planned);
 
-// Adds a second collector, that lives from -1000 ms until the end and becomes the latest process.
-// With `by`, another process wrote the last line.
+// Adds a second collector that lives from -1000 ms until the end and becomes the latest process.
+// story_by makes another process the writer of the last line.
 void story_second(struct story *s);
 void story_by(struct story *s, uint32_t process);
 
@@ -77,7 +77,7 @@ struct fault_record *story_fault(
 // Adds a committed token that is delivered in time, so that the history passes.
 void story_good_token(struct story *s);
 
-// Adds the same from a collector that shares the queue.
+// Makes the queue a shared one, and adds such a token.
 void story_share(struct story *s);
 
 // Adds eight samples of the first process, every 500 ms from 0 ms on. The arguments are the growth

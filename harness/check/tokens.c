@@ -31,7 +31,7 @@ void finding_add_token(struct result *r, enum metric_id id, const struct ledger 
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
 
-    // A count of ten million cases needs no descriptions.
+    // Only the first cases are described; there may be millions.
     if (r->findings[id].count >= FINDING_EXAMPLES) {
         r->findings[id].count++;
         return;
@@ -55,8 +55,8 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired in an outage is no loss of the
-// collector's. A token that does not expire before the end of the drain was always eligible.
+// True when the token was eligible long enough. A token that expired during an outage does not
+// count as lost. A token that does not expire before the end of the drain was always eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
@@ -71,8 +71,8 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
            enough_ns(c->r, l);
 }
 
-// A token with an unknown outcome is no phantom when the database has it or had it. A delivery
-// before the server lost data may be one of the lost tokens.
+// A token with an unknown outcome is no phantom when the database has it or had it. The database
+// may have had it when the server lost data after the delivery.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {
     if (l->tokens[token].deliveries == 0)
@@ -117,8 +117,8 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
     return change && change->kind == CHANGE_DELETE;
 }
 
-// Returns the fault that kept the token from being sent before it expired; without one, its life
-// was too short.
+// Returns the fault that kept the token from being sent before it expired. Without such a fault the
+// life that its transaction gave it was too short.
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;
@@ -129,7 +129,7 @@ static struct cause expired_by(const struct check *c, uint32_t token)
                                     : (struct cause){CAUSE_TRANSACTION, c->l->txn_of[token]};
 }
 
-// The token did not stay eligible long enough to be lost.
+// Counts a token that did not stay eligible long enough to be lost.
 static void check_passed(const struct check *c, uint32_t token)
 {
     bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;

@@ -9,7 +9,7 @@
 #include "plan/names.h"
 
 static const double busy_share = 0.05;       // of one processor
-static const double busy_wakeups_per_s = 10; // a health check each second wakes less often
+static const double busy_wakeups_per_s = 10; // a health check every second causes fewer
 static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // of a process that was just started
 static const uint32_t leak_least_kb = 256;
@@ -60,7 +60,8 @@ static void check_idle(
         return;
     double seconds = (double)(last->at_ns - first->at_ns) / 1e9;
     judged_add(r, METRIC_BUSY_IDLE, seconds, CAUSE_IS_NONE);
-    // When one of several processes ends, its figures disappear with it.
+    // A sample adds up several processes. When one of them ends, its part disappears, and the sum
+    // may fall.
     double cpu = since(first->cpu_ms, last->cpu_ms) / 1e3 / seconds;
     double wakeups = since(first->wakeups, last->wakeups) / seconds;
     if (cpu > busy_share || wakeups > busy_wakeups_per_s)
