@@ -13,7 +13,8 @@
 #define FURTHER_MAX 5
 #define SET_MAX 40
 
-// All sets of a run: those of every question, the question's, and what varies.
+// All changes (--set) that a run makes: those of every question, those of this one, and those that
+// vary.
 struct sets {
     char texts[FURTHER_MAX][SET_MAX];
     const char *items[ASKING_SETS_MAX + FURTHER_MAX];

@@ -1,4 +1,5 @@
-// One question of `mailproof field` to one subject: a scenario with sets of the question's own.
+// One question of `mailproof field` to one subject: a scenario with changes (--set) that belong to
+// the question.
 #pragma once
 
 #include "cli/options.h"
@@ -11,13 +12,13 @@ struct question {
     const char *title;
     const char *scenario;
     const char *sets[ASKING_SETS_MAX]; // NULL-terminated
-    bool has_rate;                     // the sets bring a load of ASKING_RATE
+    bool has_rate;                     // the sets contain a load of ASKING_RATE
 };
 
 struct asking {
     const struct question *question;
     const char *subject, *version;
-    int rate;    // of the load's first phase, a second
+    int rate;    // jobs a second in the load's first phase
     int drain_s; // how long the subject may take to finish after the load
     int seed;    // 1: the scenario's own
 };
@@ -25,6 +26,6 @@ struct asking {
 // Writes the command that repeats the run.
 void asking_command(const struct asking *a, char *out, size_t size);
 
-// Takes the answer from those that are remembered, or runs the scenario and remembers it.
+// Returns a remembered answer, or runs the scenario and remembers its answer.
 MUST_USE bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
     struct answer *answer, struct err *e);

@@ -70,7 +70,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
         else if (e->kind != ERR_NONE)
             return false;
         else if (x->numbers)
-            return err_set(e, ERR_USAGE, "draw %llu cannot be run and is passed over",
+            return err_set(e, ERR_USAGE, "draw %llu cannot be run and is left out",
                 (unsigned long long)number);
         else if (++refused > REFUSED_MAX)
             return err_set(e, ERR_USAGE,
@@ -80,8 +80,8 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Chooses the next draw. Every second is the oldest: a draw without faults never adds to the
-// coverage and would wait for ever, and one draw in three is like that.
+// Every second time the oldest draw is chosen. A draw without faults never adds to the coverage and
+// would wait for ever, and one draw in three is like that.
 #define OLDEST_EVERY 2
 
 static size_t oldest(const struct exploring *x)

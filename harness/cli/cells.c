@@ -27,12 +27,12 @@ static const struct question faults[] = {
         true},
     {"consumer killed 3 times", "collector-killed",
         {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, true},
-    // Only the session that LISTENs: some queues never wake again.
+    // Ends only the session that LISTENs. Some queues never wake up after that.
     {"listener ended", "backend-kill-storm",
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
     {"server killed for 0.5 s", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
-    // The client finds the primary at one address, a proxy's.
+    // The client reaches the primary at one address, that of a proxy.
     {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
         true},
     {"silence for 2 s", "partition",
@@ -213,7 +213,7 @@ static void tell(struct cell *c, int seed, const struct fault_outcome *o)
         fault_outcome_tell(o, c->told + len, sizeof c->told - len);
 }
 
-// A bad result is tried with two other seeds before it is told.
+// Repeats a bad result with two other seeds, and tells all three.
 static bool try_again(struct field *f, size_t row, const struct question *q, struct cell *c,
     struct fault_outcome *first, struct err *e)
 {
@@ -339,7 +339,7 @@ static bool fill_rates(struct field *f, struct err *e)
 
 // --- all of them ------------------------------------------------------------------------
 
-// An interrupted field keeps the cells that it has.
+// After an interrupt the cells that are filled in stay.
 bool cells_fill(struct field *f, struct err *e)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {

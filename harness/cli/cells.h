@@ -8,10 +8,10 @@
 // How a subject is asked.
 struct manner {
     int rate;         // the load that it sustains without a fault; 0: not even the lowest
-    int drain_s;      // its own retry, as far as a run can wait for it
-    double retry_s;   // of a retry that comes later than that; 0: none
-    bool may_exit;    // it does not promise to outlive its sessions
-    bool unreachable; // its paced run could not be made
+    int drain_s;      // time for its own retry, as far as a run can wait for it
+    double retry_s;   // when its retry comes, if a run cannot wait for it; 0: it can
+    bool may_exit;    // it does not promise to survive the end of its session
+    bool unreachable; // its paced run failed
 };
 
 struct field {

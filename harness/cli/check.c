@@ -10,7 +10,7 @@
 #include "plan/names.h"
 #include "report/life.h"
 
-// --- telling ------------------------------------------------------------------------
+// --- printing -----------------------------------------------------------------------
 
 static void print_verdict(const struct replay *s, const char *folder)
 {

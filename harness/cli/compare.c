@@ -26,7 +26,7 @@ struct comparisons {
     size_t count;
 };
 
-// --- telling ------------------------------------------------------------------------
+// --- printing -----------------------------------------------------------------------
 
 static bool markdown(const struct comparison *list, size_t count, struct buf *out)
 {
@@ -250,8 +250,8 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
-    // Intervals wider than the margin do not stop the comparison; it will say that it cannot
-    // tell.
+    // Intervals wider than the margin do not stop the comparison, which will then say that it
+    // cannot tell.
     *steady = own->items[0].overall == CHANGE_NONE ||
               (own->items[0].overall == CHANGE_UNKNOWN && !own->items[0].too_few);
     if (ok && !*steady)

@@ -23,12 +23,13 @@ static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of 
 static const int64_t end_limit_ns = 40 * NS_PER_S;
 static const int64_t poll_ns = 100 * NS_PER_MS;
 
-// A server's folder grows with its WAL and its log.
+// A worker starts a new server after this many runs, because a server's folder grows with its WAL
+// and its log.
 #define RUNS_PER_SERVER 100
 
 // --- in the worker ----------------------------------------------------------------------
 
-struct bench {
+struct station {
     const struct crew *crew;
     struct server server;
     bool warm;
@@ -49,57 +50,57 @@ static bool keeps_server(const struct scenario *s)
            s->postgres.settings.count == 0;
 }
 
-static void cool_down(struct bench *b)
+static void cool_down(struct station *st)
 {
-    if (b->warm)
-        shared_close(&b->server);
-    b->warm = false;
-    b->runs = 0;
+    if (st->warm)
+        shared_close(&st->server);
+    st->warm = false;
+    st->runs = 0;
 }
 
-static bool warm_up(struct bench *b, const struct scenario *s, struct err *e)
+static bool warm_up(struct station *st, const struct scenario *s, struct err *e)
 {
-    if (b->warm && (!b->server.running || b->server.paused || b->runs >= RUNS_PER_SERVER))
-        cool_down(b);
-    if (b->warm)
+    if (st->warm && (!st->server.running || st->server.paused || st->runs >= RUNS_PER_SERVER))
+        cool_down(st);
+    if (st->warm)
         return true;
-    b->warm = shared_open(&b->server, s, b->crew->conninfo, e);
-    if (!b->warm)
-        shared_close(&b->server);
-    return b->warm;
+    st->warm = shared_open(&st->server, s, st->crew->conninfo, e);
+    if (!st->warm)
+        shared_close(&st->server);
+    return st->warm;
 }
 
 static bool run_job(
-    struct bench *b, const struct crew_job *job, struct run_outcome *outcome, struct err *e)
+    struct station *st, const struct crew_job *job, struct run_outcome *outcome, struct err *e)
 {
-    struct run_options how = {.collector = b->crew->collector,
-        .postgres = b->crew->conninfo,
-        .out = b->crew->out,
+    struct run_options how = {.collector = st->crew->collector,
+        .postgres = st->crew->conninfo,
+        .out = st->crew->out,
         .quiet = true,
         .silent = true,
         .count_trips = job->watched};
     struct scenario s;
 
-    if (!scenario_load(&s, job->path, b->crew->sets, e))
+    if (!scenario_load(&s, job->path, st->crew->sets, e))
         return false;
     bool shared = keeps_server(&s);
-    bool ok = !shared || warm_up(b, &s, e);
+    bool ok = !shared || warm_up(st, &s, e);
     if (ok && shared) {
-        how.server = &b->server;
-        b->runs++;
+        how.server = &st->server;
+        st->runs++;
     }
     // There is no place for a proxy on a network that the kernel breaks.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
-        cool_down(b); // the state of its server is unknown
+        cool_down(st); // the state of its server is unknown
     scenario_fini(&s);
     return ok;
 }
 
 static void work(const struct crew *c, int fd)
 {
-    struct bench b = {.crew = c};
+    struct station st = {.crew = c};
     struct crew_job job;
 
     while (!interrupt_signal()) {
@@ -112,7 +113,7 @@ static void work(const struct crew *c, int fd)
         if (got != (ssize_t)sizeof job)
             break;
         answer.number = job.number;
-        if (run_job(&b, &job, &outcome, &e) && !interrupt_signal()) {
+        if (run_job(&st, &job, &outcome, &e) && !interrupt_signal()) {
             snprintf(answer.folder, sizeof answer.folder, "%.*s", (int)sizeof answer.folder - 1,
                 outcome.folder);
         } else {
@@ -122,7 +123,7 @@ static void work(const struct crew *c, int fd)
         if (send(fd, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
             break;
     }
-    cool_down(&b);
+    cool_down(&st);
 }
 
 static void become_worker(const struct crew *c, int number, int fd, pid_t parent)
@@ -130,7 +131,7 @@ static void become_worker(const struct crew *c, int number, int fd, pid_t parent
     char name[40], path[PATH_MAX];
     struct err ignored;
 
-    // Only the parent gets a Ctrl-C; it ends the workers in order.
+    // Only the parent gets a Ctrl-C. It then ends the workers.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)

@@ -1,5 +1,5 @@
-// Several processes that run scenarios side by side, each with a server that it
-// keeps warm for the next run.
+// Several processes that run scenarios side by side, each with a server that it keeps warm for the
+// next run.
 //
 // A worker is a process and not a thread, because a run may stop, unshare and reap its whole
 // process. The parent forks the workers before it starts any thread; they end with it.
@@ -40,7 +40,7 @@ struct crew {
     const char *collector, *conninfo; // as in struct run_options
     const struct overrides *sets;     // of every scenario
     char out[PATH_MAX / 2];           // where their results go
-    char logs[PATH_MAX / 2];          // what they say
+    char logs[PATH_MAX / 2];          // where their output goes
     struct crew_worker workers[CREW_MAX];
     int count;
 };

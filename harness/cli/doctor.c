@@ -25,8 +25,8 @@ static void print(const struct diagnosis *d, bool quiet)
     if (breaks == 0 && notes == 0)
         puts("nothing found that would break a collector or a run");
     else
-        printf("%zu finding%s would break a collector or a run, %zu to know\n", breaks,
-            breaks == 1 ? "" : "s", notes);
+        printf("%zu finding%s would break a collector or a run; %zu note%s\n", breaks,
+            breaks == 1 ? "" : "s", notes, notes == 1 ? "" : "s");
 }
 
 int cli_doctor(const struct options *o)

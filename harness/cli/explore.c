@@ -20,12 +20,12 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // after as many draws, none of them judged, nothing can be run here
+#define UNJUDGED_MAX 10 // the search ends after so many draws of which none was judged
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
-// --- telling ----------------------------------------------------------------------------
+// --- printing ---------------------------------------------------------------------------
 
 static void clock_text(char out[32], double seconds)
 {
@@ -193,7 +193,7 @@ static bool give(struct exploring *x, int worker, uint64_t number, const char *p
     struct crew_job job = {.number = number, .watched = draw_watched(x->seed, number)};
 
     snprintf(job.path, sizeof job.path, "%s", path);
-    // Until it is over, took_s is when it began.
+    // Until the run is over, took_s holds the time at which it began.
     x->running[worker] =
         (struct tried){.number = number, .mode = mode, .took_s = (double)clock_now_ns() / NS_PER_S};
     return crew_give(&x->crew, worker, &job, e);

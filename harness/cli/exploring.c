@@ -119,7 +119,7 @@ static bool read_numbers(struct exploring *x, struct err *e)
 
 // --- scenarios to start from --------------------------------------------------------------
 
-// Writes all keys of the file except those that a draw writes itself.
+// True for a line with a key that a draw writes itself.
 static bool is_drawn_key(const char *line)
 {
     static const char *const keys[] = {
@@ -132,6 +132,7 @@ static bool is_drawn_key(const char *line)
     return false;
 }
 
+// Copies the keys that a draw does not write itself.
 static bool keep_the_rest(char *text, struct buf *out)
 {
     bool skipping = false, ok = true;
@@ -177,7 +178,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_set(e, ERR_INTERNAL, "out of memory");
     if (ok) {
-        // The verbs that --only names hold for each of them.
+        // What --only names holds for each base.
         *limits = x->limits[0];
         limits->base = x->bases[x->base_count++];
         limits->base_load_ns = scenario_load_ns(&s);
@@ -213,7 +214,7 @@ static bool append(char *text, size_t size, const char *word, struct err *e)
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// Writes everything that changes the draw of a number.
+// Writes all options that change which scenario a number stands for.
 static bool describe(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;

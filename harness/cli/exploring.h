@@ -6,12 +6,12 @@
 #include "cli/options.h"
 #include "explore/journal.h"
 
-// The number of waiting draws. The one that adds most is run next.
+// The number of waiting draws. The one that adds most to the coverage is run next.
 #define EXPLORING_WINDOW 16
 #define EXPLORING_BASES_MAX 64
 #define EXPLORING_SUSPECTS_MAX 200
 
-// A draw that may come next; the same scenario whatever is run before it.
+// A draw that may come next. Its scenario does not depend on the draws that were run before.
 struct candidate {
     uint64_t number;
     char path[1000];
@@ -21,9 +21,9 @@ struct candidate {
 
 enum suspect_state {
     SUSPECT_CONFIRM, // is run again
-    SUSPECT_SHRINK,  // waits for its place
-    SUSPECT_SHRINKS,
-    SUSPECT_OVER, // is a failure in the journal
+    SUSPECT_SHRINK,  // waits to be shrunk
+    SUSPECT_SHRINKS, // is being shrunk
+    SUSPECT_OVER,    // is a failure in the journal
 };
 
 // A draw that broke something.
@@ -60,11 +60,10 @@ struct exploring {
     uint64_t next; // number of the next draw
     size_t taken;  // draws in this call
     struct crew crew;
-    struct tried running[CREW_MAX]; // the draws that the workers are at; mode and number
+    struct tried running[CREW_MAX]; // what the workers run now: number, mode and time of beginning
     struct suspect *suspects;       // owned
     size_t suspect_count;
     int64_t shown_ns;
-    bool harness_broken; // no draw can be run at all
 };
 
 // Fills in a zeroed struct: options, folder, journal. Call exploring_fini also on failure.

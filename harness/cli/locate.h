@@ -20,7 +20,7 @@ void locate_fini(struct paths *p);
 
 // Begins a search by tag: `near` keeps the tag, which may be NULL, and the nearest one seen.
 void locate_tag(struct suggestion *near, const char *tag);
-// True when the scenario carries the tag, or there is none to carry.
+// True when the scenario carries the tag, or when no tag is asked for.
 bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near);
 // Says that no scenario carries the tag, and returns false.
 bool locate_no_tag(const struct suggestion *near, struct err *e);

@@ -37,7 +37,7 @@ struct options {
     const char *listen, *to, *nth, *side; // proxy, load; NULL unless given
     const char *metrics;                  // run; NULL unless given
     const char *part, *of, *workers;      // load, load, run; NULL unless given
-    const char *only;                     // explore: verbs or numbers; NULL: everything
+    const char *only;                     // explore: verbs, modes or numbers; NULL: everything
     int jobs;                             // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
     const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL

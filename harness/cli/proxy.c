@@ -43,7 +43,7 @@ static bool parse_listen(const char *text, struct proxy_open *open, struct err *
     return true;
 }
 
-// Gives --cut-at, --n and --side as one order.
+// Applies --cut-at, --n and --side as one order.
 static bool apply_cut_option(struct console *c, const struct options *o, struct err *e)
 {
     struct order order;
@@ -61,7 +61,7 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
     return true;
 }
 
-// False when the order was to quit.
+// Carries out one line of orders. False when it says to quit.
 static bool obey(struct console *c, const char *line)
 {
     struct order order;

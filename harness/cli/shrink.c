@@ -16,7 +16,7 @@
 #define CONFIRMATIONS 3
 #define LOOKS_MAX 3 // tries with a candidate whose runs were inconclusive
 
-// --- may it be begun? -------------------------------------------------------------------
+// --- is there time for a run? -----------------------------------------------------------
 
 // Estimates the longest time of a run of the candidate.
 static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
@@ -32,7 +32,7 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
     return end_ns + sketch_drain_ns(&h->scenario) + h->overhead_ns;
 }
 
-// True while there is time: the confirmation at the end costs as much as the smallest so far.
+// True when there is time for this run, and then for confirming the smallest scenario so far.
 static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 {
     const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;

@@ -20,7 +20,8 @@ static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first h
 
 // --- what it starts from ----------------------------------------------------------------
 
-// Chooses the worst broken invariant: a smaller scenario must break that one, too.
+// Chooses the invariant that a smaller scenario must break, too: the one that --breaks names, or
+// the worst that the run broke.
 static bool choose_wanted(struct shrinking *h, struct err *e)
 {
     const char *name = h->options->breaks;
@@ -67,8 +68,8 @@ static bool name_output(struct shrinking *h, struct err *e)
     if (!dot || strcmp(dot, ".yaml") != 0 || len == 0 || len > 64 ||
         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || name[0] == '-')
         return err_set(e, ERR_USAGE,
-            "--output: '%.100s' should be at most 64 small letters, digits and '-', and .yaml "
-            "behind",
+            "--output: '%.100s' should be at most 64 small letters, digits and '-', followed by "
+            ".yaml",
             name);
     if (strcmp(name, "scenario.yaml") == 0)
         return err_set(e, ERR_USAGE, "--output: a result folder keeps its own scenario.yaml");
@@ -127,8 +128,7 @@ bool shrinking_scenario(
 {
     char summary[256];
 
-    snprintf(
-        summary, sizeof summary, "What is left of %.64s when it was shrunk.", h->scenario.name);
+    snprintf(summary, sizeof summary, "What is left of %.64s after shrinking.", h->scenario.name);
     if (!scenario_load(s, h->path, &h->sets, e))
         return false;
     if (sketch_apply(k, &h->whole, s, e) && replace(&s->name, h->name, e) &&
@@ -186,7 +186,7 @@ bool shrinking_write(struct shrinking *h, struct err *e)
     return ok;
 }
 
-// --- telling ----------------------------------------------------------------------------
+// --- printing ---------------------------------------------------------------------------
 
 // Returns the time from the start of the load to the end of the drain; NAN when unknown.
 static double run_seconds(const char *folder)

@@ -97,7 +97,7 @@ static bool is_client(const struct scenario *s)
     return client;
 }
 
-// A client's put is one job, and no transaction of ours.
+// A client puts one job at a time, outside of any transaction of ours.
 static void suit_client(struct load_phase *phase)
 {
     phase->rollback = phase->hold_share = 0;
@@ -109,7 +109,7 @@ void subjects_suit(struct scenario *s)
     if (!scenario_is_queue(s))
         return;
     drop_expectations(s);
-    s->collector.dequeue = DEQUEUE_CURSOR; // how a queue hands out its jobs is its own affair
+    s->collector.dequeue = DEQUEUE_CURSOR; // a queue itself decides how it hands out its jobs
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         if (client)

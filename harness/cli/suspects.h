@@ -9,7 +9,7 @@
 MUST_USE bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example, struct err *e);
 
-// Returns a run that a suspect needs; NULL when none does.
+// Returns a suspect that needs a further run; NULL when none does.
 struct suspect *suspects_to_confirm(struct exploring *x);
 
 // Takes the result of such a run; `t` is NULL when it was not judged.

@@ -13,7 +13,7 @@
 #include "run/shared.h"
 #include "runner.h"
 
-// Long enough to see what a batch costs in questions.
+// Long enough to see how many round trips a batch costs.
 static const int64_t counting_ns = 2 * NS_PER_S;
 static const size_t runs_max = 20; // of a pair; more would not be worth the wait
 
@@ -134,7 +134,7 @@ static struct schedule schedule_of(const struct tuning *t, struct schedule_pair 
         .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
 }
 
-// A run that would end too late is not begun, unless the pair has too few.
+// True when a run of this pair may begin: it would end in time, or the pair has too few runs.
 static bool in_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
 {
     int64_t used_ns = clock_now_ns() - s->began_ns;

@@ -54,9 +54,9 @@ static bool simulate_all(struct tuning *t, struct err *e)
     return ok;
 }
 
-// --- telling --------------------------------------------------------------------------
+// --- printing -------------------------------------------------------------------------
 
-// Says whether the load fits the budget, and how long a limiter would hold back those who wait.
+// Says whether the load fits the budget, and how long a limiter would hold e-mails back.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
     const struct tune_pair *p = tune_recommend(&t->tune);
@@ -189,13 +189,15 @@ static bool tune(struct tuning *t, struct err *e)
     t->tune.simulated = t->options->model;
     if (t->options->model)
         return tuning_model(t, e) && simulate_all(t, e) && tell(t, e);
-    // The model first: what is wrong with the load must not come after the last run.
+    // The model is made first, so that a mistake in the load is reported before the runs and not
+    // after them.
     return tuning_model(t, e) && sweep(t, e) &&
            measured_model(t->runs, &t->tune, t->scenario.seed, e) && take_queries(t, e) &&
            tell(t, e);
 }
 
-// If there is no answer, returns the code that a run with this verdict would give.
+// Returns 0 when there is a recommendation, else the exit code of the verdict that explains why
+// there is none.
 static int exit_code(const struct tune *t)
 {
     if (tune_recommend(t))

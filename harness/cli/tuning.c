@@ -120,7 +120,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Orders the pairs by limit and then by timeout, in whatever order the options name them.
+// Orders the pairs by limit, and then by timeout.
 static int by_pair(const void *a, const void *b)
 {
     const struct tune_pair *x = a, *y = b;
@@ -208,10 +208,10 @@ void tuning_fini(struct tuning *t)
     scenario_fini(&t->scenario);
 }
 
-// --- what the model is fed with -------------------------------------------------------
+// --- the load and the query times of the model ----------------------------------------
 
-// A closed loop intends no insert at any time: there is nothing that its latency
-// could be counted from, nor anything to feed the model with.
+// A closed loop has no intended times. So its latency cannot be counted from them, and the model
+// has no arrivals.
 static bool load_has_rates(const struct tuning *t, struct err *e)
 {
     for (size_t i = 0; i < t->scenario.load_count; i++) {
@@ -224,8 +224,8 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     return true;
 }
 
-// A trace that repeats begins again one gap after its last arrival. The time before
-// its first arrival is that gap, or a part of it.
+// A trace that repeats begins again one average gap after its last arrival. The time before its
+// first arrival is that gap, or a part of it.
 static int64_t length_of_trace(const struct load_phase *p)
 {
     int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];

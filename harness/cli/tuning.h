@@ -19,7 +19,7 @@ struct tuning {
     struct tune_pair pairs[TUNE_PAIRS_MAX];
     struct measured runs[TUNE_PAIRS_MAX]; // what was measured of each pair
     struct tune tune;
-    struct load_phase arrivals[2]; // what the model is fed with, unless it is the scenario's load
+    struct load_phase arrivals[2]; // the model's load, unless it is the scenario's
     struct queries queries;
     struct model model;
     double budget_per_s; // 0: none was given
@@ -32,5 +32,6 @@ MUST_USE bool tuning_init(
     struct tuning *t, const struct options *o, const char *path, struct err *e);
 void tuning_fini(struct tuning *t);
 
-// Feeds the model. ERR_USAGE when the load is a closed loop and no rate is given.
+// Gives the model its load and its query times. ERR_USAGE when the load is a closed loop and no
+// rate is given.
 MUST_USE bool tuning_model(struct tuning *t, struct err *e);

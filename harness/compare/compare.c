@@ -214,7 +214,7 @@ static bool any_row(const struct comparison *c, enum change change)
     return false;
 }
 
-// True when the interval does not reach beyond the margin on the worse side.
+// True when the row is unknown, and its interval reaches beyond the margin on the worse side.
 static bool may_be_worse(const struct compared *row, double margin)
 {
     bool ruled_out =

@@ -1,9 +1,10 @@
 // Compares two sets of runs of one scenario: better, worse, no difference, or unknown. Pure.
 //
-// A run is one value, not the thousands of tokens in it: those share the moods of the machine.
-// Correctness comes first, compared as rates of runs; speed is judged by a few metrics, and the
-// more of them, the stricter each (Bonferroni). When both sides are alike, all tests together say
-// worse in at most 5% of comparisons, and better in at most 5%.
+// A run is one value, not the thousands of tokens in it: those are not independent, because they
+// share the state of the machine. Correctness comes first, compared as rates of runs. Speed is
+// judged by a few metrics; the more metrics there are, the stricter is the test of each
+// (Bonferroni). When both sides are alike, all tests together say worse in at most 5% of
+// comparisons, and better in at most 5%.
 #pragma once
 
 #include "measure/stats.h"
@@ -27,7 +28,7 @@ enum change {
 struct compared {
     enum metric_id id;
     bool more_is_better;
-    double base, new;         // medians; INFINITY when most runs told nothing
+    double base, new;         // medians; INFINITY when most runs were inconclusive
     struct stats_ratio ratio; // new / base; the interval is as strict as the test
     enum change change;
 };
@@ -46,12 +47,12 @@ struct comparison {
     size_t hits_base[FAILURES], hits_new[FAILURES]; // runs that failed in this way
     size_t failed_base, failed_new;                 // runs that failed in any
     enum change correctness;
-    double unseen; // the highest rate of failures that a side without any may have, 95%
+    double unseen; // the highest failure rate that a side without a failed run may have, 95%
     struct compared rows[COMPARED_MAX];
     size_t row_count;
     double confidence; // of each row's interval
-    double margin;     // 0.1: what lies within 10% is no difference
-    bool too_few;      // the fewest runs that can show any difference in speed, however large
+    double margin;     // 0.1: a change within 10% is no difference
+    bool too_few;      // too few runs to show any difference in speed, however large
     enum change overall;
     char notes[COMPARED_NOTES][480]; // what else differs, for people
     size_t note_count;

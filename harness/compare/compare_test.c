@@ -12,7 +12,7 @@
 
 #define RUNS 10
 #define SERIES 1000
-#define FLAKY 300 // series of more runs
+#define FLAKY 300 // series, where a series has more runs
 
 // Two runs of one collector on a shared machine differ by about this much.
 static double noise = 0.1;
@@ -101,7 +101,7 @@ static void no_difference_is_an_equivalence(void **state)
     assert_true(wrong <= SERIES * 5 / 100 && noisy <= SERIES * 5 / 100);
 }
 
-// Certain, but too small to matter.
+// The difference is certain, but too small to matter.
 static void small_effects_do_not_count(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
@@ -249,7 +249,7 @@ static void inconclusive_runs_count_against_their_side(void **state)
     }
 }
 
-// The same share of inconclusive runs on both sides is the machine's.
+// Both sides have the same share of inconclusive runs, so the machine is the cause.
 static void a_busy_machine_raises_no_alarm(void **state)
 {
     struct rng rng;

@@ -22,7 +22,7 @@ static void put_value(const struct compared *row, double value, char *text, size
     if (isfinite(value))
         snprintf(text, size, "%.4g%s%s", value, separator(row), unit(row));
     else
-        snprintf(text, size, "not told");
+        snprintf(text, size, "unknown");
 }
 
 static bool is_ratio(double ratio)
@@ -35,7 +35,7 @@ static void put_ratio(double ratio, char *text, size_t size)
     if (is_ratio(ratio))
         snprintf(text, size, "%.2f", ratio);
     else
-        snprintf(text, size, "not told");
+        snprintf(text, size, "unknown");
 }
 
 static void put_interval(const struct stats_ratio *r, char *text, size_t size)

@@ -189,7 +189,7 @@ bool setup_check(const struct side *base, const struct side *new, struct err *e)
     return ok;
 }
 
-// --- what may, and is said -------------------------------------------------------------
+// --- what may differ and is reported ---------------------------------------------------
 
 static void note(struct comparison *c, const char *what, const char *base, const char *new)
 {

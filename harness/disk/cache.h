@@ -23,7 +23,7 @@ struct cached_write {
 struct cache {
     struct cached_write *items; // from `first` up to `count`
     size_t first, count, capacity;
-    uint64_t bytes; // of the disk's that the items cover
+    uint64_t bytes; // of the disk that the items cover
 };
 
 // A zeroed struct is empty. Frees everything.
@@ -55,10 +55,9 @@ struct cache_cut {
     uint64_t kept;    // of these, sectors that hold the newest version
 };
 
-// A power cut: chooses for every sector one of the versions that it had since
-// the last flush, and puts it. The seed draws first how much survives (nothing,
-// an eighth, half, seven eighths), then each sector on its own: a disk is free to
-// write its cache in any order. Several writes to a sector may leave one that
-// lies between. The same cache and seed choose the same.
+// A power cut: chooses for every sector one of the versions that it had since the last flush, and
+// puts it. The seed draws first how much survives (nothing, an eighth, half, seven eighths), then
+// each sector on its own: a disk is free to write its cache in any order. Of several writes to a
+// sector, one in the middle may survive. The same cache and seed choose the same.
 MUST_USE bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e);

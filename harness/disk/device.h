@@ -41,7 +41,7 @@ struct device {
     enum device_power power;
     enum device_flushing flushing;
     struct cache cache;
-    int64_t flush_takes_ns;               // 0: as long as it takes
+    int64_t flush_takes_ns;               // 0: no delay is added
     uint64_t fail_in;                     // the flush that fails, counted from the next; 0: none
     char canary[DEVICE_CANARY_BYTES + 1]; // "": the power is not about to be cut
     uint64_t seed;                        // the seed of that cut
@@ -55,7 +55,7 @@ struct device {
         .dir = -1, .image = -1                                                                     \
     }
 
-// Opens the image in the folder, which must be there, as long as it shall be.
+// Opens the image in the folder. It must exist and have the full length of the disk.
 MUST_USE bool device_open(struct device *d, const char *dir, struct err *e);
 void device_close(struct device *d);
 

@@ -83,7 +83,7 @@ static char get(struct device *d, unsigned sector)
 
 static const char canary[] = "0123456789abcdef0123456789abcdef";
 
-// Goes dark with a write to the last sector.
+// Cuts the power with a write to the last sector.
 static void cut(struct device *d, uint64_t seed)
 {
     char data[CACHE_SECTOR];
@@ -233,7 +233,7 @@ static void half_a_sector_is_refused(void **state)
     assert_int_equal(device_write(&b->d, SECTORS * CACHE_SECTOR, data, sizeof data), DEVICE_FAILED);
 }
 
-static void tell(struct device *d, const char *line, const char *want)
+static void expect_answer(struct device *d, const char *line, const char *want)
 {
     char answer[CONTROL_LINE_MAX];
 
@@ -246,16 +246,16 @@ static void a_flush_takes_its_time_or_fails(void **state)
     struct bench *b = *state;
     int64_t due_ns = 0;
 
-    tell(&b->d, "flush-takes 500", "ok 0 0 0 0");
+    expect_answer(&b->d, "flush-takes 500", "ok 0 0 0 0");
     assert_int_equal(device_flush(&b->d, 1000, &due_ns), DEVICE_LATER);
     assert_int_equal(due_ns, 1500);
-    tell(&b->d, "flush-takes 0", "ok 0 1 1 0");
-    tell(&b->d, "fail-flush 2", "ok 0 1 1 0");
+    expect_answer(&b->d, "flush-takes 0", "ok 0 1 1 0");
+    expect_answer(&b->d, "fail-flush 2", "ok 0 1 1 0");
     put(&b->d, 0, 1, 'o');
     flush(&b->d);
     put(&b->d, 0, 1, 'n');
     assert_int_equal(device_flush(&b->d, 0, &due_ns), DEVICE_FAILED);
-    tell(&b->d, "counts", "ok 2 3 1 1");
+    expect_answer(&b->d, "counts", "ok 2 3 1 1");
     // The write is still in doubt after the failed flush; the next flush makes it durable.
     assert_int_equal(b->d.cache.count, 1);
     flush(&b->d);
@@ -266,13 +266,13 @@ static void nonsense_is_refused(void **state)
 {
     struct bench *b = *state;
 
-    tell(&b->d, "", "error no such command: ");
-    tell(&b->d, "count", "error no such command: count");
-    tell(&b->d, "fail-flush", "error no such command: fail-flush");
-    tell(&b->d, "fail-flush many", "error no such command: fail-flush many");
-    tell(&b->d, "arm 1 short", "error arm takes a seed and 32 characters");
-    tell(&b->d, "state 1 1", "error there is no replay");
-    tell(&b->d, "off", "error the power was not cut");
+    expect_answer(&b->d, "", "error no such command: ");
+    expect_answer(&b->d, "count", "error no such command: count");
+    expect_answer(&b->d, "fail-flush", "error no such command: fail-flush");
+    expect_answer(&b->d, "fail-flush many", "error no such command: fail-flush many");
+    expect_answer(&b->d, "arm 1 short", "error arm takes a seed and 32 characters");
+    expect_answer(&b->d, "state 1 1", "error there is no replay");
+    expect_answer(&b->d, "off", "error the power was not cut");
 }
 
 // Three intervals: sector 0 gets a, b and c, each flushed; sectors 1 to 16 are written in the
@@ -283,17 +283,17 @@ static void a_replay_goes_through_all_states(void **state)
     char answer[CONTROL_LINE_MAX];
 
     put(&b->d, 0, 17, 'o');
-    tell(&b->d, "settle", "ok 1 0 0 0");
-    tell(&b->d, "record", "ok 1 0 0 0");
+    expect_answer(&b->d, "settle", "ok 1 0 0 0");
+    expect_answer(&b->d, "record", "ok 1 0 0 0");
     put(&b->d, 0, 1, 'a');
     flush(&b->d);
     put(&b->d, 0, 17, 'b');
     flush(&b->d);
     put(&b->d, 0, 1, 'c');
-    tell(&b->d, "end-record", "ok 4 2 0 0");
+    expect_answer(&b->d, "end-record", "ok 4 2 0 0");
     put(&b->d, 0, 17, 'z');
     flush(&b->d);
-    tell(&b->d, "replay", "ok 3");
+    expect_answer(&b->d, "replay", "ok 3");
     for (unsigned n = 1; n <= 3; n++) {
         char line[40], before = "-oab"[n], after = "-abc"[n];
         snprintf(line, sizeof line, "state %u 2", n);
@@ -307,8 +307,8 @@ static void a_replay_goes_through_all_states(void **state)
         put(&b->d, 0, 30, 'x');
         flush(&b->d);
     }
-    tell(&b->d, "state 3 2", "error the states of a replay only go forward");
-    tell(&b->d, "state 4 2", "error the disk's record has no such flush");
+    expect_answer(&b->d, "state 3 2", "error the states of a replay only go forward");
+    expect_answer(&b->d, "state 4 2", "error the disk's record has no such flush");
 }
 
 // The power is cut during a trial. What the trial flushed before the cut stays, what it wrote since
@@ -319,14 +319,14 @@ static void a_trial_can_be_cut_as_well(void **state)
     char answer[CONTROL_LINE_MAX];
     unsigned torn = 0;
 
-    tell(&b->d, "again 1 1", "error there is no replay");
+    expect_answer(&b->d, "again 1 1", "error there is no replay");
     put(&b->d, 0, 32, 'o');
     flush(&b->d);
-    tell(&b->d, "record", "ok 1 1 0 0");
+    expect_answer(&b->d, "record", "ok 1 1 0 0");
     for (unsigned i = 0; i < 20; i++)
         flush(&b->d);
-    tell(&b->d, "end-record", "ok 1 21 0 0");
-    tell(&b->d, "replay", "ok 21");
+    expect_answer(&b->d, "end-record", "ok 1 21 0 0");
+    expect_answer(&b->d, "replay", "ok 21");
     for (unsigned n = 1; n <= 20; n++) {
         char line[40];
         unsigned fresh = 0;
@@ -341,8 +341,8 @@ static void a_trial_can_be_cut_as_well(void **state)
         put(&b->d, 0, 32, 'c');
         flush(&b->d);
         put(&b->d, 0, 32, 'd');
-        tell(&b->d, "trial", "ok 3");
-        tell(&b->d, "again 4 1", "error the trial has not flushed that often");
+        expect_answer(&b->d, "trial", "ok 3");
+        expect_answer(&b->d, "again 4 1", "error the trial has not flushed that often");
         snprintf(line, sizeof line, "again 2 %u", n);
         control_run(&b->d, line, answer, sizeof answer);
         assert_memory_equal(answer, "ok 1 16 ", 8);
@@ -353,7 +353,7 @@ static void a_trial_can_be_cut_as_well(void **state)
         }
         torn += fresh > 0 && fresh < 16;
         put(&b->d, 0, 1, 'e');
-        tell(&b->d, "again 1 1", "error the trial has not flushed that often");
+        expect_answer(&b->d, "again 1 1", "error the trial has not flushed that often");
     }
     assert_in_range(torn, 5, 18);
 }
@@ -367,9 +367,9 @@ static void a_recording_begins_with_what_was_flushed(void **state)
     put(&b->d, 0, 16, 'o');
     flush(&b->d);
     put(&b->d, 0, 16, 'n');
-    tell(&b->d, "record", "ok 2 1 0 0");
-    tell(&b->d, "end-record", "ok 2 1 0 0");
-    tell(&b->d, "replay", "ok 1");
+    expect_answer(&b->d, "record", "ok 2 1 0 0");
+    expect_answer(&b->d, "end-record", "ok 2 1 0 0");
+    expect_answer(&b->d, "replay", "ok 1");
     char answer[CONTROL_LINE_MAX];
     control_run(&b->d, "state 1 3", answer, sizeof answer);
     for (unsigned s = 0; s < 16; s++)

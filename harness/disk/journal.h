@@ -24,8 +24,8 @@ struct journal_entry {
 MUST_USE bool journal_append(
     FILE *f, const struct journal_entry *entry, const void *data, struct err *e);
 
-// The next entry. *data, which the caller frees, grows as needed and is *size
-// long; it may begin as NULL, 0. `end` is set at the end of the file; a last entry
-// that is not whole is an error.
+// Reads the next entry. *data, which the caller frees, grows as needed and is *size long; it may
+// begin as NULL, 0. `end` is set at the end of the file; a last entry that is not whole is an
+// error.
 MUST_USE bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, size_t *size,
     bool *end, struct err *e);

@@ -102,7 +102,7 @@ static void on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info
     fuse_reply_attr(request, &st, 3600);
 }
 
-// Past the page cache: the kernel must not remember what a power cut took away.
+// Bypasses the page cache: the kernel must not remember what a power cut took away.
 static void on_open(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     (void)ino;
@@ -211,8 +211,8 @@ static void obey(struct server *s, char *line)
         s->state = DESERTED;
 }
 
-// A disk without its harness only serves until it is unmounted. It is switched on, so that this can
-// finish.
+// When the harness is gone, the disk only serves until it is unmounted. A disk without power is
+// switched off, so that the held requests are answered and the file can be unmounted.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);

@@ -220,7 +220,7 @@ clocks()
     says late "the server's clock is -3600 s from ours"
 }
 
-# Eight ports in a row; other tests draw from elsewhere.
+# Eight ports in a row; other tests use other ranges.
 port=$((20000 + $$ % 1000 * 8))
 healthy
 alone

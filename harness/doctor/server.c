@@ -43,7 +43,8 @@ static void examine_role(struct patient *p)
         patient_good(p, "a primary that takes writes");
 }
 
-// Examines each setting that must be `good` for an acknowledged commit to survive.
+// Examines each setting that must be `good` for an acknowledged commit to survive; NULL: anything
+// but off.
 static void examine_durability(struct patient *p)
 {
     static const struct {

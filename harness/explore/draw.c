@@ -9,7 +9,7 @@
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 
-// Random streams of one draw: more draws in one part do not change the others.
+// The random streams of one draw. When one part draws more numbers, the other parts stay the same.
 enum stream {
     STREAM_COLLECTOR,
     STREAM_LOAD,
@@ -63,7 +63,7 @@ static int64_t duration_ns(const char *text)
 
 // --- collector ----------------------------------------------------------------------------
 
-// Writes everything in a section that has a row, "key: value" by "key: value".
+// Writes a line "key: value" for each key of a section that has a row.
 static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *lead)
 {
     size_t len = strlen(prefix);
@@ -218,7 +218,7 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
     return NULL;
 }
 
-// `for` and `jitter` have rules of their own.
+// Writes the parameters of a fault, except `for` and `jitter`, which have rules of their own.
 static void write_params(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char path[80], value[160];
@@ -237,7 +237,7 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
     }
 }
 
-// Returns how long it lasts.
+// Writes `for`, if the fault has it, and returns how long the fault lasts.
 static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char value[160] = "";
@@ -288,7 +288,8 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
 
 static void write_faults(struct drawing *d)
 {
-    static const double counts[] = {0.08, 0.33, 0.68, 0.9, 1}; // none, one, …
+    static const double counts[] = {
+        0.08, 0.33, 0.68, 0.9, 1}; // cumulative chances of none, one, two, three and four
     struct rng rng;
     int64_t at_ns = -1;
     int count = 0;

@@ -22,7 +22,7 @@
 // Limits of what is drawn; zeroed: none.
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]
-    bool any_only;             // a limit is set
+    bool any_only;             // some of `only` are set
     unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
     bool bell;                 // the collector asks for its announcements: postgres.announce: bell
     const char *base;          // YAML that replaces everything but name, seed and faults; NULL
@@ -40,10 +40,11 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // --- rows.c: the vocabulary ----------------------------------------------------------
 
-// How a key gets its value.
+// How a key gets its value. The path is the key as `mailproof list` shows it. A variable of
+// collector.env is written behind "collector.env.", or behind "leased.env." when only leased mode
+// has it. A path that ends in a dot stands for all keys below it.
 struct draw_row {
-    const char *path; // as `mailproof list` shows it; an item of collector.env by its name, below
-                      // leased.env when only leased mode has it; ending in a dot: all keys below
+    const char *path;
     const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
     double chance;       // the chance that the key is written at all
     const char *why;     // the reason why a key is not drawn, or is drawn elsewhere

@@ -36,8 +36,8 @@ struct journal {
     double spent_s; // how long the calls before this one took
 };
 
-// Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to
-// a search with another head. journal_close in any case.
+// Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to a search with
+// another head. Call journal_close also on failure.
 MUST_USE bool journal_open(
     struct journal *j, const char *path, const struct journal_head *head, struct err *e);
 void journal_close(struct journal *j);
@@ -46,11 +46,11 @@ bool journal_has(const struct journal *j, uint64_t number);
 
 MUST_USE bool journal_add(struct journal *j, const struct tried *t, struct err *e);
 
-// A failure with a name that is there already takes that one's place.
+// Adds a failure, which replaces an earlier one of the same name.
 MUST_USE bool journal_found(struct journal *j, const struct failure *f, struct err *e);
 
-// NULL when there is none.
+// Returns the failure of that name; NULL when there is none.
 struct failure *journal_failure(struct journal *j, const char *name);
 
-// The end of a call.
+// Records the end of a call.
 MUST_USE bool journal_end(struct journal *j, double took_s, struct err *e);

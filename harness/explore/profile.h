@@ -1,4 +1,4 @@
-// Loads that a random draw would seldom have, and for which some invariants are judged only there.
+// Loads that a random draw would seldom have. Some invariants are judged only with such a load.
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@
 struct profile {
     double share;      // of the draws
     unsigned dequeues; // 1 << enum dequeue, of the modes that it makes sense in
-    bool quiet;        // has no faults, because what it is for is judged only without
-    bool complete;     // its collector's text says the mode and the variables, too
+    bool quiet;        // has no faults, because its invariant is judged only without them
+    bool complete;     // `collector` says the mode and the variables, too
     int instances;
     int64_t load_ns;
     const char *collector, *load; // YAML; NULL: drawn

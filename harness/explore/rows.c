@@ -34,7 +34,7 @@ const struct draw_row draw_rows[] = {
     {"postgres.durability", NULL, 0, "always proved"},
     {"postgres.standby", NULL, 0, "comes with the verbs that need it"},
     {"postgres.route", NULL, 0, "comes with a cluster"},
-    {"postgres.rest", NULL, 0, "a cluster of somebody's"},
+    {"postgres.rest", NULL, 0, "needs a cluster that is there already"},
 
     {"collector.command", NULL, 0, "what is tested"},
     {"collector.subject", NULL, 0, "what is tested"},
@@ -115,11 +115,12 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-// A verb that is not named has the usual weight, any length and no other server.
+// A verb without a row here has the usual weight, may last for any time, and asks for no special
+// server.
 #define USUAL 4
 static const struct {
     unsigned weight;
-    int64_t least_ns;  // it takes as long to take effect
+    int64_t least_ns;  // how long it must last to take effect
     const char *needs; // a key of postgres
 } special[VERB_COUNT] = {
     [VERB_TERMINATE_BACKEND] = {.weight = 8},

@@ -10,7 +10,7 @@
 #include "explore/draw.h"
 #include "fault/exchange.h"
 
-// How tokens are shared out among how many collectors.
+// How the collector dequeues, and whether there are several collectors.
 enum mode {
     MODE_CURSOR,
     MODE_CURSOR_SEVERAL,
