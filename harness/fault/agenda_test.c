@@ -14,7 +14,7 @@ struct fixture {
     size_t count;
 };
 
-// Adds a fault that was to begin, and began, so many milliseconds into the load.
+// Adds a fault with its planned and its real beginning, in milliseconds after the load's start.
 static struct fault_record *begin(
     struct fixture *f, const char *verb, int64_t planned_ms, int64_t began_ms, int64_t for_ms)
 {
@@ -62,8 +62,8 @@ static void a_late_one_lasts_as_long(void **state)
     assert_next(&f, &f.records[0], 3000);
 }
 
-// Here the end of a session's fault would wait for a server that cannot go on before that fault has
-// ended.
+// A fault with a session of its own cannot end while the server is away: it would wait for the
+// server, and the fault that brings the server back would wait for it.
 static void sessions_wait_for_the_server(void **state)
 {
     static const char *const away[] = {"pause-server", "stop-server"};
@@ -84,7 +84,7 @@ static void sessions_wait_for_the_server(void **state)
     }
 }
 
-static void the_next_waits_for_what_it_would_undo(void **state)
+static void the_next_waits_for_a_late_one_that_it_collides_with(void **state)
 {
     struct fixture f = {0};
 
@@ -126,7 +126,7 @@ static void another_fault_explains_a_miss(void **state)
     assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
 }
 
-static void nobody_is_waited_for_past_a_fault_s_end(void **state)
+static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
 {
     struct fixture f = {0};
 
@@ -147,9 +147,9 @@ int main(void)
         cmocka_unit_test(the_first_to_end_comes_first),
         cmocka_unit_test(a_late_one_lasts_as_long),
         cmocka_unit_test(sessions_wait_for_the_server),
-        cmocka_unit_test(the_next_waits_for_what_it_would_undo),
+        cmocka_unit_test(the_next_waits_for_a_late_one_that_it_collides_with),
         cmocka_unit_test(another_fault_explains_a_miss),
-        cmocka_unit_test(nobody_is_waited_for_past_a_fault_s_end),
+        cmocka_unit_test(a_wait_for_a_victim_ends_with_the_fault_that_hides_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-// A fault that repeats more often than this strikes at its moments and does not wait for a victim.
-// Waiting would always hit the backend at the same point, its first query.
+// A fault that repeats more often than this does not wait for a victim. Waiting would always hit
+// the backend at the same point, its first query.
 static const int64_t waits_from_ns = 100 * NS_PER_MS;
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;

@@ -9,7 +9,8 @@ static void take_server(struct exchange *x, const struct wire_message *m)
         x->opened = true;
         x->asking = x->answering = false;
     } else if (x->asking && m->type != 'A' && m->type != 'N' && m->type != 'S') {
-        x->answering = true; // and not only a notice that comes at any time
+        // The three types above may come at any time, so they are no part of an answer.
+        x->answering = true;
     }
 }
 

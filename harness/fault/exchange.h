@@ -13,9 +13,9 @@ enum exchange_state {
     EXCHANGE_IDLE,     // the server waits for a question
     EXCHANGE_NOTIFIED, // idle, and the last message was a notification
     EXCHANGE_OPENING,  // not yet ready for its first question
-    EXCHANGE_OPEN,     // the server waits, in a transaction
-    EXCHANGE_ASKED,    // a question without a word of an answer
-    EXCHANGE_ANSWERED, // an answer that is not complete
+    EXCHANGE_OPEN,     // the server waits for a question, in a transaction
+    EXCHANGE_ASKED,    // a question was sent, and nothing of the answer has come
+    EXCHANGE_ANSWERED, // a part of the answer has come
     EXCHANGE_STATES,
 };
 

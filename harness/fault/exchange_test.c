@@ -7,7 +7,7 @@
 
 #include "fault/exchange.h"
 
-// "c" or "s" and a type; behind Z the status of the transaction.
+// Takes messages such as "cQ" or "sZI": the sender (c client, s server), the type, the content.
 static enum exchange_state after(const char *const *messages)
 {
     struct exchange x = {0};

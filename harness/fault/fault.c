@@ -125,15 +125,15 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!verb->end)
         return;
     memcpy(why, r->evidence, sizeof why);
-    // A fault that did not take effect is undone as well, because half of it may have happened. Its
-    // end is then no evidence; the reason is. A fault that is left out only now keeps its times,
+    // A fault that did not take effect is undone as well, because half of it may have happened; its
+    // evidence stays the reason of that failure. A fault that is left out only now keeps its times,
     // because the subject may have felt it.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
-    // A change of the leader that ended long ago does not excuse this fault any more.
+    // A fault of the leader excuses nothing after another leader has taken over.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 

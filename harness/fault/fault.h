@@ -18,7 +18,7 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // a repeated fault found nobody to hit, or the time before still at work
+    LEFT_OUT_NOBODY, // a repetition found no victim, or the one before it was still at work
     LEFT_OUT_BUSY,   // another planned fault was at work and left it nothing to hit
 };
 
@@ -26,10 +26,10 @@ struct fault_record {
     const struct fault_spec *spec;
     int64_t planned_ns; // absolute, on the run's clock
     int64_t began_ns;   // 0: never begun
-    int64_t ended_ns;   // when it was undone; == began_ns' completion for an instant
-    int64_t served_ns;  // when another leader took over, for a fault of the leader; 0: not
-    bool left_known;    // what that failover left behind is known, and …
-    int64_t left_ns;    // … are the old leader's commits from this time on; 0: none
+    int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
+    int64_t served_ns;  // for a fault of the leader: when another took over; 0: none did
+    bool left_known;    // left_ns is known
+    int64_t left_ns;    // the failover left behind the old leader's commits since then; 0: none
     bool ok;
     enum left_out left_out;
     bool undone; // an instant is undone as soon as it is over
@@ -63,8 +63,8 @@ void fault_end(struct fault_context *c, struct fault_record *r);
 // plan.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
-// True when a fault of the scenario breaks the collector's network, in the
-// harness's proxy or in the kernel.
+// True when a fault of the scenario breaks the collector's network in this place: the harness's
+// proxy or the kernel.
 bool fault_needs(const struct scenario *s, enum fault_through through);
 
 // Call it before anything starts. ERR_SKIP names the fault that this provider's server does not

@@ -46,7 +46,7 @@ static bool start_host(struct fault_context *c, struct fault_record *r, struct e
     char server[sizeof r->evidence];
     struct err down;
 
-    // The collectors are let up even if the server failed to start, so that nothing stays broken.
+    // The collectors are started even if the server failed to start, so that nothing stays broken.
     bool ok = fault_start_server(c, r, e);
     memcpy(server, r->evidence, sizeof server);
     snprintf(r->evidence, sizeof r->evidence, "%d collector%s killed; %.110s", died,

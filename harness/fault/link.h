@@ -7,19 +7,19 @@
 #include "fault/wire.h"
 #include "scenario/verbs.h"
 
-// The bytes that were read up to `upto` pass on from due_ns on.
+// The bytes up to number `upto` of the flow may pass from due_ns on.
 struct link_stamp {
     uint64_t upto;
     int64_t due_ns;
 };
 
 #define LINK_STAMPS 512
-#define LINK_BUFFER (256u << 10) // beyond it nothing is read: the sender is blocked
+#define LINK_BUFFER (256u << 10) // when so many bytes wait, no more are read: the sender blocks
 
 struct flow {
     struct wire wire;
     struct buf bytes;   // read, not yet passed on
-    size_t cleared;     // as many of these bytes as the framing was followed over
+    size_t cleared;     // how many of these bytes may pass: the framing was followed over them
     uint64_t in, ready; // bytes that were ever read, and those of them that are due
     struct link_stamp stamps[LINK_STAMPS];
     size_t first_stamp, stamp_count;
@@ -28,8 +28,8 @@ struct flow {
     bool ended;    // nothing more comes from its source
     bool dead;     // nothing more can go to its sink
     bool blocked;  // its sink took less than there was
-    bool cut_next; // when the message that has begun is over, the connection ends
-    bool cut;      // after the cleared bytes the connection ends
+    bool cut_next; // the connection ends after the message that has begun
+    bool cut;      // the connection ends after the cleared bytes
 };
 
 struct link {

@@ -145,7 +145,7 @@ static void waits_for_the_rest_of_the_message_to_cut_after(void **state)
     close_link(&f);
 }
 
-static void holds_one_way_and_says_nothing_of_the_end(void **state)
+static void holds_one_way_and_hides_the_end(void **state)
 {
     struct fixture f;
 
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(passes_both_ways),
         cmocka_unit_test(cuts_before_and_after_a_message),
         cmocka_unit_test(waits_for_the_rest_of_the_message_to_cut_after),
-        cmocka_unit_test(holds_one_way_and_says_nothing_of_the_end),
+        cmocka_unit_test(holds_one_way_and_hides_the_end),
         cmocka_unit_test(delays_in_order),
         cmocka_unit_test(throttles),
     };

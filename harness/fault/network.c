@@ -37,15 +37,15 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
              netns_heal(c->net, NETNS_COLLECTOR, &at_collector, e)) &&
          ok;
     if (ok && at_server + at_collector == 0)
-        return err_set(e, ERR_SKIP, "nothing wanted to pass while the network was silent");
+        return err_set(e, ERR_SKIP, "nothing was sent while the network was silent");
     snprintf(r->evidence, sizeof r->evidence,
         "the kernel dropped %llu packets to the server, %llu to the collector",
         (unsigned long long)at_server, (unsigned long long)at_collector);
     return ok;
 }
 
-// The bytes that are withheld at the end of the silence prove it: the load goes on, so something
-// wanted to pass.
+// The bytes that are withheld at the end of the silence prove it: the load goes on, so some were
+// sent.
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
@@ -58,7 +58,7 @@ static bool end_silence(struct fault_context *c, struct fault_record *r, struct 
 
     proxy_heal(c->proxy, to_server, to_collector, r->spec->reset);
     if (withheld == 0)
-        return err_set(e, ERR_SKIP, "nothing wanted to pass while the network was silent");
+        return err_set(e, ERR_SKIP, "nothing was sent while the network was silent");
     snprintf(r->evidence, sizeof r->evidence, "%zu bytes on %zu connection%s %s", withheld,
         counts.links, counts.links == 1 ? "" : "s",
         r->spec->reset ? "withheld and dropped" : "withheld until the end");

@@ -34,7 +34,7 @@ static bool resume_reader(struct fault_context *c, struct fault_record *r, struc
 
     subject_read_rate(c->subject, r->spec->instance, READER_UNLIMITED);
     if (unread == 0)
-        return err_set(e, ERR_SKIP, "nothing was waiting to be read when it was over");
+        return err_set(e, ERR_SKIP, "no bytes waited in the pipe when the fault ended");
     snprintf(r->evidence, sizeof r->evidence, "%llu bytes read meanwhile, %zu waiting at its end",
         (unsigned long long)read, unread);
     return true;

@@ -33,7 +33,7 @@ static bool resume_sender(struct fault_context *c, struct fault_record *r, struc
 
     subject_sender(c->subject, r->spec->instance, SENDER_WORKS);
     if (read == 0)
-        return err_set(e, ERR_SKIP, "no line came that needed an answer while it lasted");
+        return err_set(e, ERR_SKIP, "no line that needs an answer came while the fault lasted");
     snprintf(
         r->evidence, sizeof r->evidence, "%llu tokens read meanwhile", (unsigned long long)read);
     return true;

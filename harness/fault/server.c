@@ -59,7 +59,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return false;
     if (strcmp(before, now) == 0)
-        return err_set(e, ERR_SYSTEM, "the server still runs since %s", now);
+        return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (how(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
         snprintf(r->evidence, sizeof r->evidence, "%s", disk_of(c->server)->evidence);
     else

@@ -36,13 +36,13 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
     if (!disk_slow_down(disk_of(c), 0, &delayed, e))
         return false;
     if (delayed <= (int64_t)r->mark)
-        return err_set(e, ERR_SYSTEM, "nobody flushed the disk meanwhile");
+        return err_set(e, ERR_SYSTEM, "the disk was not flushed while it was slow");
     snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " flushes took %.0f ms and more",
         delayed - (int64_t)r->mark, (double)r->spec->by_ns / 1e6);
     return true;
 }
 
-// --- what the server's log says of it ---------------------------------------------------
+// --- the server's log and its repair ----------------------------------------------------
 
 static unsigned count_in_log(const struct server *s, long from, const char *words)
 {
@@ -61,7 +61,8 @@ static unsigned count_in_log(const struct server *s, long from, const char *word
     return count;
 }
 
-// Repairs the server after its disk failed: the server ends by itself, or goes on.
+// Waits until the server works again after its disk failed. *started: it could not recover by
+// itself, so it was started again.
 static bool repair(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);
@@ -78,7 +79,7 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
 
     while (count_in_log(c->server, from, "PANIC:") == 0) {
         if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SYSTEM, "a flush failed, and the server took no notice");
+            return err_set(e, ERR_SYSTEM, "a flush failed, and the server did not panic");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
@@ -132,7 +133,7 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
     if (!disk_empty(disk_of(c), e) || !repair(c, &started, e))
         return false;
     if (refused == 0)
-        return err_set(e, ERR_SYSTEM, "nobody needed room on the full disk");
+        return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");
     snprintf(r->evidence, sizeof r->evidence, "the server found no room %u times and %s", refused,
         started ? "was started again" : "lived on");
     return true;

@@ -1,4 +1,4 @@
-// The framing, fed in one piece and byte by byte: the boundaries are the same.
+// The framing finds the same messages in pieces of any size.
 #include "fault/wire.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static const struct stream streams[] = {
     {MESSAGE_SERVER, true, BYTES("S\x16\3\1"), "EncryptionAnswer ", WIRE_OPAQUE},
     {MESSAGE_SERVER, true, BYTES("E\0\0\0\5\0"), "ErrorResponse ", WIRE_MESSAGES},
     {MESSAGE_SERVER, false, BYTES("C\0\0\0\0\0"), "", WIRE_OPAQUE},
-    // The number that we give a request for encryption is no type of the protocol's.
+    // 2 is our own number for a request for encryption; the protocol has no such type.
     {MESSAGE_CLIENT, false,
         BYTES("\0\0\0\x09\0\3\0\0\0"
               "\2\0\0\0\4"),
@@ -78,7 +78,7 @@ static void follow(const struct stream *s, size_t step)
     assert_int_equal(w.left, 0);
 }
 
-static void finds_the_same_messages_however_cut_up(void **state)
+static void finds_the_same_messages_in_pieces_of_any_size(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
@@ -109,7 +109,7 @@ static void waits_for_a_command_tag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_same_messages_however_cut_up),
+        cmocka_unit_test(finds_the_same_messages_in_pieces_of_any_size),
         cmocka_unit_test(waits_for_a_command_tag),
     };
     return cmocka_run_group_tests_name("harness.wire", tests, NULL, NULL);

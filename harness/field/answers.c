@@ -46,7 +46,7 @@ static bool take_line(struct answers *a, const char *text, struct err *e)
     return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is no answer", a->path, text);
 }
 
-// Removes a last line that an interruption has cut.
+// Takes every whole line, and removes a last one that an interruption has cut.
 static bool take_lines(struct answers *a, FILE *file, struct err *e)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-// Answers: the figures of one run, and a file that remembers them, so that a table which was
-// interrupted goes on where it stood.
+// Answers: the figures of one run, and a file that keeps them, so that an interrupted table
+// continues where it stopped.
 #pragma once
 
 #include <jansson.h>
@@ -14,13 +14,13 @@ struct answer {
     double cpu_ms;   // of the server per job
     double dead;     // most dead tuples at once
     double lost, left, again, exits;
-    double recovery_ms;     // the longest
+    double recovery_ms;     // the longest recovery
     double planned, struck; // faults, and those that took effect
     double judged;          // 0: inconclusive
 };
 
 struct answers {
-    const char *path; // NULL: nothing is remembered
+    const char *path; // NULL: nothing is stored
     json_t *all;      // by key; owned
 };
 

@@ -1,4 +1,5 @@
-// Answers are found again after the file is opened anew, and a line that was cut short is reported.
+// Answers are found again after the file is opened anew. A line that is no answer is refused, and a
+// last line that was cut is removed.
 #include "field/answers.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static void make_path(char path[64])
     close(fd);
 }
 
-static void remembers(void **state)
+static void finds_an_answer_again(void **state)
 {
     struct answer kept = {.p50 = 4.5, .lost = 2, .left = NAN, .judged = 1}, found;
     struct answers a;
@@ -42,7 +43,7 @@ static void remembers(void **state)
     unlink(path);
 }
 
-static void says_what_it_cannot_read(void **state)
+static void refuses_a_line_that_is_no_answer(void **state)
 {
     struct answers a;
     char path[64];
@@ -61,7 +62,7 @@ static void says_what_it_cannot_read(void **state)
 }
 
 // An interruption in the middle of a line costs that answer alone.
-static void forgives_a_cut_end(void **state)
+static void removes_a_last_line_that_was_cut(void **state)
 {
     struct answer found;
     struct answers a;
@@ -87,9 +88,9 @@ static void forgives_a_cut_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remembers),
-        cmocka_unit_test(says_what_it_cannot_read),
-        cmocka_unit_test(forgives_a_cut_end),
+        cmocka_unit_test(finds_an_answer_again),
+        cmocka_unit_test(refuses_a_line_that_is_no_answer),
+        cmocka_unit_test(removes_a_last_line_that_was_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ void grid_fini(struct grid *g)
     *g = (struct grid){0};
 }
 
-// --- what a run came to ---------------------------------------------------------------
+// --- the outcome of a run -------------------------------------------------------------
 
 static void append(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

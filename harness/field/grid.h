@@ -12,19 +12,19 @@ enum cell_mark {
     CELL_FIGURE,
     CELL_GOOD,
     CELL_BAD,
-    CELL_DOUBTFUL, // the run was inconclusive
+    CELL_DOUBTFUL, // the run was inconclusive, or only one of several was bad
 };
 
 struct cell {
     enum cell_mark mark;
     char text[140];
     char command[700]; // "" when nothing was run
-    char told[400];    // of one that is convicted: each seed's outcome; "" otherwise
+    char told[400];    // when the subject is convicted: each seed's outcome; else ""
 };
 
 struct grid_row {
     char name[64], version[64], mode[300];
-    char absent[300];     // why it is not here; "" when it is
+    char absent[300];     // why the subject cannot be run; "" when it can
     char documented[600]; // the promise that is judged; "" when none is named
     struct cell *cells;
 };
@@ -46,16 +46,15 @@ void grid_text(const struct grid *g, struct buf *out);
 void grid_markdown(const struct grid *g, struct buf *out);
 void grid_html(const struct grid *g, struct buf *out);
 
-// The outcome of a run under faults in few words: "ok, back in 0.2 s", "3 missing, 2 again".
+// The outcome of a question about a fault.
 struct fault_outcome {
     double lost, again, left, exits; // NAN: not known
     double recovery_ms;              // the longest; NAN: nothing to recover from
-    bool judged;                     // else inconclusive
+    bool judged;                     // false: inconclusive
     bool missed;                     // the fault found nobody to hit
-    bool may_exit;                   // it does not promise to outlive its sessions
-    double
-        retry_s; // its own retry comes later than the run could wait; 0: the run has waited for it
-    int runs, bad; // with several seeds: how many, and how many were bad; 0: one
+    bool may_exit;                   // the queue does not promise to outlive its sessions
+    double retry_s; // when the queue's own retry comes, if the run cannot wait so long; else 0
+    int runs, bad;  // with several seeds: all runs, and the bad ones; 0: there was one run
 };
 
 // True when the cell is marked as bad. Most queues promise delivery at least once, so repeated jobs
@@ -65,6 +64,6 @@ bool fault_outcome_is_bad(const struct fault_outcome *o);
 // Appends "1 missing, 2 exits", or "ok".
 void fault_outcome_tell(const struct fault_outcome *o, char *text, size_t size);
 
-// True when the subject is convicted, which needs two bad runs; one bad run of several is only a
-// doubt.
+// Fills a cell: "ok, back in 0.2 s", "3 missing, 2 again". When only one run of several was bad,
+// the mark is a doubt.
 void grid_fault_cell(struct cell *c, const struct fault_outcome *o);

@@ -1,4 +1,4 @@
-// Cells say what came of a run, and the three tables hold each cell with its command.
+// Cells tell the outcome of a run, and the three tables hold each cell with its command.
 #include "field/grid.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void test_cells(void **state)
+static void cells_tell_the_outcome(void **state)
 {
     static const struct {
         struct fault_outcome outcome;
@@ -71,7 +71,7 @@ static size_t count_of(const char *text, const char *what)
 }
 
 // A command that answers several cells is listed once; a conviction is told with its seeds.
-static void test_lists(void **state)
+static void lists_hold_each_command_once(void **state)
 {
     struct grid g;
     struct buf out;
@@ -89,7 +89,7 @@ static void test_lists(void **state)
     grid_fini(&g);
 }
 
-static void test_tables(void **state)
+static void tables_hold_cells_and_commands(void **state)
 {
     void (*const print[])(const struct grid *, struct buf *) = {
         grid_text, grid_markdown, grid_html};
@@ -114,9 +114,9 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(cells_tell_the_outcome),
+        cmocka_unit_test(lists_hold_each_command_once),
+        cmocka_unit_test(tables_hold_cells_and_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "lease/answer.h"
 
-// The grammar, with numbers that are small enough for certain.
+// A part of the grammar: its numbers are surely below the limits.
 static const char grammar[] = "^[1-9][0-9]{0,15}([.][1-9][0-9]{0,5})?"
                               "( sent| error (transient|permanent)( .*)?)$";
 

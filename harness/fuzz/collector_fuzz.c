@@ -1,5 +1,5 @@
-// Every batch that the reference collector would send is a line that the
-// harness, which has a decoder of its own, takes apart into the same fields.
+// The harness, with a decoder of its own, reads the same fields from every line that the reference
+// collector would send.
 //
 // The input is a batch: for each token a byte of flags, then email, login,
 // secret and code, each with a length of one byte.

@@ -1,6 +1,6 @@
-// Any environment is refused with a text that names the variable and repeats no
-// secret, or gives settings within their limits. The input: the variables with
-// a NUL behind each, then, behind an empty one, the content of the key file.
+// Any environment is refused with a text that names the variable and repeats no secret, or gives
+// settings within their limits. The input: the variables, each ended by a NUL; then an empty one,
+// and the content of the key file.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define VARIABLES_MAX 64
 
 // True for the texts about a secret that leave its value out.
-static bool says_nothing(const char *refusal)
+static bool hides_value(const char *refusal)
 {
     static const char *const texts[] = {
         " is not set; a libpq connection string or URI is needed",
@@ -37,7 +37,7 @@ static void check_refusal(const struct err *e)
     for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
         size_t name = strlen(secrets[i]);
         if (strncmp(e->text, secrets[i], name) == 0 && e->text[name] == ' ')
-            FUZZ_MUST(says_nothing(e->text + name));
+            FUZZ_MUST(hides_value(e->text + name));
     }
 }
 

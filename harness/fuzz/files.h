@@ -1,5 +1,6 @@
-// Files that exist in memory only. A target links this with -Wl,--wrap=fopen, so
-// that an input that names a file can open nothing of the machine's.
+// Files that exist in memory only. A target links this with -Wl,--wrap=fopen. For reading, fopen
+// then opens only files that were added and fails with ENOENT for any other, so an input cannot
+// open a file of the machine.
 #pragma once
 
 #include <stddef.h>
@@ -7,5 +8,3 @@
 // From now on `path` can be read; the content is not copied.
 void files_add(const char *path, const void *data, size_t len);
 void files_clear(void);
-
-// Instead of fopen: a file that was added, for reading; ENOENT for any other.

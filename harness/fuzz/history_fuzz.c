@@ -1,8 +1,8 @@
 // Any stored history is either refused or can be judged. If it can, it gives the same verdict after
 // it is written and read again.
 //
-// The input: a byte that chooses the scenario, then the history uncompressed, as zlib also reads
-// it.
+// The input: a byte that chooses the scenario, then the history uncompressed, which zlib reads as
+// well.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "fuzz/fuzz.h"
 #include "ledger/history.h"
 
-// A file in memory; its path serves zlib.
+// A file in memory; zlib opens it by its path.
 struct memory_file {
     int fd;
     char path[40];
@@ -112,7 +112,7 @@ static void check_same(const struct result *a, const struct result *b)
         FUZZ_MUST(strcmp(a->reasons[i], b->reasons[i]) == 0);
 }
 
-// The checks follow these without looking.
+// The checks use these indexes and values without testing them.
 static void check_records(const struct history *h)
 {
     const struct subject_log *log = &h->log;
@@ -256,8 +256,8 @@ static void tell_deaths(struct story *s)
     }
 }
 
-// A story tells of its faults only what became of them, and of more than its
-// scenario has.
+// Makes the planned faults, which a story does not have, from its records of faults. A story may
+// have more faults than its scenario; those are dropped.
 static void plan_faults(struct story *s, size_t specs)
 {
     static struct plan_fault faults[4];

@@ -1,6 +1,6 @@
-// Encoded histograms: what is encoded and decoded is the same histogram; text
-// from anywhere is refused, or a histogram that survives its own encoding; a
-// line of a log has exactly its fields. The first byte says which.
+// Encoded histograms. A histogram is the same after encoding and decoding. Any text is refused, or
+// is a histogram of which the same holds. A line of a log has exactly its fields. The input's first
+// byte chooses what is tested.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,8 +86,8 @@ static void put_number(unsigned char *at, uint32_t number)
         at[i] = (unsigned char)(number >> (24 - 8 * i));
 }
 
-// Puts the two outer wrappings around the input, which no mutation gets through
-// by chance.
+// Compresses and encodes the input itself, because no random change of a compressed text could be
+// read.
 static void decode_plain(const struct fuzz_bytes *in)
 {
     uLongf len = compressBound((uLong)in->left);
@@ -104,7 +104,7 @@ static void decode_plain(const struct fuzz_bytes *in)
     free(packed);
 }
 
-// Counts that no run lives long enough for, up to all that a total may be.
+// Raises a count to values that no run is long enough for, up to the largest possible total.
 static void raise_a_count(struct histogram *h, struct fuzz_bytes *in)
 {
     size_t index = histogram_index(h->max);
@@ -116,7 +116,7 @@ static void raise_a_count(struct histogram *h, struct fuzz_bytes *in)
     h->total += more;
 }
 
-// Values of any size, in one histogram and in two that are merged.
+// Records values of any size in one histogram and in two that are then merged.
 static void record_values(struct fuzz_bytes *in)
 {
     struct histogram all, halves[2];
@@ -171,7 +171,7 @@ static void check_header(const char *comment, int64_t wall_ns)
     for (size_t i = 0; i < out.len; i++) {
         length = out.data[i] == '\n' ? 0 : length + 1;
         lines += out.data[i] == '\n';
-        FUZZ_MUST(length <= 126); // what the C reader keeps
+        FUZZ_MUST(length <= 126); // the longest line that the C reader takes
     }
     FUZZ_MUST(lines == 4 && length == 0);
     buf_fini(&out);
@@ -188,7 +188,7 @@ static void check_line(struct fuzz_bytes *in)
     struct err e = {0};
 
     FUZZ_MUST(text && words && histogram_init(&h, 0, &e));
-    // No clock of ours says more than 2^53 ns at the start of a run.
+    // Times are positive, and their sums do not overflow.
     check_header(words, (int64_t)(fuzz_number(in, 8) >> 2));
     struct hlog_interval interval = {.tag = text,
         .from_ns = (int64_t)(fuzz_number(in, 8) >> 2),
@@ -291,7 +291,7 @@ size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
     switch (index - sizeof values / sizeof *values) {
     case 0:
         return PLAIN_SEED("\2\4\5\2");
-    case 1: // all that a total may be, in one count of nine bytes
+    case 1: // the largest possible total, in one count of nine bytes
         return PLAIN_SEED("\xfe\xff\xff\xff\xff\xff\xff\xff\xff");
     case 2:
         return PLAIN_SEED("");

@@ -1,7 +1,7 @@
-// Output is decoded the same way whatever pieces it arrives in, and an accepted token
-// has exactly one spelling: encoded again, it is the bytes that were read.
+// Output is decoded the same way in whatever pieces it arrives, and an accepted token has exactly
+// one spelling: encoded again, it is the bytes that were read.
 //
-// The input: a number that the cutting up is drawn from, then the output.
+// The input: two bytes from which the sizes of the pieces are drawn, then the output.
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,13 +111,13 @@ static void check_token(const struct decoded *t, const char *text, size_t len)
     FUZZ_MUST(spell(t, mac, out) == len);
     bool same = memcmp(out, text, len) == 0;
     FUZZ_MUST(same == t->signature_ok);
-    // A wrong signature is 43 letters from the secret's end; the rest is right.
+    // A wrong signature changes at most the last 44 letters of the 86; the rest is right.
     FUZZ_MUST(memcmp(out, text, secret_ends - 44) == 0);
     FUZZ_MUST(memcmp(out + secret_ends, text + secret_ends, len - secret_ends) == 0);
     free(out);
 }
 
-// Decodes line by line without the reader, and checks that it says the same.
+// Decodes a line without the reader, and checks that the reader found the same.
 static size_t check_line(
     struct decoder *d, const char *text, size_t len, const struct line_record *line)
 {

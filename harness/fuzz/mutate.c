@@ -59,7 +59,6 @@ static void erase(struct draft *d)
     d->len -= n;
 }
 
-// Makes one length wrong, and with it the end of the piece that it measures.
 static void cut_off(struct draft *d)
 {
     d->len = below(d, d->len + 1);

@@ -1,5 +1,4 @@
-// Small damage to an input, for runs without libFuzzer: blind, but the same on
-// every machine.
+// Small random damage to an input, for runs without libFuzzer. It is the same on every machine.
 #pragma once
 
 #include <stddef.h>

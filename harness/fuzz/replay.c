@@ -20,7 +20,7 @@
 #include "fuzz/mutate.h"
 
 #define INPUTS_MAX 1000
-#define SECONDS_PER_INPUT 60 // what takes longer hangs
+#define SECONDS_PER_INPUT 60 // an input that takes longer counts as a hang
 
 struct input {
     uint8_t *data;
@@ -44,7 +44,7 @@ static void give_up(const char *what, const char *name)
     exit(EXIT_FAILURE);
 }
 
-// --- what is left when an input ends the program ----------------------------------------
+// --- keeping the input that ends the program --------------------------------------------
 
 static void keep_input(int number)
 {

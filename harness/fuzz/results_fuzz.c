@@ -1,8 +1,8 @@
-// Stored results from anywhere are refused, or runs that can be compared, and
-// what is printed of the comparison has exactly the fields that it should have.
+// Any stored results are refused or can be compared, and the printed comparison has exactly its
+// fields.
 //
-// The input: texts of result.json with a NUL behind each; by turns they are runs
-// of the one side and of the other.
+// The input: texts of result.json, each ended by a NUL. They belong in turn to one side and to the
+// other.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static size_t count_in(const char *text, size_t len, char c)
     return count;
 }
 
-// Every line that begins like `first` has this many separators.
+// Checks that every line that begins with `first` (NUL: any line) has this many separators.
 static void check_fields(const struct buf *text, char first, char separator, size_t count)
 {
     const char *at = text->data, *end = at + text->len;
@@ -93,7 +93,7 @@ static void check_comparison(const struct side *base, const struct side *new)
     check_csv(&c);
     check_json(&c);
     check_text(&c);
-    // A metric that only one side keeps is worse in one direction and better in the other.
+    // Each side may break an invariant that the other keeps: then both directions are worse.
     FUZZ_MUST(compare_sides(&back, new, base, 0.1, &e));
     FUZZ_MUST(c.row_count == back.row_count && c.failed_base == back.failed_new);
     if (c.correctness != CHANGE_WORSE)

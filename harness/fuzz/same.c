@@ -13,7 +13,7 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_strings(char *const *a, char *const *b)
 {
-    // A list without entries may be no list at all.
+    // An empty list may also be NULL.
     for (; a && b && *a && *b; a++, b++)
         if (strcmp(*a, *b) != 0)
             return false;

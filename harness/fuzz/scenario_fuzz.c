@@ -1,7 +1,6 @@
-// Any text is either refused, with the place and what would be right, or a
-// scenario that can be planned and says the same when it is written and read
-// again. The input is a scenario file; lines that begin with "--set " are
-// options, those after a line "--trace" the file of recorded times.
+// Any text is either refused, with the place and the reason, or is a scenario that can be planned
+// and is the same after it is written and read again. The input is a scenario file; lines that
+// begin with "--set " are options, and those after a line "--trace" are the file of recorded times.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,11 @@
 #include "plan/plan.h"
 #include "scenario/trace.h"
 
-#define FILE_NAME "scenario.yaml" // any name may stand in it
+#define FILE_NAME "scenario.yaml" // in a file of this name, the scenario may have any name
 #define SETS_MAX 8
 #define WRITTEN_MAX ((size_t)8 << 20)
 
-// Larger plans are not made: that would take too long ten thousand times.
+// Larger plans are not made, because that would take too long for thousands of inputs.
 #define TOKENS_MAX 2000
 #define FAULTS_MAX 2000
 
@@ -42,7 +41,7 @@ static bool begins(const char *line, size_t len, const char *word)
     return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
-// Ends the options with NUL, in `text` itself.
+// Splits `text` in place: each option is ended with a NUL.
 static void split(struct sections *s, char *text, size_t len)
 {
     static const char set[] = "--set ", trace[] = "--trace\n";
@@ -116,8 +115,7 @@ static double faults_of(const struct scenario *s)
     return faults;
 }
 
-// Everything in a scenario has been validated, so that a plan of it holds what
-// the later folders rely on.
+// Checks that the plan of an accepted scenario has the properties that later folders rely on.
 static void check_plan(const struct scenario *s)
 {
     struct plan p;

@@ -1,8 +1,8 @@
-// However the bytes of a connection arrive, the framing finds the messages that
-// a reading of the whole finds, and every tag that a cut waits for.
+// In whatever pieces the bytes of a connection arrive, the framing finds the same messages as in
+// one piece, and every tag that a cut waits for.
 //
-// The input: a byte of flags, four that the cutting up is drawn from, the bytes
-// of one direction.
+// The input: a byte of flags, four bytes from which the sizes of the pieces are drawn, and the
+// bytes of one direction.
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +18,10 @@ struct found {
     size_t at;
     uint64_t len;
     unsigned char type;
-    uint64_t text; // a fingerprint of what a decision may rest on
+    uint64_t text; // a fingerprint of the content on which the proxy's decisions depend
 };
 
-struct story {
+struct findings {
     struct found messages[MESSAGES];
     size_t count, passed;
     enum wire_phase phase;
@@ -51,7 +51,7 @@ static uint64_t text_of(const struct wire *w, const struct wire_message *m)
     return fingerprint(m->text, len);
 }
 
-static void add(struct story *s, const struct wire *w, const struct wire_message *m)
+static void add(struct findings *s, const struct wire *w, const struct wire_message *m)
 {
     if (s->count == MESSAGES)
         return;
@@ -60,7 +60,7 @@ static void add(struct story *s, const struct wire *w, const struct wire_message
 }
 
 // Follows the wire as link.c does, as far as the bytes reach.
-static void follow(struct story *s, struct wire *w, const char *bytes, size_t there)
+static void follow(struct findings *s, struct wire *w, const char *bytes, size_t there)
 {
     while (s->passed < there) {
         const char *data = bytes + s->passed;
@@ -79,7 +79,8 @@ static void follow(struct story *s, struct wire *w, const char *bytes, size_t th
     }
 }
 
-static void tell(struct story *s, unsigned flags, struct rng *rng, const char *bytes, size_t len)
+static void read_all(
+    struct findings *s, unsigned flags, struct rng *rng, const char *bytes, size_t len)
 {
     struct wire w;
 
@@ -90,7 +91,7 @@ static void tell(struct story *s, unsigned flags, struct rng *rng, const char *b
     for (size_t there = 0; there < len;) {
         size_t step = !rng ? len : flags & BYTEWISE ? 1 : (size_t)rng_below(rng, 40) + 1;
         there = step < len - there ? there + step : len;
-        // A copy that ends where the bytes end, so that looking further is seen.
+        // The copy ends where the bytes end, so that a sanitizer sees a read beyond them.
         char *copy = malloc(there);
         FUZZ_MUST(copy);
         memcpy(copy, bytes, there);
@@ -110,7 +111,7 @@ static uint32_t number(const char *at)
 
 // Follows the framing once more, for a whole stream of plain messages as the protocol's
 // documentation has it: a byte, a length that counts itself, the rest.
-static void check_messages(const struct story *s, const char *bytes, size_t len)
+static void check_messages(const struct findings *s, const char *bytes, size_t len)
 {
     size_t at = 0, i = 0;
 
@@ -130,15 +131,15 @@ static void check_messages(const struct story *s, const char *bytes, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct story whole, pieces;
+    static struct findings whole, pieces;
     struct fuzz_bytes in = {data, size};
     struct rng rng;
     unsigned flags = fuzz_byte(&in);
 
     rng_init(&rng, fuzz_number(&in, 4), 0);
     const char *bytes = (const char *)in.at;
-    tell(&whole, flags, NULL, bytes, in.left);
-    tell(&pieces, flags, &rng, bytes, in.left);
+    read_all(&whole, flags, NULL, bytes, in.left);
+    read_all(&pieces, flags, &rng, bytes, in.left);
     FUZZ_MUST(whole.count == pieces.count && whole.passed == pieces.passed);
     FUZZ_MUST(whole.phase == pieces.phase && whole.left == pieces.left);
     for (size_t i = 0; i < whole.count; i++) {

@@ -44,8 +44,7 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
-    // A history of any version keeps its first stalls here. The others stand behind everything
-    // else.
+    // A history of any version has its first stalls here. pack_more_stalls packs the others.
     pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
 }
 
@@ -135,7 +134,7 @@ static void pack_tokens(struct pack *p, struct history *h)
         PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
 }
 
-// Comes after the ledger's own arrays exist.
+// Packs the flags and the expiry of each token. Call it after ledger_init.
 static void pack_ends(struct pack *p, struct history *h)
 {
     int64_t last = 0;
@@ -293,7 +292,7 @@ static void pack_attempts(struct pack *p, struct history *h)
         pack_fail(p, "has attempts of no token");
 }
 
-// Packs the field that version 10 added.
+// Packs the field that version 10 added: the share of the processors that other programs used.
 static void pack_others(struct pack *p, struct history *h)
 {
     uint64_t ppm = (uint64_t)llround(h->notes.others_share * 1e6);
@@ -304,7 +303,7 @@ static void pack_others(struct pack *p, struct history *h)
     h->notes.others_share = (double)ppm / 1e6;
 }
 
-// Packs the field that version 11 added: who waited for a processor.
+// Packs the samples that version 11 added: the waits for a processor.
 static void pack_starved(struct pack *p, struct history *h)
 {
     if (h->version >= 11)

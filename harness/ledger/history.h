@@ -21,7 +21,7 @@ struct history_notes {
     char cpu_users[256]; // "" when the machine's load was not sampled
     struct stalls reader_stalls;
     int64_t reader_ns;
-    double others_share; // kept in parts per million
+    double others_share; // as in check_input; stored in parts per million
 };
 
 // Owns everything that history_read has made. It may be zeroed.

@@ -20,11 +20,11 @@
 #include "subject/subject.h"
 
 enum token_flags {
-    TOKEN_SETTLED = 1 << 0,      // its transaction was unknown, and the drain found it
+    TOKEN_SETTLED = 1 << 0,      // its transaction was unknown, and the database has the token
     TOKEN_PRESENT = 1 << 1,      // in the database at the end
     TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end
     TOKEN_NAMED = 1 << 3,        // in a torn line or a forged delivery
-    TOKEN_WAITING = 1 << 4,      // at the end it was still behind the cursor
+    TOKEN_WAITING = 1 << 4,      // at the end the cursor had not passed it
     TOKEN_UNMARKED = 1 << 5,     // at the end it was not taken, or not confirmed
     TOKEN_BURIED_AGAIN = 1 << 6, // more than once in dead_letters
 };

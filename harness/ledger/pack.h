@@ -51,7 +51,7 @@ void pack_text(struct pack *p, char *text, size_t size);
 void pack_fail(struct pack *p, const char *why);
 
 // Packs the time of an event that has happened or is planned; 0 when it has not happened. Only the
-// end of a process may be CLOCK_NEVER, and nobody computes with that time.
+// end of a process may be CLOCK_NEVER, because no computation uses that time.
 void pack_moment(struct pack *p, int64_t *ns);
 
 // When reading, returns a new array for the items, or NULL on failure. When writing, returns the

@@ -36,7 +36,7 @@ void pack_lines(struct pack *p, struct subject_log *log)
     log->lines = pack_array(p, &log->line_count, PACK_LINES_MAX, log->lines, sizeof *log->lines);
     for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
         struct line_record *line = &log->lines[i];
-        uint64_t skipped = line->first_delivery - deliveries; // those of torn lines before it
+        uint64_t skipped = line->first_delivery - deliveries; // tokens named in torn lines before
         pack_moment(p, &line->read_ns);
         PACK_FIELD(p, line->process, log->process_count - 1);
         pack_number(p, &skipped, UINT32_MAX);

@@ -98,7 +98,7 @@ static uint16_t marks_of(const PGresult *row)
         .code_len = (size_t)PQgetlength(row, 0, 4)};
     size_t len = (size_t)PQgetlength(row, 0, 3);
 
-    // A secret of another length is unsendable, so nobody compares it.
+    // A secret of another length cannot be sent, so its mark is never compared.
     memcpy(t.secret, PQgetvalue(row, 0, 3), len < sizeof t.secret ? len : sizeof t.secret);
     return decode_marks(&t);
 }

@@ -5,7 +5,7 @@
 
 #include "load/conn.h"
 
-// Sorts the plan's changes by transaction. False without memory.
+// Finds the transaction of each planned change. False without memory.
 bool change_index(struct load *l);
 
 // Returns the next change that is due and whose token's insert was acknowledged; SIZE_MAX: none.

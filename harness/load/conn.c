@@ -10,8 +10,8 @@
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
 static const int64_t connect_limit_ns = 10 * NS_PER_S; // a step of the handshake
-// The time for the network to answer. A container that restarts may be away without an error; the
-// kernel then asks again after 1 s and 2 s, and a new connection asks sooner.
+// The limit for the network's first answer. A container that restarts may be away without an error.
+// The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 
 static const struct plan_txn *txn_of(const struct load *l, const struct conn *c)
@@ -58,8 +58,8 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// A fault of the scenario explains errors of a full or failed disk.
-static bool is_disks_doing(const struct scenario *s, const char *state)
+// True when a fault of the scenario explains this error of a full or failed disk.
+static bool is_of_disk_fault(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
         enum verb_id id = s->faults[i].verb->id;
@@ -76,7 +76,7 @@ static bool is_intervention(const struct scenario *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-    return !state || strncmp(state, "57", 2) == 0 || is_disks_doing(s, state);
+    return !state || strncmp(state, "57", 2) == 0 || is_of_disk_fault(s, state);
 }
 
 static void note_refusal(struct load *l, const PGresult *result)

@@ -64,5 +64,6 @@ void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
 // Returns the events that poll(2) is to wait for on an open connection.
 short conn_events(const struct conn *c);
 
-// Closes the connection. Its transaction, if it has one, gets the outcome that is certain.
+// Closes the connection. A transaction on it ends as unknown when its COMMIT was sent, otherwise as
+// rolled back.
 void conn_close(struct load *l, struct conn *c, int64_t now);

@@ -165,8 +165,8 @@ static int64_t do_due(struct load *l, int64_t now)
     return free_conn ? clock_min(next, due_ns(l)) : next;
 }
 
-// Waits with poll(2), and returns when poll returned. If that took longer than was asked for, the
-// thread did not get the processor.
+// Waits with poll(2) until an event or `until`, and returns the time after it. If that took longer
+// than was asked for, the thread did not get the processor, which is noted as a stall.
 static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
 {
     for (size_t i = 0; i < l->conn_count; i++) {

@@ -82,9 +82,9 @@ struct load_result {
     char lost_worker[200];         // the first one lost, and why
 };
 
-// Prepares what the plan needs to find in the database: active accounts for its recovery tokens and
-// conflicts. Drops the check that would refuse its hostile names. Runs before the clock starts, as
-// superuser.
+// Inserts the active accounts that the plan's recovery tokens and upserts need. If the plan has
+// names that the wire cannot carry, disables the trigger that refuses them. Runs before the clock
+// starts, as superuser.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
 // Returns when every transaction from config.first to config.end has an outcome, and all

@@ -185,7 +185,7 @@ static void every_kind_ends_as_planned(void **state)
     tear_down(&f);
 }
 
-static void a_terminated_backend_tells_no_lies(void **state)
+static void outcomes_are_true_when_backends_are_terminated(void **state)
 {
     struct fixture f;
 
@@ -257,7 +257,7 @@ static void a_closed_loop_ends_with_its_phase(void **state)
     check_outcomes(&f);
     assert_true(count(&f, TXN_NOT_NEEDED) > 0);
     assert_int_equal(count(&f, TXN_NOT_SENT), 0);
-    // The second phase has a plan to keep, and kept it.
+    // The second phase is an open loop, whose whole plan was committed.
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(f.result.records[f.plan.txn_count - 100 + i].outcome, TXN_COMMITTED);
     tear_down(&f);
@@ -267,7 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_ends_as_planned),
-        cmocka_unit_test(a_terminated_backend_tells_no_lies),
+        cmocka_unit_test(outcomes_are_true_when_backends_are_terminated),
         cmocka_unit_test(a_cancelled_statement_is_rolled_back),
         cmocka_unit_test(a_refusal_is_counted_and_quoted),
         cmocka_unit_test(a_closed_loop_ends_with_its_phase),

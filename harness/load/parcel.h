@@ -13,8 +13,8 @@
 MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);
 
-// `line` is the first line. The records go to their places, on our clock; under the
-// lock the figures are added.
+// `line` is the first line. Stores each record at its place in `result`, with times of our clock,
+// and adds the figures under the lock.
 MUST_USE bool parcel_take(struct post *p, const char *line, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, struct load_result *result,
     pthread_mutex_t *lock, struct err *e);

@@ -21,7 +21,7 @@ void post_init(struct post *p, int fd)
     p->from = p->used = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // notices a vanished run in the end
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // in time notices a vanished run
 }
 
 void post_close(struct post *p)

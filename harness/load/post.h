@@ -1,6 +1,6 @@
-// Lines and bytes over a TCP connection between the run and its workers. Blocking,
-// with limits: a worker that is silent for longer than POST_SILENCE_NS is lost, and one that has
-// not heard its run for POST_UNHEARD_NS has stopped by then.
+// Lines and bytes over a TCP connection between the run and its workers. Calls block, with limits:
+// a worker that is silent for longer than POST_SILENCE_NS is lost. A worker stops by itself, before
+// that, when it has got nothing from its run for POST_UNHEARD_NS.
 //
 // Fails with ERR_CONNECTION. One thread uses a post at a time.
 #pragma once
@@ -23,15 +23,15 @@ struct post {
 void post_init(struct post *p, int fd); // takes the socket
 void post_close(struct post *p);
 
-// "host:port", "[host]:port" or "port". The caller closes what they return; -1 with the
-// reason.
+// An address is "host:port", "[host]:port" or "port". The caller closes the returned descriptor; -1
+// with the reason.
 MUST_USE int post_connect(const char *address, struct err *e);
 MUST_USE int post_listen(const char *address, int *port, struct err *e);
 
 MUST_USE bool post_say(struct post *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct err *e);
 
-// A line without its end.
+// Reads a line, without its newline.
 MUST_USE bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e);
 MUST_USE bool post_read(struct post *p, void *bytes, size_t count, struct err *e);
 

@@ -50,9 +50,9 @@ static bool add(struct accounts *a, const struct plan *plan, const struct plan_t
     return ++a->held < CHUNK || insert(a, e);
 }
 
-// Since 000006 the database refuses names that the wire cannot carry. A collector must still handle
-// older ones, and those that came in another way.
-static bool let_in(PGconn *conn, struct err *e)
+// Disables the trigger of migration 000006, which refuses names that the wire cannot carry. A
+// collector must still handle such names: they may be older, or have come in another way.
+static bool allow_bad_names(PGconn *conn, struct err *e)
 {
     return sql_exec(conn,
         "DO $$ BEGIN"
@@ -76,7 +76,7 @@ static bool has_bad_names(const struct plan *plan)
 bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
 {
     struct accounts a = {.conn = conn};
-    bool ok = !has_bad_names(plan) || let_in(conn, e);
+    bool ok = !has_bad_names(plan) || allow_bad_names(conn, e);
 
     buf_init(&a.emails, 32 << 20);
     buf_init(&a.logins, 32 << 20);

@@ -108,8 +108,8 @@ static void end(struct producer *p, int64_t grace_ns)
     buf_clear(&p->unread);
 }
 
-// The client closed its output: it is started again, as a service would be.
-static void bury(struct producer *p, int64_t now)
+// Ends a client that has closed its output. It is started again a little later, as a service is.
+static void end_and_restart_later(struct producer *p, int64_t now)
 {
     end(p, 0);
     give_up_the_rest(p, now);
@@ -198,7 +198,7 @@ static int64_t due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
-// Jobs that fall due while no process runs are put by the next one, late.
+// Puts the jobs that are due. Those that fall due while no process runs are put late, by the next.
 static void put_what_is_due(struct producer *p, int64_t now)
 {
     for (; p->pid && due_ns(p) <= now; p->next++) {
@@ -224,7 +224,7 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
     woke_ns = clock_now_ns();
     stalls_note(&p->result->stalls, now + nap, woke_ns);
     if (p->pid && fds[0].revents && !read_answers(p))
-        bury(p, woke_ns);
+        end_and_restart_later(p, woke_ns);
     return woke_ns;
 }
 

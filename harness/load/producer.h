@@ -1,6 +1,6 @@
 // A subject's own client puts the jobs: "put N" to its standard input, "put-ok N" back once the job
 // is committed. This tests less than transactions of ours: there are no rollbacks and no held
-// transactions. A put without an answer may have happened, and nobody can find out afterwards.
+// transactions. A put without an answer may have happened, which cannot be found out afterwards.
 #pragma once
 
 #include "load/load.h"

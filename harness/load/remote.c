@@ -44,7 +44,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * UINT64_C(1099511628211);
 }
 
-uint64_t remote_print(const struct plan *plan)
+uint64_t remote_fingerprint(const struct plan *plan)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -188,7 +188,7 @@ struct remote *remote_open(const char *const *addresses, unsigned count,
         struct worker *w = &r->workers[i];
         r->count++;
         *w = (struct worker){.post.fd = -1, .address = addresses[i], .part = {i, count}};
-        ok = hire(w, &text, remote_print(plan), e);
+        ok = hire(w, &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
     if (ok)

@@ -1,6 +1,6 @@
-// Several generators: workers, which are other processes here or elsewhere, carry out the plan's
-// transactions by turns. Their records are sent back and merged, so that all later steps see the
-// result of a single generator.
+// Several generators: workers, which are other processes here or elsewhere, share the plan. Each
+// carries out every n-th transaction. Their records are sent back and merged, so that all later
+// steps see the result of a single generator.
 //
 // A worker has a clock of its own. Its offset is measured before the load and after it, with a
 // bound on the error, assuming that the clocks drift in one direction. What it sent counts as sent
@@ -44,7 +44,7 @@ MUST_USE bool remote_serve(
 // --- pure -----------------------------------------------------------------------------
 
 // Returns a number that is the same for the same transactions.
-uint64_t remote_print(const struct plan *plan);
+uint64_t remote_fingerprint(const struct plan *plan);
 
 // The difference of two clocks, from readings of ours before and after a question, and of the other
 // clock in between.

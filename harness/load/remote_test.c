@@ -83,7 +83,7 @@ static void set_up(struct bench *b)
 }
 
 // The worker is lost at the time of the sixth transaction, and may go on sending until it notices.
-static void a_lost_worker_leaves_the_unknown(void **state)
+static void the_part_of_a_lost_worker_is_unknown(void **state)
 {
     const struct remote_clock clock = {.offset_ns = 1000, .bound_ns = 7};
     struct txn_record records[TXNS] = {0};
@@ -148,7 +148,7 @@ static void parcels_come_to_their_places(void **state)
     stalls_fini(&got.stalls);
 }
 
-static void another_plan_has_another_print(void **state)
+static void another_plan_has_another_fingerprint(void **state)
 {
     uint8_t kinds[TXNS] = {0};
     struct bench b;
@@ -157,13 +157,13 @@ static void another_plan_has_another_print(void **state)
     set_up(&b);
     b.plan.kinds = kinds;
     b.plan.token_count = TXNS;
-    uint64_t print = remote_print(&b.plan);
-    assert_true(remote_print(&b.plan) == print);
+    uint64_t print = remote_fingerprint(&b.plan);
+    assert_true(remote_fingerprint(&b.plan) == print);
     b.txns[7].at_ns++;
-    assert_false(remote_print(&b.plan) == print);
+    assert_false(remote_fingerprint(&b.plan) == print);
     b.txns[7].at_ns--;
     kinds[9] = 1;
-    assert_false(remote_print(&b.plan) == print);
+    assert_false(remote_fingerprint(&b.plan) == print);
 }
 
 static void addresses_mean_nothing_to_a_shell(void **state)
@@ -194,9 +194,9 @@ int main(void)
         cmocka_unit_test(a_drift_widens_the_bound),
         cmocka_unit_test(records_are_widened_by_the_bound),
         cmocka_unit_test(addresses_mean_nothing_to_a_shell),
-        cmocka_unit_test(a_lost_worker_leaves_the_unknown),
+        cmocka_unit_test(the_part_of_a_lost_worker_is_unknown),
         cmocka_unit_test(parcels_come_to_their_places),
-        cmocka_unit_test(another_plan_has_another_print),
+        cmocka_unit_test(another_plan_has_another_fingerprint),
     };
 
     return cmocka_run_group_tests_name("remote", tests, NULL, NULL);

@@ -66,9 +66,9 @@ static bool read_scenario(struct job *j, size_t len, struct err *e)
 static bool is_expected(const struct job *j, uint64_t print, const struct plan *plan,
     const struct remote_part *only, struct err *e)
 {
-    if (remote_print(&j->plan) != print)
+    if (remote_fingerprint(&j->plan) != print)
         return err_set(e, ERR_USAGE, "this mailproof makes another plan of that scenario");
-    if (plan && remote_print(plan) != print)
+    if (plan && remote_fingerprint(plan) != print)
         return err_set(e, ERR_USAGE, "it was started for another plan");
     if (only && (only->part != j->part.part || only->of != j->part.of))
         return err_set(e, ERR_USAGE, "it was started for part %u/%u, not %u/%u", only->part + 1,
@@ -92,8 +92,8 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Answers the question what time it is until another word comes, which is then in `line`. That may
-// take long, because the run is being prepared.
+// Answers "time" lines with the present time until another line comes, which it leaves in `line`.
+// That may take long, because the run is being prepared.
 static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 {
     for (;;) {
@@ -149,7 +149,8 @@ static bool say_progress(struct job *j, struct err *e)
         atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
 }
 
-// The run answers each word. Machines in between may keep the connection open when the run is gone.
+// Takes the run's answers. Fails when none came for 5 s: machines in between may keep a connection
+// open when the run is gone.
 static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[POST_LINE_MAX];
@@ -215,7 +216,7 @@ static void serve(int fd, const struct plan *plan, const struct remote_part *onl
     }
     post_init(&j->post, fd);
     bool ok = take_plan(j, plan, only, &e);
-    // The run's own error says why not.
+    // The run shows this reason in its own error.
     if (!ok && !post_say(&j->post, &ignored, "%.300s", e.text))
         post_close(&j->post);
     ok = ok && take_start(j, &e) && carry_out(j, &e);

@@ -1,12 +1,12 @@
-// A worker that the ssh program starts on another machine, and talks to over its
-// standard streams. ssh's own settings, keys and known hosts count; it never asks.
+// Starts a worker on another machine with the ssh program and talks to it over its standard
+// streams. ssh uses its own settings, keys and known hosts, and never asks the user.
 #pragma once
 
 #include <sys/types.h>
 
 #include "base/err.h"
 
-// "ssh://[user@]host[:port][/path/to/mailproof]"; without a path the PATH there has it.
+// "ssh://[user@]host[:port][/path/to/mailproof]"; without a path, mailproof is in the PATH there.
 struct ssh_address {
     char host[256]; // the host, with the user
     char port[8];   // "": ssh's own

@@ -8,24 +8,24 @@
 #include "load_sql.h"
 #include "plan/names.h"
 
-// Each statement below applies to the rows of a transaction that its function accepts.
 static bool is_account(enum token_kind kind)
 {
     return !token_kind_recovery(kind);
 }
 
-// An activation may have no code: the wire carries it with an empty field. Every
-// 64th is made so, in a statement of its own.
+// An activation may have no code; its field on the wire is then empty. Every 64th loses its code,
+// in a statement of its own.
 static bool lacks_code(const struct plan *plan, uint32_t token)
 {
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
 }
 
+// A statement, and the tokens of a transaction to which it applies.
 struct statement {
     const char *name;
     const char *sql;
-    enum token_kind kind; // TOKEN_KINDS: all that need an account; TOKEN_ACTIVATION: to lose their
-                          // code
+    enum token_kind kind; // TOKEN_KINDS: all whose account is inserted; TOKEN_ACTIVATION: those
+                          // that lose their code; otherwise tokens of this kind
     int params;           // 2: addresses and logins; 1: logins
 };
 
@@ -42,15 +42,10 @@ static const struct statement statements[] = {
 };
 
 #define STATEMENTS (sizeof statements / sizeof *statements)
-#define UPSERT 1 // in the table
+#define UPSERT 1 // its index in the table
 
-size_t txn_prepared_count(void)
-{
-    return STATEMENTS + 1 + CHANGE_KINDS;
-}
-
-// A job leaves a row of ours beside it, so that an unknown outcome can be settled without looking
-// into the queue's tables.
+// The transaction of a job also inserts a row of ours, so that an unknown outcome can be settled
+// without looking into the queue's tables.
 static bool prepare_jobs(PGconn *conn, const char *enqueue)
 {
     return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
@@ -208,8 +203,8 @@ static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
     return true;
 }
 
-// Sends each row in a subtransaction of its own. Every fourth is rolled back first, and announces a
-// token that never comes.
+// Sends each row in a subtransaction of its own. Every fourth row is inserted, rolled back and
+// inserted again; the token of its first insert never appears.
 static bool send_savepoints(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {

@@ -12,7 +12,6 @@
 // Prepares the statements on a connection. Returns false when it is broken.
 // With `enqueue`, a subject's statement, a token is a job of its queue; NULL: an account.
 bool txn_prepare_all(PGconn *conn, const char *enqueue);
-size_t txn_prepared_count(void);
 
 // True when its COMMIT travels with its statements; otherwise txn_send_end
 // sends it later.

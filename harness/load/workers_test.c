@@ -1,6 +1,5 @@
-// 50,000 inserts a second, planned over four workers and simulated: each makes the plan
-// by itself, on a clock of its own, and what comes back is what one generator records,
-// to the nanosecond; so are the histograms.
+// Simulates 50,000 inserts a second by four workers. Each makes the plan by itself and has a clock
+// of its own. The merged records and histograms are those of one generator, to the nanosecond.
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -49,7 +48,7 @@ static void *work(void *arg)
     struct err e = {0};
 
     make(f);
-    w->print = remote_print(&f->p);
+    w->print = remote_fingerprint(&f->p);
     struct load_config config = {.plan = &f->p, .end = f->p.txn_count};
     struct load_result result = {.records = calloc(f->p.txn_count, sizeof *result.records)};
     for (size_t i = w->part.part; i < f->p.txn_count; i += w->part.of) {
@@ -73,10 +72,10 @@ static void take(struct post *to, struct worker *w, struct load_config *config,
     assert_true(post_line(to, line, e));
     assert_true(parcel_take(to, line, config, &w->part, &clock, all, &lock, e));
     pthread_join(w->thread, NULL);
-    assert_int_equal(w->print, remote_print(config->plan));
+    assert_int_equal(w->print, remote_fingerprint(config->plan));
 }
 
-static void one_after_the_other(struct load_config *config, struct load_result *all)
+static void run_workers(struct load_config *config, struct load_result *all)
 {
     static struct post to;
     size_t fewest = SIZE_MAX, most = 0;
@@ -99,7 +98,7 @@ static void one_after_the_other(struct load_config *config, struct load_result *
     assert_true(most - fewest <= 1); // a quarter of the rate each
 }
 
-static void four_send_what_one_would(void **state)
+static void four_workers_record_what_one_generator_does(void **state)
 {
     struct fixture *f = new_fixture(RATE, 2 * NS_PER_S, ARRIVALS_POISSON);
 
@@ -109,7 +108,7 @@ static void four_send_what_one_would(void **state)
     struct load_config config = {.plan = &f->p, .end = n};
     struct load_result all = {.records = calloc(n, sizeof *all.records)};
     assert_true(n > RATE);
-    one_after_the_other(&config, &all);
+    run_workers(&config, &all);
     for (size_t i = 0; i < n; i++) {
         struct txn_record one = answer(&f->p, i, 0);
         assert_int_equal(all.records[i].sent_ns, one.sent_ns);
@@ -154,7 +153,7 @@ static void histograms_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_send_what_one_would),
+        cmocka_unit_test(four_workers_record_what_one_generator_does),
         cmocka_unit_test(histograms_add_up),
     };
 

@@ -5,8 +5,8 @@
 
 #define ROWS_PER_HALF 5
 
-// Returns the percentile (0 to 100) of the row after the one at `level`; 100 where a double holds
-// nothing in between any more.
+// Returns the percentile (0 to 100) of the row after the one at `level`; 100 when no double lies in
+// between.
 static double next_level(double level)
 {
     double halvings = floor(log2(100 / (100 - level))) + 1;

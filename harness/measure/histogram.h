@@ -29,13 +29,13 @@ MUST_USE bool histogram_init(struct histogram *h, int64_t highest, struct err *e
 void histogram_fini(struct histogram *h);
 void histogram_clear(struct histogram *h);
 
-// False when memory for a larger value is not to be had; nothing is recorded.
+// False without memory for a larger value; nothing is recorded then.
 bool histogram_record(struct histogram *h, int64_t value);
 bool histogram_merge(struct histogram *into, const struct histogram *from);
 
-// Returns the highest value equivalent to the one at which at least `percentile` (0 to 100) of all
-// values lie at or below, as HdrHistogram defines it, but never above the exact max; the exact min
-// for 0; 0 while empty.
+// Finds the smallest value such that at least `percentile` (0 to 100) of all values are not larger,
+// and returns the highest value of its bucket, as HdrHistogram does, but never more than the exact
+// max. Returns the exact min for 0, and 0 while empty.
 int64_t histogram_percentile(const struct histogram *h, double percentile);
 // Returns 0 while empty. The mean is exact; the deviation is that of the buckets' middles around
 // their own mean, so that equal values deviate by 0.

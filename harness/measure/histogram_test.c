@@ -222,7 +222,7 @@ static void merging_equals_recording_together(void **state)
 static void mean_and_deviation(void **state)
 {
     (void)state;
-    const int64_t values[] = {2, 4, 4, 4, 5, 5, 7, 9}; // the textbook's: 5 and 2
+    const int64_t values[] = {2, 4, 4, 4, 5, 5, 7, 9}; // a textbook's example: mean 5, deviation 2
     struct histogram h;
 
     init(&h, 0);
@@ -273,7 +273,7 @@ static void distribution_file(void **state)
     histogram_fini(&h);
 }
 
-static void distribution_of_nothing_and_of_very_much(void **state)
+static void distribution_of_no_values_and_of_very_many(void **state)
 {
     (void)state;
     struct histogram h;
@@ -304,7 +304,7 @@ int main(void)
         cmocka_unit_test(merging_equals_recording_together),
         cmocka_unit_test(mean_and_deviation),
         cmocka_unit_test(distribution_file),
-        cmocka_unit_test(distribution_of_nothing_and_of_very_much),
+        cmocka_unit_test(distribution_of_no_values_and_of_very_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

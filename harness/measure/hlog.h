@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "measure/histogram.h"
 
-// The lines above the intervals. `comment` is one line for people; what does
-// not fit into 126 characters is cut, because the C reader stops there.
+// Appends the lines above the intervals. `comment` is one line for people; what does not fit into
+// 126 characters is cut, because the C reader stops there.
 MUST_USE bool hlog_write_header(
     struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);
 
@@ -18,7 +18,6 @@ struct hlog_interval {
     const struct histogram *histogram;
 };
 
-// One line. On failure (a tag that would forge fields, no room) nothing is
-// appended.
+// Appends one line; on failure (an invalid tag, no room) nothing.
 MUST_USE bool hlog_write_interval(
     struct buf *out, const struct hlog_interval *interval, struct err *e);

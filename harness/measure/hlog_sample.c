@@ -1,5 +1,5 @@
-// Writes a histogram log to the file in argv[1], and the distribution of all
-// its untagged intervals together to argv[2], for readers we did not write.
+// Writes a histogram log to the file in argv[1], and the distribution of all its untagged intervals
+// together to argv[2], so that HdrHistogram's own reader can be compared with us.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void die(const char *text)
     exit(1);
 }
 
-// Latencies as they come: mostly a few milliseconds, now and then a minute.
+// Returns latencies like real ones: mostly a few milliseconds, now and then a minute.
 static int64_t latency_ns(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

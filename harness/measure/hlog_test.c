@@ -28,7 +28,7 @@ static void init(struct histogram *h)
     assert_true(histogram_init(h, 0, &e));
 }
 
-// Dense or sparse, small or wide, with counts of one to nine bytes.
+// Makes a random histogram: dense or sparse, small or wide, with counts of one to nine bytes.
 static void fill(struct histogram *h, uint64_t seed)
 {
     uint64_t random = seed * 0x9e3779b97f4a7c15u + 1;
@@ -167,12 +167,12 @@ static void damage_is_refused(void **state)
     histogram_fini(&h);
 }
 
-// Well-formed wrappings around nonsense, made with Python's zlib and base64.
-static void lies_inside_are_refused(void **state)
+// The wrappings are well formed and their content is not. Made with Python's zlib and base64.
+static void contradictory_content_is_refused(void **state)
 {
     (void)state;
     const struct {
-        const char *lie, *reason, *text;
+        const char *fault, *reason, *text;
     } cases[] = {
         {"the outer cookie of V1", "another cookie",
             "HISTBAAAAB54nJNpmSzMwMDAyAABzFAaymf/b/8BwmICAEb6A4M="},
@@ -210,7 +210,7 @@ static void lies_inside_are_refused(void **state)
         refuse_because(cases[i].text, strlen(cases[i].text), cases[i].reason);
 }
 
-// Compresses and encodes counts as a writer does, also such as no writer makes.
+// Compresses and encodes counts as a writer does, even counts that no writer makes.
 static size_t wrap(char *text, const unsigned char *plain, size_t plain_len)
 {
     unsigned char packed[2048] = {0x1c, 0x84, 0x93, 0x14};
@@ -222,9 +222,8 @@ static size_t wrap(char *text, const unsigned char *plain, size_t plain_len)
     return (size_t)EVP_EncodeBlock((unsigned char *)text, packed, (int)len + 8);
 }
 
-// A kilobyte that would become a megabyte is given up at the longest that a
-// histogram can be.
-static void bombs_are_refused(void **state)
+// A kilobyte expands to a megabyte: decoding stops at the size of the longest histogram.
+static void compression_bombs_are_refused(void **state)
 {
     (void)state;
     char text[4096];
@@ -236,8 +235,7 @@ static void bombs_are_refused(void **state)
     free(zeros);
 }
 
-// Random counts behind a good header: whatever is accepted is a histogram that
-// survives a round trip.
+// Random counts behind a good header: an accepted one is a histogram that survives a round trip.
 static void random_counts_are_sound_or_refused(void **state)
 {
     (void)state;
@@ -363,8 +361,8 @@ int main(void)
         cmocka_unit_test(the_extremes_survive),
         cmocka_unit_test(small_payloads_begin_as_the_readers_expect),
         cmocka_unit_test(damage_is_refused),
-        cmocka_unit_test(lies_inside_are_refused),
-        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(contradictory_content_is_refused),
+        cmocka_unit_test(compression_bombs_are_refused),
         cmocka_unit_test(random_counts_are_sound_or_refused),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(log_lines),

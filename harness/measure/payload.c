@@ -13,7 +13,7 @@
 #define PACKED_COOKIE UINT32_C(0x1c849314)
 #define DIGITS 3
 
-// Where things stand in the plain header, and how long both headers are.
+// The offsets in the plain header, and the lengths of both headers.
 enum {
     AT_LENGTH = 4,
     AT_OFFSET = 8,
@@ -25,14 +25,14 @@ enum {
     PACKED_HEADER = 8,
 };
 
-// The longest number takes nine bytes, which bounds every wrapping: nothing
-// that somebody sends makes us ask for more memory than this.
+// The longest number takes nine bytes, which bounds every wrapping: no input makes us ask for more
+// memory than this.
 #define NUMBER_MAX 9
 #define PLAIN_MAX (PLAIN_HEADER + HISTOGRAM_MAX_LEN * NUMBER_MAX)
 #define PACKED_MAX (2 * PLAIN_MAX)
 #define TEXT_MAX (2 * PACKED_MAX)
 
-// The bits of 1.0 as an IEEE 754 double, the only ratio we know.
+// The bits of 1.0 as an IEEE 754 double, the only ratio that is supported.
 #define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
 static bool no_room(struct err *e)
@@ -60,9 +60,9 @@ static uint64_t get_be(const char *at, unsigned bytes)
     return v;
 }
 
-// ZigZag puts the sign into the lowest bit, so that small numbers of either
-// sign stay short. Seven bits a byte then, the lowest first, the top bit saying
-// that more follows; the ninth byte needs no such bit and holds eight.
+// ZigZag puts the sign into the lowest bit, so that small numbers of either sign stay short. Each
+// byte then holds seven bits, the lowest first; its top bit says that another byte follows. The
+// ninth byte needs no such bit and holds eight.
 static void put_number(struct buf *out, int64_t n)
 {
     uint64_t v = n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1;
@@ -162,8 +162,8 @@ bool payload_encode(struct buf *out, const struct histogram *h, struct err *e)
     return done || no_room(e);
 }
 
-// OpenSSL's decoder takes white space and padding anywhere and does not say how
-// much padding there was, hence the look at the alphabet first.
+// OpenSSL's decoder takes white space and padding anywhere and does not say how much padding there
+// was, so the characters are checked first.
 static bool is_base64(const char *s, size_t len, size_t *padding)
 {
     size_t letters = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");

@@ -7,7 +7,7 @@
 
 MUST_USE bool payload_encode(struct buf *out, const struct histogram *h, struct err *e);
 
-// For text from anywhere: what is not exactly one histogram of our layout is
-// ERR_USAGE and leaves *h zeroed. On success the caller owns *h. Its min, max
-// and sum are those of the buckets, because the encoding holds nothing finer.
+// Decodes any text. Fails with ERR_USAGE, and leaves *h zeroed, unless the text is exactly one
+// histogram of our layout. On success the caller owns *h. Its min, max and sum are those of the
+// buckets, because the encoding holds nothing finer.
 MUST_USE bool payload_decode(struct histogram *h, const char *text, size_t len, struct err *e);

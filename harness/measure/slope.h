@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 #define SLOPE_POINTS_MAX 1000
-#define SLOPE_POINTS_MIN 8 // fewer have no interval worth the name
+#define SLOPE_POINTS_MIN 8 // fewer give no useful interval
 
 struct slope {
     double estimate;  // of y, per unit of x

@@ -31,8 +31,7 @@ static void a_line_has_its_slope(void **state)
     assert_near(s.level, 5 + 3 * 9.5, 1e-9);
 }
 
-// Ten points with 45 slopes: the rank of the lower bound is the 11th, of the upper the 35th,
-// by hand.
+// Ten points have 45 slopes. By hand, the lower bound is the 11th of them, the upper the 35th.
 static void the_interval_comes_from_the_ranks_of_slopes(void **state)
 {
     (void)state;
@@ -47,8 +46,8 @@ static void the_interval_comes_from_the_ranks_of_slopes(void **state)
         for (int j = i + 1; j < 10; j++)
             slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
     assert_true(slope_of(&s, x, y, 10, &e));
-    // var = 10 * 9 * 25 / 18 = 125, C = 1.96 * 11.18 = 21.9: ranks 11 (from 45 - 21.9)
-    // and 34 (from 45 + 21.9), counted from zero 10 and 34.
+    // The variance is 10 * 9 * 25 / 18 = 125, so C is 1.96 * 11.18 = 21.9. Counted from zero, the
+    // bounds are at floor((45 - 21.9) / 2) - 1 = 10 and ceil((45 + 21.9) / 2) = 34.
     size_t below_low = 0, below_high = 0;
     for (size_t i = 0; i < n; i++) {
         below_low += slopes[i] < s.low;
@@ -59,7 +58,7 @@ static void the_interval_comes_from_the_ranks_of_slopes(void **state)
     assert_true(s.low < s.estimate && s.estimate < s.high && s.low > 0);
 }
 
-static void noise_has_none(void **state)
+static void noise_has_no_slope(void **state)
 {
     (void)state;
     double x[60], y[60];
@@ -100,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_its_slope),
         cmocka_unit_test(the_interval_comes_from_the_ranks_of_slopes),
-        cmocka_unit_test(noise_has_none),
+        cmocka_unit_test(noise_has_no_slope),
         cmocka_unit_test(a_constant_is_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

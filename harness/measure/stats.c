@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// Binomials of this many are whole numbers that a double holds without loss.
+// For up to so many values, a double holds the binomial coefficients without loss.
 #define EXACT_MAX 50
 #define TINY 1e-9
 
@@ -47,7 +47,7 @@ static void count_arrangements(double *counts, size_t n, size_t m)
     }
 }
 
-// Returns P(U <= u) when both sides are of one kind.
+// Returns P(U <= u) when both sides have the same distribution.
 static double exact_below(double u, size_t n, size_t m)
 {
     double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1] = {0};
@@ -67,7 +67,7 @@ static double normal_below(double z)
     return erfc(-z / sqrt(2)) / 2;
 }
 
-// Half of a pair's win goes to each side when they are equal.
+// Counts the pairs in which b is larger; a pair of equal values counts as half.
 static double count_wins(
     const double *a, size_t n, const double *b, size_t m, double *ratios, bool *tied)
 {
@@ -117,7 +117,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     if (!tied && n + m <= EXACT_MAX)
         return fmin(1, 2 * exact_below(lower, n, m));
     double sigma = deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
-    // All values equal: nothing deviates from anything.
+    // All values are equal.
     if (!(sigma > 0))
         return 1;
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
@@ -232,7 +232,7 @@ static double beta_quantile(double p, double a, double b)
 {
     double low = 0, high = 1;
 
-    // The bound is for quantiles next to 0, where many halvings come first.
+    // A quantile near 0 needs many halvings.
     for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
         double middle = (low + high) / 2;
         if (beta_below(middle, a, b) < p)

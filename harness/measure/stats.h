@@ -33,7 +33,7 @@ double stats_smallest_p(size_t a_count, size_t b_count);
 // Makes Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits by chance.
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
 
-// Sorts the values. NAN of none.
+// Sorts the values. Returns NAN without values.
 double stats_median(double *values, size_t count);
 
 // Returns the two-sided quantile of Student's t: |t| is larger with probability alpha. INFINITY

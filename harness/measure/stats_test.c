@@ -31,8 +31,8 @@ static void median_is_the_middle(void **state)
     assert_near(stats_median(even, 4), 2.5, 0);
 }
 
-// The permeability of two placentas, Hollander and Wolfe (1973): U is 15. The p
-// and the interval were counted out over all 3003 arrangements.
+// The permeability of placentas, from Hollander and Wolfe (1973): U is 15. The p and the interval
+// were found by counting all 3003 arrangements.
 static void exact_without_ties(void **state)
 {
     const double a[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
@@ -94,7 +94,7 @@ static void too_few_have_no_interval(void **state)
     assert_int_equal(e.kind, ERR_USAGE);
 }
 
-// A recovery that takes no time at all is no reason to divide by zero.
+// A recovery that takes no time must not cause a division by zero.
 static void zero_is_a_value(void **state)
 {
     const double zero[] = {0, 0, 0, 0, 0, 0}, some[] = {1, 2, 3, 4, 5, 6};
@@ -127,7 +127,7 @@ static void students_quantiles(void **state)
     assert_near(stats_student(19, 0.001), 3.88341, 1e-5);
 }
 
-// The rule of three is the first term of an exact bound that has a closed form.
+// Without a hit the exact bound has a closed form, of which the rule of three is an approximation.
 static void exact_bounds_of_rates(void **state)
 {
     (void)state;
@@ -136,13 +136,13 @@ static void exact_bounds_of_rates(void **state)
     assert_near(stats_rate_low(300, 300, 0.05), pow(0.05, 1.0 / 300), 1e-9);
     assert_near(stats_rate_low(0, 10, 0.025), 0, 0);
     assert_near(stats_rate_high(10, 10, 0.025), 1, 0);
-    // 5 of 20, as in Newcombe (1998) for other counts; by the binomial's own tails.
+    // 5 of 20; the expected bounds come from the tails of the binomial distribution.
     double low = stats_rate_low(5, 20, 0.025), high = stats_rate_high(5, 20, 0.025);
     assert_near(low, 0.08657, 1e-5);
     assert_near(high, 0.49105, 1e-5);
 }
 
-// A value that is worse than all others moves ranks, and nothing else.
+// An infinite value changes ranks and nothing else.
 static void infinity_is_the_worst(void **state)
 {
     const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {7, 8, 9, 10, 11, INFINITY};

@@ -30,7 +30,7 @@ static bool make_middle(struct lan *l, struct err *e)
            RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
-// Drops packets where they leave the cable, so that no sender notices.
+// Adds an empty filter where packets leave the cable. A drop there is not noticed by the sender.
 static bool add_filter(int net, const char *device, struct err *e)
 {
     char filter[200];
@@ -64,15 +64,15 @@ bool lan_make(struct lan *l, struct err *e)
 {
     *l = (struct lan)LAN_INIT;
     if (geteuid() != 0)
-        return err_set(e, ERR_SKIP, "to cut a member off needs root, for network namespaces");
+        return err_set(e, ERR_SKIP, "cutting a member off needs root, for network namespaces");
     bool ok = make_middle(l, e);
     for (int i = 0; ok && i < LAN_MEMBERS; i++)
         ok = netns_new(&l->members[i], e) && lay_cable(l, i, e);
     if (ok)
         return true;
     e->kind = ERR_SKIP;
-    return err_prefix(
-        e, "to cut a member off needs ip (Debian: iproute2), nft (nftables) and a kernel's bridge");
+    return err_prefix(e,
+        "cutting a member off needs ip (Debian: iproute2), nft (nftables) and a kernel's bridge");
 }
 
 void lan_fini(struct lan *l)
@@ -113,7 +113,7 @@ static bool pass(int net, const char *device, uint64_t *dropped, struct err *e)
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped += packets;
-    // The cut ends in any case.
+    // The cut must end even when its counter could not be read.
     snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(net, first, "nft", chain) && seen;
@@ -151,8 +151,8 @@ static void *make_socket(void *arg)
     return NULL;
 }
 
-// A socket stays in the namespace that made it. A separate thread enters the namespace, so that
-// nobody else does.
+// A socket stays in the namespace that made it. A thread of its own enters the namespace, so that
+// the other threads stay in theirs.
 int lan_socket(int net, struct err *e)
 {
     struct enter n = {.net = net, .fd = -1};

@@ -1,6 +1,6 @@
-// A network of a few machines that are network namespaces: one in the middle, and a
-// cable from it to each of the others, which reach each other through it. A cable can
-// be cut: what passes it is dropped in both directions, and nobody is told.
+// A network of a few machines, each of which is a network namespace. A cable leads from the one in
+// the middle to each of the others, which reach each other through it. A cable can be cut: packets
+// are dropped in both directions, and no sender is told.
 //
 // As netns.h: the namespaces have no names, and the kernel removes them when the last
 // descriptor and the last process in them are gone.

@@ -7,8 +7,8 @@
 // kernel's death signal reaches it. As a subreaper the leash is the parent of every
 // orphan below it and finds them all.
 //
-// SIGUSR1: the leash no longer follows its parent (--keep). It exits when nobody is
-// left on it: with 0 after SIGTERM, else with 1. 127: the program cannot be started.
+// After SIGUSR1 the leash survives its parent (--keep). It exits when no process is left on it:
+// with 0 after SIGTERM, else with 1. 127: the program cannot be started.
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -78,7 +78,7 @@ static bool add_cable(const struct netns *n, struct err *e)
         "peer", "name", DEVICE, "netns", other);
 }
 
-// Loopback, too: some servers talk to themselves over it.
+// Sets loopback up as well, because some servers talk to themselves over it.
 static bool set_up(const struct netns *n, enum netns_end end, const char *address, struct err *e)
 {
     int net = n->fds[end];
@@ -130,7 +130,7 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
         *dropped = packets;
     else if (seen)
         seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
-    // The silence ends in any case.
+    // The silence must end even when its counter could not be read.
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
 }

@@ -1,6 +1,5 @@
-// Two network namespaces with a cable between them: one for the collector, one
-// for the server. What is dropped here is dropped by the kernel, so that TCP's
-// own timers at both ends see what they would see of a dead network.
+// Two network namespaces with a cable between them: one for the collector, one for the server. The
+// kernel drops the packets, so TCP's own timers at both ends see a dead network.
 //
 // The namespaces have no names and are held by descriptors and by the processes
 // in them alone: however those end, the kernel removes the cable with them.
@@ -11,7 +10,7 @@
 
 #include "base/err.h"
 
-// Addresses that are set aside for documentation, so that nobody's are hidden.
+// Addresses that are set aside for documentation, so that they hide no real ones.
 #define NETNS_SERVER_ADDRESS "192.0.2.1"
 #define NETNS_COLLECTOR_ADDRESS "192.0.2.2"
 
@@ -41,8 +40,7 @@ MUST_USE bool netns_heal(
 
 // --- what lan.c shares ----------------------------------------------------------
 
-// A namespace of its own; the caller closes the descriptor. ERR_SKIP where that is
-// not allowed.
+// Makes a namespace; the caller closes the descriptor. ERR_SKIP where that is not allowed.
 MUST_USE bool netns_new(int *fd, struct err *e);
 
 // Runs a program in it, as process_run does.

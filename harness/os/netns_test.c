@@ -55,7 +55,7 @@ static void only_the_silent_end_drops(void **state)
     netns_fini(&n);
 }
 
-static void the_namespaces_are_others(void **state)
+static void the_namespaces_are_not_ours(void **state)
 {
     struct netns n;
     struct err e = {0};
@@ -78,7 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_silent_end_drops),
-        cmocka_unit_test(the_namespaces_are_others),
+        cmocka_unit_test(the_namespaces_are_not_ours),
     };
     return cmocka_run_group_tests_name("harness.netns", tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static int remove_place(void **state)
     return workdir_remove_tree(place) ? 0 : -1;
 }
 
-// Its program's name looks like the fields behind it.
+// The program's name looks like the fields that follow it in /proc/PID/stat.
 static void a_stopped_process_is_seen(void **state)
 {
     (void)state;

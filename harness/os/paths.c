@@ -27,7 +27,7 @@ static bool program_dir(char out[PATH_MAX], struct err *e)
     ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);
 
     if (len < 0)
-        return err_sys(e, ERR_SYSTEM, "cannot find out where this program lies");
+        return err_sys(e, ERR_SYSTEM, "cannot find the folder of this program");
     out[len] = '\0';
     char *slash = strrchr(out, '/');
     if (slash)

@@ -1,4 +1,4 @@
-// Where the harness finds its own files: in the source tree when it runs from
+// Finds the harness's own files: in the source tree when it runs from
 // build/bin, under share/mailproof when it is installed.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-// The absolute path of scenarios, migrations, …: `name` below the share folder.
+// Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
 MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 
 // A program that stands beside ours, e.g. mailroom-collector.

@@ -65,7 +65,7 @@ static FILE *open_notes(const char *dir)
 // because segments have times in whole seconds and a postmaster may have made one before it was
 // noted. It waits, because the backends of a postmaster that somebody else has killed end a moment
 // after it.
-static void bury(const struct note *n)
+static void remove_memory(const struct note *n)
 {
     int64_t deadline_ns = clock_now_ns() + end_limit_ns;
 
@@ -73,14 +73,14 @@ static void bury(const struct note *n)
         usleep(poll_us);
 }
 
-void postmasters_bury(const char *dir, pid_t pid)
+void postmasters_remove_memory(const char *dir, pid_t pid)
 {
     FILE *file = open_notes(dir);
     struct note n;
 
     while (file && next_note(file, &n)) {
         if (n.pid == pid)
-            bury(&n);
+            remove_memory(&n);
     }
     if (file)
         fclose(file);
@@ -116,7 +116,8 @@ static bool read_lock_file(const char *data_dir, struct note *n)
     return ok;
 }
 
-// A server works in its data folder; no other process that may have its pid does.
+// True when the process works in this data folder, as its server does. Another process that got the
+// server's pid does not.
 static bool works_in(pid_t pid, const char *dir)
 {
     char link[64], cwd[PATH_MAX], real[PATH_MAX];
@@ -136,7 +137,7 @@ void postmasters_clear(const char *data_dir)
     if (works_in(n.pid, data_dir))
         n.started = process_started(n.pid);
     kill_server(&n);
-    bury(&n);
+    remove_memory(&n);
 }
 
 static void clear_below(const char *dir)
@@ -162,7 +163,7 @@ void postmasters_sweep(const char *dir)
 
     while (file && next_note(file, &n)) {
         kill_server(&n);
-        bury(&n);
+        remove_memory(&n);
     }
     if (file)
         fclose(file);

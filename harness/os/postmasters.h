@@ -1,6 +1,6 @@
-// The servers that were started in a workdir, noted in the folder itself, so that
-// a later run can tell them from everybody else's: a pid, when it started by the
-// machine's clock ticks, and the time of day.
+// Notes on the servers that were started in a workdir, kept in the folder itself: pid, start in
+// clock ticks since the boot, and time of day. By them a later run can tell these servers from
+// others.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@ MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 
 // After a noted postmaster and its children were killed: removes the shared
 // memory that they left.
-void postmasters_bury(const char *dir, pid_t pid);
+void postmasters_remove_memory(const char *dir, pid_t pid);
 
-// For a folder whose mailproof is gone: kills every noted server that still runs,
-// also one that stands still, and removes the shared memory of all of them; and of
-// those that others have started in a folder below it, as Patroni does.
+// For a folder whose mailproof is gone: kills every noted server that still runs, also one that
+// stands still, and removes the shared memory of all of them. Does the same for servers that others
+// have started in a folder below it, as Patroni does.
 void postmasters_sweep(const char *dir);
 
 // For a data folder whose server has been killed: removes its shared memory, which the

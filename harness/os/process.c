@@ -107,7 +107,7 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
         close(report[0]);
         return -1;
     }
-    // Also from here, so that a signal to the group cannot come too early.
+    // The child does this too. Here it is done before a signal to the group can be sent.
     setpgid(pid, pid);
 
     int reason = 0;
@@ -298,7 +298,7 @@ bool process_is(pid_t pid, uint64_t started)
 {
     uint64_t now = process_started(pid);
 
-    // Where /proc hides the processes of others, the pid has to do.
+    // Where /proc hides the processes of others, the pid must suffice.
     return process_alive(pid) && (now == 0 || now == started);
 }
 
@@ -369,7 +369,7 @@ pid_t process_inner_pid(pid_t pid)
     ssize_t got = read(fd, text, sizeof text - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
-    // From the outermost namespace to the innermost, tabs between them.
+    // The pids in each namespace, from the outermost to the innermost, separated by tabs.
     char *line = strstr(text, "\nNSpid:");
     if (!line)
         return 0;

@@ -2,9 +2,9 @@
 // group of its own, so that a Ctrl-C reaches the harness alone and the harness
 // decides the order of the end; killed by the kernel should the harness die.
 //
-// The kernel kills the child alone. What the child itself has started, such as
-// the program behind a shell script, is ended by whoever signals the group; it
-// outlives a harness that is killed with SIGKILL.
+// The kernel kills the child alone. Processes that the child has started, such as the program
+// behind a shell script, end only by a signal to the group; they outlive a harness that is killed
+// with SIGKILL.
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,7 @@
 
 #include "base/err.h"
 
-// Where a child's standard streams go: -1 is /dev/null, else a descriptor that
-// stays the caller's.
+// How to start a child. Its standard streams are descriptors that stay the caller's; -1: /dev/null.
 struct process_spec {
     const char *const *argv; // argv[0] is looked up in PATH when it has no '/'
     const char *const *env;  // NULL-terminated NAME=value; NULL: ours
@@ -35,8 +34,8 @@ struct process_spec {
 // Returns the child's pid, or -1 with the reason, a failing exec included.
 MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 
-// Runs to its end, output collected into `text` (cut at its size, trimmed), and
-// fails (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
+// Runs a program to its end and collects its output into `text` (cut at its size, trimmed). Fails
+// (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 
@@ -63,7 +62,7 @@ bool process_alive(pid_t pid);
 
 // Reads a process's figures from /proc; false when it is gone or hidden.
 struct process_stat {
-    char state; // R, S, D, T for stopped, Z for not yet reaped …
+    char state; // R, S, D, T (stopped), Z (not yet reaped), as in proc(5)
     pid_t parent, group;
     uint64_t cpu_ms;            // of all its threads since its start, user and system
     uint64_t ended_children_ms; // the same of its children that have ended, and of theirs
@@ -79,11 +78,11 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size);
 // Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);
 
-// Returns the memory that it shares with nobody, nor with a file; 0: not to be seen.
+// Returns its anonymous memory (RssAnon), which no other process shares, in kB; 0: not visible.
 int64_t process_own_kb(pid_t pid);
 
-// Returns when it started, 0 when that is not to be seen. With the pid it names a process: pids are
-// used again.
+// Returns its start, in clock ticks since the boot; 0: not visible. Pid and start together identify
+// a process, because pids are used again.
 uint64_t process_started(pid_t pid);
 
 // True when the pid still names the process that started then.
@@ -96,6 +95,5 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns);
 // Does the same for every process in the process group of a child of ours.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns);
 
-// Makes orphans of our children ours, so that a killed server's backends can be
-// waited for instead of lingering in somebody else's process table.
+// Makes orphans of our children ours, so that we can wait for a killed server's backends.
 void process_adopt_orphans(void);

@@ -41,7 +41,7 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-// Removes one POSIX segment; returns its size.
+// Removes one POSIX segment. Returns 0, because only measure_posix adds up sizes.
 static size_t unlink_posix(uint32_t handle)
 {
     char name[40];

@@ -4,8 +4,7 @@
 // A postmaster makes one small System V segment. Its header names the control
 // segment among the POSIX segments /dev/shm/PostgreSQL.*, and that one lists the
 // others. A server that ends by itself removes all of them; a server that starts
-// again in the same folder does so too. Nobody does it for a folder that is
-// removed.
+// again in the same folder does so too. For a folder that is removed, we must do it.
 #pragma once
 
 #include <stdbool.h>
@@ -14,12 +13,12 @@
 #include <time.h>
 
 // Removes the memory of one dead postmaster, and only that: segments that this
-// pid made at `since` (wall clock) or later, that nobody has attached any more,
-// and that begin as a server's do. False: somebody has one of them attached still.
+// pid made at `since` (wall clock) or later, that no process has attached any more,
+// and that begin as a server's do. False: a process still has one of them attached.
 bool segments_remove(pid_t postmaster, time_t since);
 
-// Returns the size of all its segments together. POSIX segments count while the postmaster lives,
-// too.
+// Returns the size in bytes of all segments of a postmaster together, System V and POSIX. It may
+// still run.
 size_t segments_bytes(pid_t postmaster);
 
 // Finds the processes that have such a segment attached: the postmaster and its children, wherever

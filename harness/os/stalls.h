@@ -22,7 +22,7 @@ struct stalls {
     size_t kept_count;
 };
 
-// The loop was to go on at from_ns and went on at until_ns.
+// Notes that the loop should have gone on at from_ns and went on at until_ns.
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns);
 
 // Adds a stall to those that are kept, without counting it; false without memory.

@@ -85,8 +85,8 @@ static void starving_is_seen(void **state)
     assert_true(seen.busy_us > seen.own_us);
 }
 
-// What a collector starts runs on the collector's account.
-static void what_lies_below_runs_too(void **state)
+// The processor time of a collector's children counts as the collector's.
+static void children_of_a_collector_count(void **state)
 {
     struct starved_sample seen = {0};
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
@@ -113,7 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starving_is_seen),
-        cmocka_unit_test(what_lies_below_runs_too),
+        cmocka_unit_test(children_of_a_collector_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Forgets processes that were not there: the pid may come back as another process.
+// Forgets processes that this round did not see: the pid may come back as another process.
 void usage_end(struct usage *u)
 {
     size_t kept = 0;

@@ -46,7 +46,7 @@ static bool same_folder(int fd, const char *path)
            here.st_dev == there.st_dev;
 }
 
-// Returns -1 when somebody else holds it, or it is gone.
+// Returns the descriptor that holds the lock; -1 when another process holds it, or it is gone.
 static int lock_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

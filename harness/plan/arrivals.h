@@ -1,12 +1,11 @@
 // Turns a phase's rate into the times at which transactions come.
 //
-// Both kinds of arrivals are made in "rate time", where one transaction comes
-// per unit, and carried to the clock through the inverse of the phase's
-// cumulative rate; so a ramp is no special case. Constant arrivals stand at
-// 0.5, 1.5, 2.5 …: the first comes half a gap after the phase begins, and two
-// phases of one rate join without a seam. Poisson arrivals are the sums of
-// exponential gaps. A trace's times are taken as they are; a closed loop's
-// arrivals all stand at its phase's start, more of them than it can need.
+// Both kinds of arrivals are made in "rate time", where one transaction comes per unit, and
+// converted to the clock through the inverse of the phase's cumulative rate; so a ramp is no
+// special case. Constant arrivals are at 0.5, 1.5, 2.5 and so on: the first comes half a gap after
+// the phase begins, so the gap between two phases of one rate is as long as the others. Poisson
+// arrivals are the sums of exponential gaps. A trace's times are taken as they are; a closed loop's
+// arrivals are all at its phase's start, more of them than it can need.
 #pragma once
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 #define DIGITS_MIN 7
 #define DIGITS_MAX 9
-#define CHARACTERS_MAX 254 // of a name, as accounts has it
+#define CHARACTERS_MAX 254 // of a name, as the table accounts limits it
 #define TAIL '~'
 #define DOMAIN "@mailproof.invalid"
 #define SIGNED_TEXT_LEN 86 // of a secret on the wire
@@ -38,7 +38,7 @@ static void fill(char *out, const char *start, const char *filler, const char *e
 
 static const char *control(uint32_t token)
 {
-    // The last is U+0085, a line break to some.
+    // The last is U+0085, which some programs take for a line break.
     static const char *const characters[] = {"\t", "\x01", "\x1b", "\x7f", "\r", "\xc2\x85"};
 
     return characters[token / 3 % (sizeof characters / sizeof *characters)];
@@ -121,7 +121,7 @@ void names_quote(struct buf *out, const char *text)
     buf_append_char(out, '"');
 }
 
-// --- and back -------------------------------------------------------------------------
+// --- from a login to its token --------------------------------------------------------
 
 bool names_token(const char *login, size_t len, uint32_t *token)
 {

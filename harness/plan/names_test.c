@@ -58,7 +58,7 @@ static void every_name_tells_its_token(void **state)
     }
 }
 
-static void the_longest_are_as_long_as_can_be(void **state)
+static void the_longest_names_have_254_characters(void **state)
 {
     struct names n;
 
@@ -70,7 +70,7 @@ static void the_longest_are_as_long_as_can_be(void **state)
     assert_true(strlen(n.login) > 900);
 }
 
-// Printed as they are they leave lines whose fields still come in fives.
+// A line that prints such names unchanged still has a multiple of five fields.
 static void records_keep_the_number_of_fields(void **state)
 {
     struct names n;
@@ -98,7 +98,7 @@ static void quotes_for_arrays(void **state)
     buf_fini(&out);
 }
 
-static void others_are_none_of_ours(void **state)
+static void other_logins_name_no_token(void **state)
 {
     static const char *const others[] = {"", "t", "t123456", "t00000042", "x0000042", "t0000042x",
         "t-000042", "~t0000042", "t1234567890", "t0000042 ~"};
@@ -113,10 +113,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_tells_its_token),
-        cmocka_unit_test(the_longest_are_as_long_as_can_be),
+        cmocka_unit_test(the_longest_names_have_254_characters),
         cmocka_unit_test(records_keep_the_number_of_fields),
         cmocka_unit_test(quotes_for_arrays),
-        cmocka_unit_test(others_are_none_of_ours),
+        cmocka_unit_test(other_logins_name_no_token),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ struct maker {
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t wait_ns; // how long a token may wait, as far as is planned
+    int64_t wait_ns; // a planned change comes at most so long after its insert
     struct rng streams[STREAM_COUNT];
 };
 
@@ -163,7 +163,7 @@ static bool draw(struct maker *m, enum stream stream, double share)
     return rng_uniform(&m->streams[stream]) < share;
 }
 
-// Returns which share of the rest makes `share` of the whole, once `taken` of the whole is gone.
+// Converts a share of the whole to a share of the rest, after `taken` of the whole is gone.
 static double of_the_rest(double share, double taken)
 {
     return taken < 1 ? share / (1 - taken) : 0;

@@ -92,9 +92,9 @@ struct plan_change {
 
 struct plan_fault {
     int64_t at_ns;  // planned start, counted from the start of the load
-    int64_t end_ns; // planned undoing; == at_ns for a fault in an instant
+    int64_t end_ns; // planned undoing; == at_ns for an instant fault
     uint32_t spec;  // index into scenario.faults
-    uint32_t busy;  // 1 + the fault whose work leaves this one out, index into plan.faults; 0: none
+    uint32_t busy;  // 1 + index into plan.faults of the fault that this one collides with; 0: none
 };
 
 struct plan {

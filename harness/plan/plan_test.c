@@ -83,7 +83,7 @@ static void ramps_follow_their_rate(void **state)
                 half += f->p.txns[i].at_ns < 50 * NS_PER_S;
                 assert_true(i == 0 || f->p.txns[i].at_ns >= f->p.txns[i - 1].at_ns);
             }
-            // A triangle of 100,000, of which a quarter lies in its thin half.
+            // The ramp has 100,000 tokens; a quarter of them are in its slower half.
             double thin = (double)(down ? f->p.txn_count - half : half);
             double total = (double)f->p.txn_count;
             double sigmas = kind == ARRIVALS_CONSTANT ? 0 : 5;
@@ -252,7 +252,7 @@ static void the_generator_is_the_published_one(void **state)
         assert_true(rng_next(&r) == want[i]);
 }
 
-static void small_numbers_are_even(void **state)
+static void small_numbers_are_uniform(void **state)
 {
     size_t counts[3] = {0};
     struct rng r;
@@ -339,7 +339,7 @@ int main(void)
         cmocka_unit_test(changes_are_drawn),
         cmocka_unit_test(one_share_leaves_the_rest_alone),
         cmocka_unit_test(the_generator_is_the_published_one),
-        cmocka_unit_test(small_numbers_are_even),
+        cmocka_unit_test(small_numbers_are_uniform),
         cmocka_unit_test(takes_recorded_times_as_they_are),
         cmocka_unit_test(draws_rows_from_the_whole_range),
         cmocka_unit_test(plans_more_than_a_closed_loop_can_need),

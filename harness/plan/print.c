@@ -1,4 +1,4 @@
-// The timeline in print: inserts, changes and faults merged in the order of their times.
+// Prints the timeline: inserts, changes and faults merged in the order of their times.
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,20 +11,20 @@ struct printer {
     const struct plan *plan;
     const struct scenario *scenario;
     struct buf *out;
-    bool first; // nothing printed yet: JSON's commas go between
+    bool first; // nothing was printed yet, so that JSON needs no comma
     void (*txn)(struct printer *pr, const struct plan_txn *t, size_t index);
     void (*change)(struct printer *pr, const struct plan_change *c);
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
-// Returns the transaction to print after this one. Prints only the first of a closed loop: the
-// others have no planned time, and their number is open.
+// Returns the transaction to print after this one. Only the first of a closed loop is printed: the
+// others have no planned time, and their number is not known.
 static size_t after(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;
     uint8_t phase = p->txns[txn++].phase;
 
-    // A backlog is planned to its last row.
+    // A backlog's transactions are all sent, so all are printed.
     while (pr->scenario->load[phase].closed && !(p->txns[txn - 1].flags & TXN_BACKLOG) &&
            txn < p->txn_count && p->txns[txn].phase == phase)
         txn++;

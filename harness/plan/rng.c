@@ -14,8 +14,8 @@ static uint64_t splitmix64(uint64_t *state)
 
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
 {
-    // Both are scrambled before they meet: seed 1, stream 2 must not be the
-    // neighbour of seed 2, stream 1.
+    // Both are scrambled before they are combined: seed 1, stream 2 must not be like seed 2,
+    // stream 1.
     uint64_t state = splitmix64(&seed);
 
     state ^= splitmix64(&stream) * 0xff51afd7ed558ccdu;
@@ -51,7 +51,7 @@ double rng_uniform(struct rng *r)
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
     assert(n > 0);
-    // The numbers below 2^64 mod n are one time too many.
+    // The 2^64 mod n smallest numbers are rejected: with them, some remainders would be likelier.
     uint64_t surplus = (0 - n) % n;
     uint64_t x;
 

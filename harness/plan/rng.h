@@ -1,4 +1,4 @@
-// The plan's source of chance: xoshiro256**, seeded through splitmix64 (Blackman
+// The plan's random numbers: xoshiro256**, seeded through splitmix64 (Blackman
 // and Vigna, "Scrambled linear pseudorandom number generators", 2021). The same
 // seed gives the same numbers on every machine.
 #pragma once

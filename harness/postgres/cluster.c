@@ -164,7 +164,7 @@ static int written_timeline(const struct server *s)
     return ok ? atoi(value) : 0;
 }
 
-// The interface names the successor, and a session proves that it takes writes.
+// Waits until the interface names another leader and a session proves that it takes writes.
 static bool await_successor(const struct server *s, const struct cluster *c, const char *old,
     int timeline, struct failover *out, struct err *e)
 {
@@ -198,7 +198,7 @@ bool cluster_switch_over(
         return false;
     int timeline = written_timeline(s);
     if (timeline == 0)
-        return err_set(e, ERR_CONNECTION, "nobody takes writes behind the conninfo");
+        return err_set(e, ERR_CONNECTION, "no server of the conninfo takes writes");
     if (strpbrk(leader.name, "\"\\"))
         return err_set(e, ERR_SYSTEM, "the leader's name cannot be written as JSON");
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);

@@ -179,7 +179,7 @@ static bool create(struct container *c, struct err *e)
     }
     argv[n] = NULL;
     c->created = true; // set first, because half of it may be there even when it fails
-    // Made by itself, so that it has the label from its first moment.
+    // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run(argv, text, sizeof text, e)) ||
            err_prefix(e, "the image %s cannot be run", c->image);
@@ -309,7 +309,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     struct container *c = s->state;
     char kept[ENGINE_NAME_MAX], text[512];
 
-    // The sweep leaves alone a name without a process, and a volume that is in use.
+    // The sweep does not remove a name that tells no process, nor a volume that is in use.
     snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;

@@ -24,7 +24,8 @@ static const int64_t poll_ns = 5 * NS_PER_MS;
 static const struct disk_filesystem {
     const char *type;
     const char *make[TOOL_WORDS + 1]; // the image's name follows
-    const char *options, *unasked; // of the mount; `unasked` without barriers, NULL: it cannot be
+    const char *options;              // of the mount
+    const char *unasked; // the same without barriers, for DISK_UNASKED; NULL: it has no such option
     const char *repair[TOOL_WORDS + 1]; // the device's name follows
 } filesystems[] = {
     [FILES_EXT4] = {"ext4",
@@ -197,7 +198,7 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
     struct err unread;
     const int all = CANARY_BYTES / 512;
 
-    // When its file system is gone, so is everything that was not flushed.
+    // A file system that cannot be read has lost both files.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
     snprintf(d->evidence, sizeof d->evidence,
@@ -238,7 +239,7 @@ void disk_remove(struct disk *d)
     struct err ignored;
 
     if (d->power == DISK_DARK && !disk_off(d, &ignored)) {
-        // The disk's program is gone, and nobody waits for its answer.
+        // The disk's program is gone, and with it the requests that waited.
     }
     if (!disk_unmount(d, &ignored)) {
         // The mount disappears with the last process of its namespace, which is ours.

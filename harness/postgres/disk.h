@@ -21,7 +21,11 @@
 #include "postgres/drive.h"
 #include "scenario/scenario.h"
 
-enum disk_power { DISK_ON, DISK_DARK, DISK_OFF };
+enum disk_power {
+    DISK_ON,
+    DISK_DARK, // the power is cut, and requests wait for an answer
+    DISK_OFF,  // the waiting requests were released
+};
 
 struct disk_filesystem;
 
@@ -50,8 +54,7 @@ struct disk {
 
 // Makes and mounts a disk in `dir`, with the manner and the file system that are wanted. ERR_SKIP
 // without root, FUSE, loop devices or the file system's tools.
-// Must be called on the main thread, before others are started. disk_remove in any
-// case.
+// Must be called on the main thread, before others are started. Call disk_remove even if it fails.
 MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want,
     uint64_t seed, uid_t uid, gid_t gid, struct err *e);
 
@@ -72,7 +75,7 @@ MUST_USE bool disk_slow_down(struct disk *d, int64_t flush_ns, int64_t *delayed,
 MUST_USE bool disk_fail_flush(struct disk *d, int n, int64_t *failed, struct err *e);
 MUST_USE bool disk_count_failed(struct disk *d, int64_t *failed, struct err *e);
 
-// Takes all the room that is left on it, and gives it back. `bytes` gets how much.
+// disk_fill takes all the room that is left, and `bytes` gets how much; disk_empty gives it back.
 MUST_USE bool disk_fill(struct disk *d, int64_t *bytes, struct err *e);
 MUST_USE bool disk_empty(struct disk *d, struct err *e);
 

@@ -108,7 +108,7 @@ bool durability_probe(const char *dir, struct durability_proof *proof, struct er
     return ok && reaches_device(dir, proof, is_volatile, e);
 }
 
-// --- from outside the machine that the server sees ------------------------------------
+// --- a server whose disk is not visible from here -------------------------------------
 
 bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns)
 {
@@ -174,7 +174,7 @@ static bool probe_inside(
         return reaches_device(dir, proof, is_volatile, e);
     // A server without a proof is refused; the scenario may waive it.
     e->kind = ERR_SKIP;
-    return err_prefix(e, "the disk of its data cannot be probed");
+    return err_prefix(e, "the disk with its data cannot be probed");
 }
 
 // Returns the scenario's own setting, or `otherwise`.

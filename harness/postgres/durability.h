@@ -24,7 +24,7 @@ struct durability_proof {
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
 // Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged commits on a power
-// cut, or when nobody can find out, unless the scenario waives the proof.
+// cut, or when that cannot be found out, unless the scenario waives the proof.
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
 

@@ -15,8 +15,8 @@
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;
 
-// An engine that is killed half-way may leave things that we do not know of, or finish its work
-// after our end. The next run removes them.
+// Sets no death signal, because an engine that is killed half-way may leave things that we do not
+// know of. When it outlives us, the next run removes what it made.
 bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -106,7 +106,7 @@ static void remove_left(const char *engine, char *names, const char *const *remo
     }
 }
 
-// A volume that a container still uses is not a leftover: none is removed by force.
+// Removes no volume by force: one that a container still uses is not a leftover.
 void engine_sweep(const char *engine, const char *label)
 {
     static const char *const container[] = {"rm", "-f", "-v", NULL};

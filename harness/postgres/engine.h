@@ -34,11 +34,10 @@ MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
 // Makes a name that tells its process: "mailproof-<pid>-<its start>-<unique>".
 void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 
-// Removes containers and volumes with this label whose process is no more.
+// Removes containers and volumes with this label whose process is gone.
 void engine_sweep(const char *engine, const char *label);
 
-// Writes what the container has said so far to the file at `path`, in ten seconds
-// at most.
+// Writes the container's log to the file at `path`; fails after ten seconds.
 MUST_USE bool engine_log(const char *engine, const char *name, const char *path);
 
 // Removes the container and the volume of this name, whichever is there.

@@ -191,8 +191,7 @@ static bool local_address(
     return true;
 }
 
-// The server ended before it was ready, because of a setting of the user or for a reason of its
-// own.
+// Says why the server ended before it was ready: a setting of the user, or another reason.
 static bool did_not_start(const struct server *s, struct err *e)
 {
     static const char *const users[] = {
@@ -282,7 +281,7 @@ static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark,
     bool gone = process_wait(postmaster, deadline, NULL);
     for (size_t i = 0; i < count; i++)
         gone = process_wait(children[i], deadline, NULL) && gone;
-    postmasters_bury(l->dir.path, postmaster);
+    postmasters_remove_memory(l->dir.path, postmaster);
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
 }
 
@@ -327,7 +326,7 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     int64_t deadline = clock_now_ns() + stop_limit_ns;
 
     if (!l->postmaster || kill(l->postmaster, signal) != 0)
-        return err_set(e, ERR_SYSTEM, "the server is not there to be signalled");
+        return err_set(e, ERR_SYSTEM, "no server is running that could be signalled");
     s->paused = paused;
     // Only a postmaster that stands still starts no further child while we look.
     if (paused && !process_wait_stopped(l->postmaster, deadline))

@@ -19,7 +19,8 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
     return provider_connect(s, s->superuser, s->database, e);
 }
 
-// A client that meets a member without the database, or without its role, gives up.
+// Waits until all members have the database and its roles, because a client that meets a member
+// without them gives up.
 static bool spread(const struct server *s, struct err *e)
 {
     return !s->provider->spread || s->provider->spread(s, e);
@@ -156,7 +157,7 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
             " AND has_table_privilege(oid, to_regclass('tokens')::oid, 'SELECT')",
             granted, sizeof granted, e))
         return false;
-    // Another database's migrations may have made it, and granted it nothing here.
+    // Another database's migrations may have made the group without any right in this one.
     if (layout == LAYOUT_REFERENCE && strcmp(granted, "1") == 0)
         return sql_exec(conn, "GRANT " MIGRATE_GROUP " TO " MIGRATE_COLLECTOR, e);
     return sql_exec(conn,

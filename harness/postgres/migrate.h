@@ -21,7 +21,7 @@ MUST_USE bool migrate_exists(int last, struct err *e);
 // Creates the database and applies migrations 1 … `last` (SCHEMA_LATEST: all, SCHEMA_NONE: none).
 // The collector's role gets what mailroom_collector (a migration) grants where
 // that exists and the layout is the reference's, else all rights.
-// With ANNOUNCE_BELL producers then ring the bell, and announce no token otherwise.
+// With ANNOUNCE_BELL, producers announce a token only while a collector holds the bell.
 MUST_USE bool migrate_database(
     const struct server *s, int last, enum layout layout, enum announce announce, struct err *e);
 

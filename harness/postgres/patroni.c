@@ -93,7 +93,7 @@ static bool sockets_fit(const struct patroni *p, struct err *e)
                p->dir.path);
 }
 
-// --- what stands in the run's folder ---------------------------------------------------
+// --- files in the run's folder ---------------------------------------------------------
 
 static bool write_file(const struct patroni *p, const char *name, struct buf *text, struct err *e)
 {

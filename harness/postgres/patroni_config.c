@@ -53,8 +53,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
 
     snprintf(data, sizeof data, "%s/%s", l->dir, name);
     snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
-    // Only we can reach the socket's folder; over TCP a password is asked for. A member whose data
-    // has diverged from the leader's, and cannot be rewound, is made anew.
+    // Only we can reach the socket's folder, so the socket needs no password; TCP needs one. A
+    // member whose data has diverged from the leader's, and cannot be rewound, is made anew.
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
                      "s:[s,s,s,s]}",
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",
@@ -92,8 +92,8 @@ bool patroni_render(const struct patroni_layout *l, int member, struct buf *out,
     return ok || err_set(e, ERR_INTERNAL, "cannot render the configuration of a member");
 }
 
-// A member is the leader when its Patroni says so; it says so no longer when it has
-// lost the store. Sessions to one that is not are closed.
+// HAProxy asks each member's Patroni whether it leads. A Patroni that has lost the store says no.
+// HAProxy closes the sessions to a member that no longer leads.
 bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struct err *e)
 {
     char name[8];

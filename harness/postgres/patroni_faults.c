@@ -140,7 +140,7 @@ bool patroni_strike(struct server *s, enum cluster_fault fault, struct failover 
     return err_set(e, ERR_INTERNAL, "there is no such fault");
 }
 
-// --- undone -----------------------------------------------------------------------------
+// --- undoing them -----------------------------------------------------------------------
 
 static bool revive(struct server *s, struct err *e)
 {
@@ -162,13 +162,13 @@ static bool join(struct server *s, struct failover *out, struct err *e)
 
     if (member < 0)
         return true;
-    bool torn = leader_writes(s, member, &timeline);
+    bool split = leader_writes(s, member, &timeline);
     p->cut_off = -1;
     if (!lan_heal(&p->lan, member, &dropped, e))
         return false;
     if (dropped == 0)
         return err_set(e, ERR_SYSTEM, "no packet was lost in the cut");
-    if (torn)
+    if (split)
         return err_set(
             e, ERR_SYSTEM, "the member that was cut off still took writes beside the new leader");
     snprintf(out->text + len, sizeof out->text - len, "; %llu packets dropped",

@@ -48,7 +48,7 @@ static json_t *render(const struct patroni_layout *l, int member)
     return json;
 }
 
-static void a_member_is_told_its_own_places(void **state)
+static void a_member_gets_its_own_addresses(void **state)
 {
     const struct patroni_layout l = layout(false);
     json_t *json = render(&l, 1);
@@ -76,7 +76,7 @@ static void a_member_is_told_its_own_places(void **state)
     json_decref(json);
 }
 
-static void synchronous_is_told(void **state)
+static void a_synchronous_cluster_gets_its_mode(void **state)
 {
     const struct patroni_layout l = layout(true);
     json_t *json = render(&l, 0);
@@ -172,8 +172,8 @@ static void answers_are_taken_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_member_is_told_its_own_places),
-        cmocka_unit_test(synchronous_is_told),
+        cmocka_unit_test(a_member_gets_its_own_addresses),
+        cmocka_unit_test(a_synchronous_cluster_gets_its_mode),
         cmocka_unit_test(the_proxy_asks_each_member),
         cmocka_unit_test(members_are_read),
         cmocka_unit_test(other_lists_are_refused),

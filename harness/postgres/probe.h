@@ -10,7 +10,7 @@
 
 struct probe_sample {
     int64_t due_ns;
-    int64_t stall_ns; // how much later it was begun, or had a connection or none
+    int64_t stall_ns; // how late it began, with the time for a new connection or a failed try
     int64_t took_ns;  // until its answer; CLOCK_NEVER: there was none
 };
 

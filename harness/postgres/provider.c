@@ -78,8 +78,7 @@ bool provider_suits(const struct provider *p, const struct scenario_postgres *wa
     if (want->standby != STANDBY_NONE && !p->promote && !p->strike)
         return err_set(e, ERR_SKIP,
             "postgres.standby needs provider: local or patroni, which %s is not, or postgres.rest "
-            "for "
-            "a cluster of yours",
+            "for a cluster of yours",
             p->name);
     if (want->route == ROUTE_PROXY && !p->strike)
         return err_set(

@@ -1,7 +1,7 @@
-// Where the PostgreSQL server comes from, behind one small interface, so that
-// scenarios and faults read the same on each.
+// A provider supplies the PostgreSQL server. All have one small interface, so that scenarios and
+// faults are the same on each.
 //
-// A server is opened (prepared, not running), started, hurt, started again,
+// A server is opened (prepared, not running), started, broken, started again,
 // and closed, which removes everything it left on the machine. One thread does
 // that; others may ask it for a conninfo and for its address at any time between,
 // and read what does not change once it is started: its database, its roles.
@@ -40,8 +40,8 @@ enum cluster_fault {
 // The result of such a fault.
 struct failover {
     int64_t served_ns; // when another member was seen to take writes; 0: not waited for
-    bool left_known;   // the old leader's WAL was compared with the new one's timeline, and …
-    int64_t left_ns;   // … lost its commits from this time of the run's clock on; 0: none
+    bool left_known;   // the old leader's WAL was compared with the new one's timeline
+    int64_t left_ns;   // the old leader's commits since this time of the run are lost; 0: none
     char text[160];    // the evidence
 };
 
@@ -56,7 +56,7 @@ struct provider {
     // For a role and a database: appends a conninfo string.
     MUST_USE bool (*conninfo)(
         const struct server *s, const char *user, const char *dbname, struct buf *out);
-    // Where the server listens at this moment, for a proxy in between.
+    // Gets the address where the server listens at this moment, for a proxy in between.
     MUST_USE bool (*address)(
         const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e);
     // Kills the primary for good and puts its standby in its place.
@@ -73,14 +73,14 @@ struct provider {
     // way in, or this machine is where it runs.
     MUST_USE bool (*exec)(
         const struct server *s, const char *const *argv, char *text, size_t size, struct err *e);
-    // Brings the file at log_path up to date; where that fails there is none any
-    // more. NULL: the server writes it itself, or has none.
+    // Brings the file at log_path up to date; a failure sets log_path to NULL. NULL: the server
+    // writes the file itself, or has none.
     void (*fetch_log)(struct server *s);
     // Waits until each member of the cluster that clients may meet has what was written
     // so far. NULL: there is one server, or the provider's clients find the leader.
     MUST_USE bool (*spread)(const struct server *s, struct err *e);
-    // After the run's database was prepared: makes it last, whatever the server's
-    // own settings, so that a power cut takes only what came later. May be NULL.
+    // Call it when the run's database was prepared: brings all of it to the disk and to every
+    // standby, so that a power cut or a failover takes only what came later. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
     // The server's own disk, which can crash. NULL: such a provider has none.
     struct disk *(*disk)(const struct server *s);
@@ -98,15 +98,15 @@ struct server {
     void *state;                 // the provider's own
     const char *conninfo;        // --postgres CONNINFO, before open; NULL: none was given
     uint64_t seed;               // draws what a power cut keeps; set before open
-    const struct netns *net;     // of the run's own, before open; NULL: none. Local only
-    bool cuts_off;               // members will be cut off from each other, before open
-    const struct netns *clients; // the network at whose collector's end its addresses are; NULL:
-                                 // ours
+    const struct netns *net;     // the run's own network, set before open; NULL: none. Local only
+    bool cuts_off;               // members will be cut off from each other; set before open
+    const struct netns *clients; // its addresses are reached from this network's collector end;
+                                 // NULL: from our own
     const char *database;        // of the run
     const char *superuser;       // role that the harness itself uses
     const char *password;        // for the roles that the harness makes; NULL: none is asked for
     const char *data_dir;        // where the data lies on this machine; NULL: elsewhere
-    const char *log_path;        // the server's log; NULL: not to be had
+    const char *log_path;        // the server's log; NULL: not available
     bool log_is_live;            // the server writes its messages there at once
     bool running;
     bool shares_pids; // the server's process ids are those of this machine
@@ -125,7 +125,7 @@ MUST_USE bool provider_handshake(struct server *s, struct err *e);
 // Brings the server's log at log_path up to date; log_path stays NULL without a log.
 void provider_fetch_log(struct server *s);
 
-// Writes the last words of the log as it was fetched, on one line: why a server ended.
+// Copies the end of the log, as it was last fetched, into one line; it shows why a server ended.
 void provider_log_tail(const struct server *s, char *text, size_t size);
 
 // Returns the length of its log; 0 without one.

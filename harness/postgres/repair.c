@@ -8,7 +8,8 @@
 static const int64_t comeback_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-static bool is_beyond_hope(struct local *l)
+// True when the server has ended, or cannot go on because its file system takes no writes.
+static bool must_be_started(struct local *l)
 {
     if (l->postmaster && process_wait(l->postmaster, 0, NULL))
         l->postmaster = 0;
@@ -30,7 +31,7 @@ bool local_repair(struct server *s, bool *started, struct err *e)
     int64_t deadline = clock_now_ns() + comeback_limit_ns;
 
     for (;;) {
-        *started = is_beyond_hope(l);
+        *started = must_be_started(l);
         if (*started)
             return start_anew(s, e);
         if (provider_handshake(s, e))

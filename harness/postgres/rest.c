@@ -117,7 +117,7 @@ static bool write_request(const struct rest_target *t, const char *method, const
         ok = ok && buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
                        strlen(body));
     ok = ok && buf_printf(out, "\r\n%s", body ? body : "");
-    return (ok && !out->failed) || err_set(e, ERR_INTERNAL, "the question is too long");
+    return (ok && !out->failed) || err_set(e, ERR_INTERNAL, "the request is too long");
 }
 
 static bool exchange(
@@ -146,7 +146,7 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     return ok || err_prefix(e, "%s http://%s:%d%s", method, t->host, t->port, path);
 }
 
-// --- what it says -------------------------------------------------------------------
+// --- reading an answer --------------------------------------------------------------
 
 bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e)
 {

@@ -24,7 +24,7 @@ struct rest_answer {
 MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct rest_answer *out, struct err *e);
 
-// Parses an answer as it came over the wire, in place. Pure.
+// Parses an answer as it came over the wire. Pure.
 MUST_USE bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e);
 
 // A member of GET /cluster.

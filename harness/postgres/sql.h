@@ -1,4 +1,4 @@
-// Blocking SQL for the harness's own business: set-up, faults, settling. The
+// Blocking SQL for the harness's own use: set-up, faults, settling. The
 // load has its own, non-blocking connections.
 //
 // Errors: ERR_CONNECTION when the connection is gone, ERR_SQL with the sqlstate
@@ -26,6 +26,6 @@ MUST_USE PGresult *sql_query(
 // The first column of the first row as text; "" when null; fails without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
-// A password in conninfo must never be shown: the server's own message may
-// quote it, so messages pass through here before they reach an error.
+// Fills the error with the message of the result, or of the connection without one, in one line
+// behind `doing`, and with the SQLSTATE. Returns false.
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);

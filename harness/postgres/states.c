@@ -21,7 +21,7 @@ bool states_record(struct server *s, int64_t flush_ns, struct err *e)
            disk_slow_down(disk, flush_ns, &delayed, e);
 }
 
-static bool lay_down(struct server *s, struct disk *disk, struct err *e)
+static bool kill_and_unmount(struct server *s, struct disk *disk, struct err *e)
 {
     return s->provider->stop(s, SERVER_STOP_KILL, e) && disk_unmount(disk, e);
 }
@@ -32,7 +32,7 @@ bool states_begin(struct server *s, uint64_t *count, struct err *e)
     int64_t number, delayed;
 
     if (!disk || !disk_slow_down(disk, 0, &delayed, e) ||
-        !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !lay_down(s, disk, e) ||
+        !drive_tell(&disk->drive, NULL, 0, e, "end-record") || !kill_and_unmount(s, disk, e) ||
         !drive_tell(&disk->drive, &number, 1, e, "replay"))
         return false;
     *count = (uint64_t)number;
@@ -44,7 +44,7 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
     struct disk *disk = disk_of(s, e);
     int64_t numbers[4];
 
-    if (!disk || !lay_down(s, disk, e) ||
+    if (!disk || !kill_and_unmount(s, disk, e) ||
         !drive_tell(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
@@ -70,7 +70,7 @@ bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state 
     struct disk *disk = disk_of(s, e);
     int64_t numbers[3];
 
-    if (!disk || !lay_down(s, disk, e) ||
+    if (!disk || !kill_and_unmount(s, disk, e) ||
         !drive_tell(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;

@@ -8,13 +8,13 @@
 #include "postgres/provider.h"
 
 struct state {
-    int64_t at_ns;                 // when the flush was answered that the cut came just before
+    int64_t at_ns;                 // when the flush was answered; the cut comes just before that
     int64_t writes, sectors, kept; // unflushed at the cut, and kept; see disk/cache.h
 };
 
-// Records what reaches the disk. Each flush takes `flush_ns`. So when a flush is answered, the
-// reader has read every line that was written before the request, unless the reader is later than
-// that. ERR_SKIP or ERR_USAGE where the server's disk is not ours.
+// Records what reaches the disk. Each flush takes at least `flush_ns`, so that a reader has this
+// long to read the lines that were written before the flush. ERR_SKIP or ERR_USAGE where the
+// server's disk is not ours.
 MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 
 // Ends the recording, kills the server, and goes back to the recording's beginning.

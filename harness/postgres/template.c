@@ -174,7 +174,7 @@ static void store(const char *data, const char *cached)
         workdir_remove_tree(fresh);
 }
 
-// The name of a finished one ends with a user's number behind a hyphen.
+// True for a name that ends with ".<pid>". The name of a finished template ends with "-<uid>".
 static bool is_unfinished(const char *name)
 {
     const char *point = strrchr(name, '.');
@@ -226,7 +226,7 @@ bool template_checksums(
     if (!path_join(program, bindir, "pg_checksums", e))
         return false;
     const char *argv[] = {program, "--enable", "--no-sync", "--pgdata", data, NULL};
-    // Newer servers are made with them.
+    // Newer versions of initdb turn them on by themselves.
     return process_run(argv, user->uid, user->gid, text, sizeof text, e) ||
            strstr(e->text, "already enabled");
 }

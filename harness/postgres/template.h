@@ -12,7 +12,7 @@ struct server_user {
     gid_t gid;
 };
 
-// Ourselves, or for root the user postgres, or else nobody.
+// Finds that user: our own, or for root the user postgres, else the user nobody.
 MUST_USE bool template_user(struct server_user *user, struct err *e);
 
 // Finds initdb and postgres: $PG_BINDIR, the newest /usr/lib/postgresql/*/bin,

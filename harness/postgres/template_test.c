@@ -27,7 +27,7 @@ static int remove_cache(void **state)
     return workdir_remove_tree(cache) ? 0 : -1;
 }
 
-static void only_what_is_unfinished_and_old_goes(void **state)
+static void only_old_unfinished_templates_are_removed(void **state)
 {
     (void)state;
     static const struct {
@@ -60,7 +60,7 @@ static void only_what_is_unfinished_and_old_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_unfinished_and_old_goes),
+        cmocka_unit_test(only_old_unfinished_templates_are_removed),
     };
 
     return cmocka_run_group_tests(tests, make_cache, remove_cache);

@@ -42,7 +42,7 @@ void timeline_count_commits(const char *text, struct timeline_left *left)
     }
 }
 
-// pg_waldump ends with an error at the end of the WAL. That is the place which it must find.
+// pg_waldump ends with an error at the end of the WAL. Any other error is a failure.
 bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_t gid,
     struct timeline_left *left, struct err *e)
 {

@@ -11,8 +11,8 @@
 #define TIMELINE_LSN 24
 
 struct timeline_left {
-    int timeline;           // the one that was left …
-    char lsn[TIMELINE_LSN]; // … at this point of it
+    int timeline;           // the timeline that was left
+    char lsn[TIMELINE_LSN]; // the point of it where it was left
     unsigned commits;       // how many commits lie behind it
     int64_t first_wall_ns;  // when the first commit was made, by the server's clock; 0: none
 };

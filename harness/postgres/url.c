@@ -1,6 +1,6 @@
-// The url provider: a server that is there already, of which we use a database
-// of our own and three roles. It is never stopped, and nothing else on it is
-// touched; verbs that need control of it are refused before the run.
+// The url provider: a server that exists already, on which we make a database and three roles of
+// our own. It is never stopped, and nothing else on it is touched; verbs that need control of it
+// are refused before the run.
 #include "postgres/provider.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     struct url *u;
 
     if (!s->conninfo)
-        return err_set(e, ERR_SKIP, "provider: url needs to be told which: --postgres CONNINFO");
+        return err_set(e, ERR_SKIP, "provider: url needs --postgres CONNINFO to name the server");
     if (want->settings.count > 0)
         return err_set(e, ERR_SKIP,
             "the scenario sets %s, which needs a server of the harness's own",
@@ -78,7 +78,7 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
         0, NULL, e);
     bool ok = left != NULL;
 
-    // Only from within its own database.
+    // This works only from within the transaction's own database.
     for (int i = 0; ok && i < PQntuples(left); i++) {
         PGconn *there = provider_connect(s, s->superuser, PQgetvalue(left, i, 0), e);
         ok = there && sql_exec(there, PQgetvalue(left, i, 1), e);
@@ -88,9 +88,9 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// A database without a session belongs to nobody: its run was killed, unless it is kept. We look
-// for its sessions before we connect to it ourselves. DROP DATABASE waits a few seconds for a
-// session that is just ending.
+// Removes the databases that killed runs left: those that have no session and are not marked as
+// kept. We look for sessions before we connect to one ourselves. DROP DATABASE waits a few seconds
+// for a session that is just ending.
 static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,

@@ -282,7 +282,7 @@ void console_tick(struct console *c, int64_t now_ns)
             c->cut.message, c->cut.n);
     } else if (c->cutting && !c->warned && proxy_counts(c->proxy).opaque > 0) {
         c->warned = true;
-        fputs("a connection is encrypted, so its messages cannot be seen to cut at; connect with "
+        fputs("a connection is encrypted, so cut-at cannot see its messages; connect with "
               "sslmode=disable\n",
             c->out);
     }

@@ -1,5 +1,5 @@
 // The orders by which a person or a script breaks a proxy's network. They are parsed here (pure)
-// and carried out by proxy_console_apply.
+// and carried out by console_apply.
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct order {
     int64_t for_ns; // undone after this long; 0: by heal
     int64_t by_ns, jitter_ns;
     double rate; // bytes per second
-    bool drop;   // heal: resets the connections with what was withheld
+    bool drop;   // heal: drops the withheld bytes and resets their connections
     enum fault_direction direction;
     enum cut_side side;
     int n;
@@ -45,12 +45,12 @@ MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 // Prints one line for each order.
 void console_help(FILE *out);
 
-// The changes that are to be undone, and when; zeroed, or as console_apply left it.
+// Keeps which orders are at work, and until when. The caller sets proxy and out, the rest to zero.
 struct console {
     struct proxy *proxy;
     FILE *out;                    // one line for each thing that happens
     int64_t undo_ns[ORDER_COUNT]; // 0: nothing; CLOCK_NEVER: until heal
-    struct order cut;             // of the cut that is awaited
+    struct order cut;             // the order whose cut is awaited
     bool cutting, warned;
     struct order half_open;
 };

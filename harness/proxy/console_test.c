@@ -20,7 +20,7 @@ static struct order parsed(const char *line)
     return o;
 }
 
-static void test_reads_orders(void **state)
+static void reads_orders(void **state)
 {
     (void)state;
     struct order o = parsed("cut-at after 3 server CommandComplete COMMIT");
@@ -43,7 +43,7 @@ static void test_reads_orders(void **state)
     assert_int_equal(parsed("quit").id, ORDER_QUIT);
 }
 
-static void test_refuses(void **state)
+static void refuses_wrong_orders(void **state)
 {
     static const struct {
         const char *line, *text;
@@ -77,8 +77,8 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_orders),
-        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(reads_orders),
+        cmocka_unit_test(refuses_wrong_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

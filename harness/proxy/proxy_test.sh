@@ -12,7 +12,8 @@ proxy=$BUILD_DIR/bin/mailproof
 main()
 {
     refuses_mistakes
-    # A socket has no TLS. Of the whole network 127 one address is ours, most likely.
+    # A Unix socket has no TLS, so the server also listens at a random address of 127.0.0.0/8, which
+    # is most likely free.
     address=127.$(od -An -N3 -tu1 /dev/urandom | awk '{ print $1 "." $2 "." 1 + $3 % 254 }')
     start_server -c "listen_addresses=$address"
     psql -qc 'CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)'

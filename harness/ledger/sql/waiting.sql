@@ -1,5 +1,6 @@
--- Tokens that are still to be dequeued: beyond the cursor that counts (jobs.mode is
--- null while that is a position), or taken and not confirmed.
+-- Tokens that still wait: those that the cursor has not passed, and those that were taken and not
+-- confirmed. While jobs.mode is null the cursor is the position in jobs, else the snapshots in
+-- cursors.
 SELECT a.login
 FROM jobs AS j
 JOIN cursors AS c ON c.queue = j.job_type

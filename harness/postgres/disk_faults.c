@@ -1,4 +1,4 @@
-// The troubles of a disk that has power: it is slow, fails or is full.
+// The faults of a disk that has power: it is slow, fails or is full.
 #include "postgres/disk.h"
 
 #include <errno.h>
