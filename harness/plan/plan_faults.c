@@ -9,9 +9,10 @@
 // Each fault of the file has a stream of its own, behind those of all phases.
 #define FAULT_STREAMS (1u << 20)
 
-// The faults that can last at one moment: of the server, a delay, a throttle and
-// silence in each direction; and of each of 64 collectors and its reader.
-#define LASTING_MAX (5 + 2 * 64)
+// The most faults that can last at one moment: one of the server, of its disk, a delay, a throttle,
+// silence in each direction; and for each of 64 collectors one of itself, its reader and its
+// sender.
+#define LASTING_MAX (6 + 3 * 64)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 

@@ -55,7 +55,8 @@ static void too_much_is_refused(void **state)
     refused(f, "the scenario comes to more than 100000 faults, the most that a plan holds");
 }
 
-// Plans two faults that begin a second apart and last two. Returns whether one is left out.
+// Plans two faults that begin a second apart and last two seconds. The second is left out when they
+// collide.
 static void faults_collide_over_the_same_thing(void **state)
 {
     enum {
@@ -152,7 +153,7 @@ static void a_fault_may_not_overlap_itself(void **state)
         .for_ns = 1500 * NS_PER_MS};
     f->s.fault_count = 1;
     make(f);
-    // Every second one is left out, and one that was is no reason to leave out another.
+    // Every second one is left out. A fault that is left out does not collide with the next.
     for (size_t i = 0; i < f->p.fault_count; i++)
         assert_int_equal(f->p.faults[i].busy, i % 2 == 0 ? 0 : i);
     drop(f);
@@ -169,6 +170,27 @@ static void one_may_begin_where_another_ends(void **state)
     f->faults[2] = (struct fault_spec){
         .verb = verb_find("kill-server"), .at_ns = 3 * NS_PER_S, .for_ns = NS_PER_S};
     f->s.fault_count = 3;
+    make(f);
+    for (size_t i = 0; i < f->p.fault_count; i++)
+        assert_int_equal(f->p.faults[i].busy, 0);
+    drop(f);
+}
+
+static void faults_of_all_collectors_may_last_together(void **state)
+{
+    static const char *const kinds[] = {"pause-collector", "pause-reader", "hang-sender"};
+    enum { INSTANCES = 64, KINDS = 3 };
+    static struct fault_spec specs[INSTANCES * KINDS];
+    struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
+
+    (void)state;
+    for (int i = 0; i < INSTANCES * KINDS; i++)
+        specs[i] = (struct fault_spec){.verb = verb_find(kinds[i % KINDS]),
+            .at_ns = NS_PER_S,
+            .for_ns = NS_PER_S,
+            .instance = i / KINDS};
+    f->s.faults = specs;
+    f->s.fault_count = INSTANCES * KINDS;
     make(f);
     for (size_t i = 0; i < f->p.fault_count; i++)
         assert_int_equal(f->p.faults[i].busy, 0);
@@ -211,7 +233,7 @@ static void jitter_moves_each_time(void **state)
     drop(g);
 }
 
-static void for_the_rest_ends_at_once(void **state)
+static void a_fault_for_the_rest_has_no_length(void **state)
 {
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
@@ -233,8 +255,9 @@ int main(void)
         cmocka_unit_test(faults_collide_over_the_same_thing),
         cmocka_unit_test(a_fault_may_not_overlap_itself),
         cmocka_unit_test(one_may_begin_where_another_ends),
+        cmocka_unit_test(faults_of_all_collectors_may_last_together),
         cmocka_unit_test(jitter_moves_each_time),
-        cmocka_unit_test(for_the_rest_ends_at_once),
+        cmocka_unit_test(a_fault_for_the_rest_has_no_length),
     };
     return cmocka_run_group_tests_name("harness.plan-faults", tests, NULL, NULL);
 }
