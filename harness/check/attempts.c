@@ -34,7 +34,7 @@ static bool is_silent(const struct delivery *d)
     return d->replied_ns == 0 || d->reply == REPLY_DIED;
 }
 
-// True when the collector need not know what the sender answered.
+// True when the collector may not have learned what the sender answered.
 static bool is_unheard(const struct match *h, const struct delivery *d)
 {
     const struct check *c = h->c;
@@ -44,8 +44,8 @@ static bool is_unheard(const struct match *h, const struct delivery *d)
            check_unrecorded_by(c, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
-// True when the attempt may be the one of this line. One that was given back although it was
-// answered finally is not judged here: it is resurrected, or has no end.
+// True when the attempt may be the one of this line. An attempt that was given back although its
+// answer was final is not judged here: other checks find it.
 static bool is_of_line(
     const struct match *h, const struct attempt_record *a, const struct delivery *d)
 {

@@ -13,7 +13,7 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
         const struct fault_record *f = &l->faults[i];
         const struct verb *verb = f->spec->verb;
         bool hurts = verb->stops_server || verb->needs_disk || f->spec->target != TARGET_COLLECTOR;
-        // The backlog of a long outage needs time to go out.
+        // After a long outage the generator needs time to send what it could not send before.
         int64_t behind_ns = catch_up_ns + (f->ended_ns - f->began_ns) / 2;
         if (hurts && f->began_ns && intended_ns >= f->began_ns - catch_up_ns &&
             intended_ns <= f->ended_ns + behind_ns)

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 
 static const int64_t lag_limit_ns = 100 * NS_PER_MS; // p99 of the inserts
-static const double sent_least = 0.99;               // share of the inserts sent within the load
-static const int64_t sent_margin_ns = NS_PER_S;      // and this much after its end
-static const int64_t stall_limit_ns = NS_PER_S;      // one turn of a loop
+static const double sent_least = 0.99; // share of the inserts that must be sent within the load
+static const int64_t sent_margin_ns = NS_PER_S; // or within this time after its end
+static const int64_t stall_limit_ns = NS_PER_S; // one turn of a loop
 
 static const char *users(const struct check_input *in)
 {

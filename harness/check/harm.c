@@ -9,7 +9,7 @@
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
 static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
-static const int64_t sender_died_ns = NS_PER_S;    // after its sender died, a collector must end
+static const int64_t sender_died_ns = NS_PER_S;    // time to end after the sender died
 static const int64_t unanswered_ns = 5 * NS_PER_S; // until a health check has failed
 
 // --- settings ---------------------------------------------------------------------

@@ -22,7 +22,8 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// Returns the note that the reader or the settling made on a line, or on one token in it.
+// Returns the note that the reader or the settling of the ledger made on a line, or on one token in
+// it.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {

@@ -3,7 +3,7 @@
 
 #include "check/inside.h"
 
-// The time in which a transaction, or an announcement on its way, was open.
+// The time in which a transaction was open, or an announcement was on its way.
 struct span {
     int64_t from_ns;
     int64_t until_ns; // the latest end of this and all before it

@@ -25,8 +25,8 @@ struct outages {
 MUST_USE bool outages_make(struct outages *o, const struct ledger *l, struct err *e);
 void outages_fini(struct outages *o);
 
-// Returns the first session that opened at `from_ns` or later, extended to the end of its burst;
-// CLOCK_NEVER without one.
+// Returns the first session that opened at `from_ns` or later; of a burst of sessions, the last
+// one. CLOCK_NEVER without one.
 int64_t outages_session_ns(const struct ledger *l, int64_t from_ns);
 
 // The fault-free part of a stretch of time.
@@ -36,7 +36,8 @@ struct fault_free {
     struct cause cause; // the outage that took most of it; CAUSE_NONE without one
 };
 
-// Looks at the outages for the lines of `instance`; -1: for any instance.
+// Returns the fault-free part of a stretch of time for the lines of `instance`; -1: for those of
+// any instance.
 struct fault_free outages_free(
     const struct outages *o, int instance, int64_t from_ns, int64_t until_ns);
 

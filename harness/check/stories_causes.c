@@ -46,7 +46,7 @@ static void tell_again_and_again(struct story *s)
     story_line(s, 280, 0, 1);
 }
 
-// The line came before its writer died, so no cause excuses it.
+// The line comes again before its writer dies, so no cause excuses it.
 static void tell_again_before_the_death(struct story *s)
 {
     story_good_token(s);

@@ -86,7 +86,7 @@ static int64_t last_window_ns(const struct ledger *l, int64_t until_ns)
     return last;
 }
 
-// Checks the part of a phase without load in which nothing happens or is broken any more.
+// Checks the part of a phase without load in which nothing happens any more and no fault lasts.
 static void check_phase(struct result *r, const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t settle_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
@@ -120,8 +120,8 @@ static void check_rest(struct result *r, const struct ledger *l)
 
 // --- leak -----------------------------------------------------------------------
 
-// A buffer that finds its size grows in one step. A leak grows in the first half of the time and in
-// the second.
+// A buffer that grows to its final size does so in one step. A leak grows in both halves of the
+// time.
 static void check_memory(struct result *r, const struct ledger *l, uint32_t process)
 {
     const struct process_record *p = &l->log->processes[process];
@@ -198,7 +198,7 @@ static void check_stop(struct endings *t, const struct fault_record *f)
         return;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        // A process that starts while the fault waits for it was asked later.
+        // A process that starts later, while the fault waits, is asked to end later.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
             check_ending(t, p, f->began_ns);

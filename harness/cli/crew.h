@@ -17,7 +17,7 @@
 // A scenario's file to be run.
 struct crew_job {
     uint64_t number; // the caller's
-    bool watched;    // a proxy stands between collector and server in any case
+    bool watched;    // a proxy stands between collector and server even if no fault needs it
     char path[1000];
 };
 

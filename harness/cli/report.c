@@ -80,7 +80,7 @@ static int render_all(const char *dir, const struct options *o)
         ok = err_set(&e, ERR_USAGE, "report: %.500s holds no result of a run", dir);
     ok = ok && index_write(dir, &e);
     if (ok && without > 0)
-        printf("%zu have no history and stay as they are\n", without);
+        printf("%zu results have no history and stay as they are\n", without);
     if (ok)
         printf("index  %s/index.html\n", dir);
     gather_fini(&g);

@@ -287,7 +287,8 @@ static const char *cuts_option(const struct options *o)
     return o->every_kill ? "--every-kill" : "--every-cut";
 }
 
-// Checks that --cut-at names a kind of message without a text, because kinds are counted.
+// Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
+// message without a tag, because kinds are counted.
 static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;

@@ -25,7 +25,7 @@ static bool tell_counts(
 }
 
 // Clears the cache: the harness has flushed the file system, so everything is on the platter, also
-// where nobody asked the disk to flush.
+// what nobody asked the disk to flush.
 static bool settle(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

@@ -70,7 +70,7 @@ static void flush(struct device *d)
     assert_int_equal(device_flush(d, 0, &due_ns), DEVICE_DONE);
 }
 
-// The byte that the sector is full of: a sector is never torn.
+// Returns the byte that fills the sector: a sector is never torn.
 static char get(struct device *d, unsigned sector)
 {
     char data[CACHE_SECTOR];

@@ -109,7 +109,8 @@ static void examine_run(struct patient *p)
         patient_good(p, "a run may make its database and roles");
     else
         patient_note(p, "ALTER ROLE … CREATEDB CREATEROLE, or let the run start its own server.",
-            "this role may not make databases and roles: 'mailproof run --postgres' skips with it");
+            "this role may not make databases and roles: 'mailproof run --postgres' skips every "
+            "scenario");
 }
 
 const struct examination doctor_rights_examinations[] = {

@@ -37,8 +37,8 @@ static bool behind_pooler(struct patient *p)
            strtol(pid, NULL, 10) != PQbackendPID(p->first);
 }
 
-// The second session can take a lock that the first one holds only where both are
-// the same session to the server.
+// Sets *kept to whether a lock that the first session holds is refused to the second. It is granted
+// where the server sees both as one session.
 static bool lock_is_kept(struct patient *p, bool *kept)
 {
     char got[8], got_again[8], ignored[8];
@@ -60,7 +60,8 @@ static void examine_locks(struct patient *p)
         return;
     if (!kept)
         patient_breaks(p, own_session,
-            "session locks are not kept: two collectors would both believe to hold the queue");
+            "session locks are not kept: two collectors would both believe that they hold the "
+            "queue");
     else if (behind_pooler(p))
         patient_note(p,
             "Give the pool one connection for each collector, beside the application's.",

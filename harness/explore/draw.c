@@ -171,7 +171,7 @@ static void write_random(struct drawing *d, struct rng *rng)
     int phases = chance(rng, 0.4) ? 2 : 1;
 
     for (int i = 1; i <= phases || d->load_ns < NS_PER_S; i++) {
-        // Between two phases nothing at all may happen.
+        // Between two phases there may be a rest without load.
         if (i == 2 && chance(rng, 0.3)) {
             buf_append_str(d->out, "  - {name: rest, for: 500ms, rate: 0/s}\n");
             d->load_ns += 500 * NS_PER_MS;
