@@ -61,7 +61,7 @@ grep -q 'invalid page' "$place/out" "$place"/results/power-cut/latest/logs/* || 
 every_flush 1 --set postgres.settings.synchronous_commit=off --junit "$place/junit.xml"
 [ "$(sum vanished)" -gt 0 ] || fail "nothing vanished"
 [ "$(sum damaged)" = 0 ] || fail "an asynchronous commit damaged something"
-grep -q 'was acknowledged up to [0-9]* ms before its cut' "$place/out" || fail "no window"
+grep -q 'were acknowledged up to [0-9]* ms before the cut' "$place/out" || fail "no window"
 grep -q '<testcase classname="power-cut.flush" name="vanished">' "$place/junit.xml" || fail "no case"
 
 # Several collectors, sharing or not, and answers: all of them die with the host.
