@@ -72,7 +72,7 @@ static bool is_stale(const struct batch *b, const char *trouble)
     return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "status") == 0);
 }
 
-// The reason why a row does not go out: the queue's word for it, or "".
+// Returns why a row does not go out, in the words of sql/read.sql; "" when it does.
 static const char *trouble_of(struct batch *b, const char *trouble)
 {
     static const struct {
@@ -104,7 +104,7 @@ static bool is_ineligible(const struct batch *b, const char *trouble)
            strcmp(trouble, "status") == 0 || has(b, DEFECT_DROPS_UNSENDABLE);
 }
 
-// Joins the scratch token to the line.
+// Appends b->token to the line.
 static void join(struct batch *b)
 {
     const char *comma = b->tokens++ > 0 ? "," : "";

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "defect.h"
 
-// A cursor, as the server writes it, because we only hand it back.
+// A cursor position in the server's text format: we only hand it back.
 struct position {
     char xid[24];
     char id[24];
@@ -30,8 +30,8 @@ struct batch {
     struct buf dead;         // ids for dead_letters, comma-joined
     struct buf dead_reasons; // and their reasons
     struct buf token;        // scratch: the token that is being added
-    unsigned added;          // tokens since the start of the program
-    bool stale;              // defect stale-at-start: takes what is not eligible, too
+    unsigned added;          // defect drops-some: tokens since the start of the program
+    bool stale;              // defect stale-at-start: takes tokens that are not eligible, too
 };
 
 void batch_init(struct batch *b, enum defect defect);
@@ -41,9 +41,9 @@ void batch_clear(struct batch *b);
 // Forgets the rows but not the line: the cursor has passed them.
 void batch_moved(struct batch *b);
 
-// Defect invents: a well-signed token of an account that does not exist.
+// Defect invents: adds a well-signed token of an account that does not exist.
 bool batch_invent(struct batch *b, const uint8_t *key, struct err *e) MUST_USE;
 
-// Takes one row of sql/read.sql, signing the token with the key.
+// Adds one row of sql/read.sql, and signs its token with the key.
 bool batch_add(
     struct batch *b, const PGresult *rows, int row, const uint8_t *key, struct err *e) MUST_USE;

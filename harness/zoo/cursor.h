@@ -1,11 +1,12 @@
-// The cursor in the table jobs: how far the queue is done. A shared queue has none (sharing.h).
+// The cursor in the table jobs: the tokens up to it are done. On a shared queue it means less:
+// these tokens are claimed or done (sharing.h).
 #pragma once
 
 #include "batch.h"
 #include "session.h"
 #include "settings.h"
 
-// Returns the statement that reads what is not done yet.
+// Returns the statement that reads the tokens behind the cursor.
 const char *cursor_read_sql(enum defect defect);
 
 // Moves the cursor past the rows of the batch, in one transaction with their dead letters.

@@ -1,8 +1,8 @@
 // The defects of the zoo's collectors, one each.
 //
 // A defect is a row of the table in defect.c and one `if` in the collector. The
-// table also says which invariants the harness must find broken, and names the
-// scenario (under scenarios/ here) in which they are.
+// table also says which invariants the harness must find broken, and in which
+// scenario (a file in scenarios/).
 #pragma once
 
 #include <stdio.h>
@@ -90,13 +90,13 @@ struct defect_row {
     const char *name;
     const char *breaks;   // what it does, in a few words
     const char *convicts; // the invariants that must be found broken, comma-joined
-    const char *shows_in; // a scenario in which they are
+    const char *shows_in; // the scenario in which they are found broken
 };
 
 // Returns the row with that name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
 
-// Defect leaks: keeps 1 KiB more, in a chain that nothing uses.
+// Defect leaks: allocates 4 KiB more, in a chain that nothing uses.
 void defect_leak(void **chain);
 
 // Defect burns: starts more processes than there are processors, and waits until all have run.

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "stop.h"
 
-// The time that the broken collectors take from a look to the bell.
+// How long the collectors with bell-unseen or bell-late wait between their last look at the queue
+// and taking the bell.
 #define GAP_NS (150 * NS_PER_MS)
 
 static bool ask(
@@ -71,7 +72,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
             quiet, sizeof quiet, e))
         return false;
-    // One more look comes after the last of them.
+    // When the last silent producer is done, look once more.
     d->quiet = *quiet == 't';
     *again = d->quiet;
     return true;

@@ -10,9 +10,9 @@
 
 struct doorbell {
     enum defect defect;
-    char number[24];       // of the lock; "": tokens are announced without it
-    bool ours;             // we hold it
-    bool quiet;            // all producers that may have been silent before we had it are done
+    char number[24]; // of the lock; "": tokens are announced without it
+    bool ours;       // we hold it
+    bool quiet;      // all transactions that did not announce, because we had no bell, are over
     char silent_below[24]; // transactions below this may have been silent
 };
 

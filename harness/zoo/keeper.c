@@ -18,8 +18,7 @@
 #define PATIENCE_NS (5 * NS_PER_S)
 #define FIRST_BACKOFF_NS (10 * NS_PER_MS)
 #define LAST_BACKOFF_NS (500 * NS_PER_MS)
-// How often to look while a transaction holds the horizon: its end may go
-// without any announcement.
+// How often to look while an open transaction holds tokens back: its end need not be announced.
 #define HORIZON_POLL_NS (20 * NS_PER_MS)
 #define LARGEST_WINDOW 100000
 
@@ -27,7 +26,7 @@ static bool serve(struct keeper *k, struct err *e) MUST_USE;
 static bool look(struct keeper *k, struct err *e) MUST_USE;
 static bool wait_for_work(struct keeper *k, struct err *e) MUST_USE;
 static bool read_batch(struct keeper *k, struct err *e) MUST_USE;
-static bool hoard(struct keeper *k, struct err *e) MUST_USE;
+static bool dequeue_at_once(struct keeper *k, struct err *e) MUST_USE;
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e) MUST_USE;
 static bool add_rows(
     struct keeper *k, PGresult *result, int goal, int *rows, struct err *e) MUST_USE;
@@ -98,7 +97,7 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
-// With a bell: takes it, and looks again while a producer may have been silent.
+// With a bell: takes it, and looks again if a producer may not have announced its tokens.
 static bool go_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
@@ -227,9 +226,8 @@ static bool look(struct keeper *k, struct err *e)
             waits = false;
             sent = full;
         }
-        // A token that is still there, or that an announcement has just told
-        // of, opens the window; without one it is closed. The answer may hold a
-        // token that was committed after the question.
+        // The timeout of waiting tokens starts now and not at looked_ns, because the answer may
+        // hold a token that was committed after the question.
         if (!waits)
             k->first_ns = CLOCK_NEVER;
         else if (k->first_ns == CLOCK_NEVER)
@@ -279,12 +277,12 @@ static bool read_batch(struct keeper *k, struct err *e)
     int rows;
 
     if (has(k, DEFECT_CURSOR_FIRST))
-        return hoard(k, e);
+        return dequeue_at_once(k, e);
     k->batch.stale = has(k, DEFECT_STALE_AT_START) && k->draining;
     if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
         limit = (int)clock_min(k->wakeups, limit);
-    // A batch is short only when nothing else waits, so a window full of rows
-    // that do not go out is widened.
+    // A batch may be short only when nothing else waits, so the window is widened when it is
+    // full of rows that do not go out.
     do {
         batch_clear(&k->batch);
         if (!read_rows(k, window, limit, &rows, e))
@@ -298,7 +296,7 @@ static bool read_batch(struct keeper *k, struct err *e)
 
 // Defect cursor-first: dequeues announced tokens at once and keeps them in memory until the line is
 // full or its time has come.
-static bool hoard(struct keeper *k, struct err *e)
+static bool dequeue_at_once(struct keeper *k, struct err *e)
 {
     int limit = k->settings->limit;
     int rows;
@@ -326,7 +324,7 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     return add_rows(k, result, goal, rows, e);
 }
 
-// Clears the result.
+// Adds the rows to the batch until it has `goal` tokens, and clears the result.
 static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, struct err *e)
 {
     bool ok = true;
@@ -345,8 +343,8 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
     return ok;
 }
 
-// When sharing, rows that were read are not ours yet, and others may have taken them. A short batch
-// before its time stays unclaimed.
+// When sharing, reads the batch again and claims it, because reading alone does not keep others
+// from taking the rows. A short batch is claimed only when it is due.
 static bool claim(struct keeper *k, bool due, struct err *e)
 {
     int limit = limit_of(k), rows;

@@ -8,7 +8,7 @@
 #include "defect.h"
 #include "settings.h"
 
-#define KEEPER_UNCONFIRMED 75
+#define KEEPER_UNCONFIRMED 75 // exit code: a line was written, but the cursor could not be moved
 
 // Runs until TERM or INT, or until it cannot go on. Returns the exit code.
 int keeper_run(const struct settings *settings, enum defect defect);

@@ -1,4 +1,4 @@
-// The keeper from within: what its loop (keeper.c) and its sending (keeper_send.c) share.
+// The parts of the keeper that its loop (keeper.c) and its sending (keeper_send.c) share.
 #pragma once
 
 #include "batch.h"
@@ -14,20 +14,20 @@ struct keeper {
     struct sharing sharing;
     struct doorbell bell;
     struct batch batch;
-    bool unconfirmed;  // the batch is being written or the cursor moved: not to be read again
-    bool draining;     // after a connect, what waits goes out at once
+    bool unconfirmed;  // the line may be out, but the cursor is not known to be moved: do not read
+    bool draining;     // after a connect: waiting tokens go out at once
     bool behind;       // committed tokens wait for an open transaction, or others have claims
-    int announced;     // tokens since the last look, and those that it left
-    int64_t first_ns;  // since when the oldest token waits, CLOCK_NEVER
+    int announced;     // tokens left by the last look, and announcements since then
+    int64_t first_ns;  // when the oldest waiting token was found; CLOCK_NEVER: none waits
     int64_t looked_ns; // the last look at the queue
     int64_t backoff_ns;
-    int sessions;           // in which it worked
-    bool had_turn;          // in the last session
+    int sessions;           // the number of sessions in which it worked
+    bool had_turn;          // in the last session; defect hoards: has it now
     struct position before; // defect cursor-back: where the cursor was before the last move
     int64_t free_ns;        // when it may write again, at the rate that it sustains
-    int lines;              // that it wrote
-    int wakeups;            // defect counts-wakeups: news since the last line
-    void *leaked;           // defect leaks: a chain
+    int lines;              // defects burns and sends-some-twice: lines written
+    int wakeups;            // defect counts-wakeups: wake-ups since the last line
+    void *leaked;           // defect leaks: a chain of blocks
 };
 
 static inline bool has(const struct keeper *k, enum defect defect)
@@ -45,8 +45,8 @@ static inline bool is_lazy(const struct keeper *k)
 bool keeper_send(struct keeper *k, struct err *e) MUST_USE;
 
 // Moves the cursor past the batch. If the connection dies here, the next session tries the same
-// move: it finds the cursor at its start, or the move was done. In both cases the rows are not
-// written again.
+// move again, which does nothing if the first one succeeded. In both cases the rows are not written
+// again.
 bool keeper_move_cursor(struct keeper *k, struct err *e) MUST_USE;
 
 // Defect breaks-off: writes half of the waiting line at TERM and stops there.

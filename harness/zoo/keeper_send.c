@@ -19,7 +19,7 @@ static int64_t rate_of(const struct keeper *k)
     return has(k, DEFECT_SLOW_40) ? 60 : k->settings->rate;
 }
 
-// Waits until the line before has had its time.
+// Waits after the line before for as long as the rate demands.
 static void keep_pace(struct keeper *k)
 {
     int64_t rate = rate_of(k);

@@ -29,14 +29,14 @@ struct leased_token {
     int number; // of this attempt
     int errors; // before it
     bool answered;
-    int64_t forgotten_ns; // defect resurrects: when its answer was thrown away; 0: was not
+    int64_t forgotten_ns; // defect forgets-answers: when its answer was ignored; 0: it was not
 };
 
 struct leased_line {
     int64_t row; // in deliveries
     int64_t written_ns;
-    int count; // tokens in the line; behind them stand those that it cannot carry
-    int left;  // how many of all its tokens have no answer
+    int count; // tokens in the line; `tokens` also holds, after them, those that it cannot carry
+    int left;  // how many of `tokens` have no answer
     struct leased_token *tokens;
 };
 
@@ -49,7 +49,7 @@ struct leasing {
     struct buf input;
     struct leased_line *lines; // the n-th line is lines[n - 1]
     int count, cap;
-    int answers; // so far
+    int answers; // their number so far
     int64_t look_ns;
 };
 
@@ -79,7 +79,7 @@ static bool join(struct leasing *g, struct err *e)
 
     if (!run(g, sql_lease_join, 2, params, why, sizeof why, e))
         return false;
-    return !*why || err_set(e, ERR_SCHEMA, "the queue is not to be leased from: %s", why);
+    return !*why || err_set(e, ERR_SCHEMA, "the queue cannot be leased from: %s", why);
 }
 
 // --- lines ------------------------------------------------------------------------
@@ -130,7 +130,7 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
     return run(g, sql_lease_answer, 10, params, NULL, 0, e);
 }
 
-// Buries the tokens that the line cannot carry. An empty line has no number.
+// Makes dead letters of the tokens that the line cannot carry. An empty line gets no number.
 static bool bury(struct leasing *g, int all, struct err *e)
 {
     struct leased_line *line = &g->lines[g->count - 1];
@@ -220,7 +220,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     struct leased_line *line = &g->lines[number - 1];
     struct leased_token *t = &line->tokens[place - 1];
     if (t->answered || t->forgotten_ns)
-        return true; // said before, or too late
+        return true; // answered before
     bool nth = ++g->answers % 10 == 0;
     if (strncmp(what, "error transient", 15) == 0)
         return record_error(g, line, t, e);
@@ -235,7 +235,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     return record(g, line, t, "sent", 0, e);
 }
 
-// "12.3 sent", or "12 sent" for all of a line's tokens.
+// Takes "12.3 sent" for the third token of line 12, or "12 sent" for all its tokens.
 static bool take_line(struct leasing *g, const char *text, struct err *e)
 {
     int number, place, end = 0;
@@ -259,7 +259,7 @@ static bool take_answers(struct leasing *g, struct err *e)
     if (n < 0 && errno == EINTR)
         return true;
     if (n <= 0)
-        return err_set(e, ERR_OUTPUT, "nobody answers any more");
+        return err_set(e, ERR_OUTPUT, "standard input has ended: nobody answers any more");
     g->input.len += (size_t)n;
     while (g->input.len > 0 && (end = memchr(g->input.data, '\n', g->input.len)) != NULL) {
         *end = '\0';
@@ -270,8 +270,8 @@ static bool take_answers(struct leasing *g, struct err *e)
     return true;
 }
 
-// Ends leases after a while, as some defects do. A good collector waits for the answer. A short
-// lease ends once for each token.
+// Ends leases after a while, as some defects do. A good collector waits for the answer. With
+// short-lease only the first lease of each token ends.
 static bool end_leases(struct leasing *g, struct err *e)
 {
     int64_t now_ns = clock_now_ns();
@@ -292,9 +292,9 @@ static bool end_leases(struct leasing *g, struct err *e)
     return true;
 }
 
-// ----------------------------------------------------------------------------------
+// --- the loop ---------------------------------------------------------------------
 
-static bool round_of(struct leasing *g, struct err *e)
+static bool do_round(struct leasing *g, struct err *e)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
         {.fd = PQsocket(g->session.conn), .events = POLLIN}};
@@ -329,7 +329,7 @@ static bool serve(struct leasing *g, struct err *e)
         *e = (struct err){0};
     }
     while (!stop_requested())
-        if (!round_of(g, e))
+        if (!do_round(g, e))
             return false;
     return run(g, sql_lease_leave, 2, params, NULL, 0, e);
 }

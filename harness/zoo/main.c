@@ -13,10 +13,10 @@
 #include "settings.h"
 #include "stop.h"
 
-static const char usage[] =
-    "usage: mailroom-zoo [--defect NAME]\n"
-    "       mailroom-zoo --list    name, scenario, broken invariants and habit of each\n"
-    "Settings are those of mailroom-collector: MAILROOM_DATABASE_URL, MAILROOM_SECRET_KEY, …\n";
+static const char usage[] = "usage: mailroom-zoo [--defect NAME]\n"
+                            "       mailroom-zoo --list    prints each defect's name, scenario, "
+                            "invariants and description\n"
+                            "The settings are environment variables, as for mailroom-collector.\n";
 
 static const struct option options[] = {
     {"defect", required_argument, NULL, 'd'},

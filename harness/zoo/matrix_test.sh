@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Every collector of the zoo against the scenario in which its defect shows, and
-# the good ones against all of them: each breaks exactly what it is declared to
-# break. Prints the matrix. With names as arguments: only those defects. With --exact
-# before the names, time is judged so coarsely (slack 3s), and the drain may take so long,
-# that a busy machine changes nothing: for defects that no clock is needed to see.
+# Runs every collector of the zoo in the scenario in which its defect shows, and
+# the good ones (the zoo's and mailroom-collector) in all scenarios: each must
+# break exactly the invariants that it is declared to break. Prints the matrix.
+# With names as arguments: only those defects. --exact before the names allows so
+# much delay (slack 3s, drain 15s) that a busy machine changes nothing: use it only
+# for defects that do not show as delay.
 #
 # Several runs at once: most of a run's time is waiting.
 set -euo pipefail

@@ -27,7 +27,7 @@ static bool wait_for_reader(struct session *s, int *announced, bool *alive, stru
 
     if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
         return err_set(e, ERR_INTERRUPTED, "stopped before the reader took the whole line");
-    // A connection that dies now is found dead when the cursor is to be moved.
+    // An error of the connection is found again when the cursor is moved.
     if (*alive && fds[1].revents != 0)
         *alive = session_listen(s, announced, &ignored);
     return true;

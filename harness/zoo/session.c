@@ -108,7 +108,7 @@ static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **resul
     ExecStatusType status = PQresultStatus(*result);
     if (ok && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
         ok = failed(s, *result, e);
-    // A null closes the statement; until it is here the commit is not certain.
+    // PQgetResult returns NULL at the end of the statement; before that the commit is not certain.
     while (ok && (ok = next_result(s, deadline_ns, &rest, e)) && rest)
         PQclear(rest);
     if (!ok)

@@ -19,12 +19,12 @@ bool session_open(struct session *s, const char *url, const char *channel, int64
     struct err *e) MUST_USE;
 void session_close(struct session *s);
 
-// The result is the caller's, to be cleared with PQclear.
+// The caller clears the result with PQclear.
 bool session_query(struct session *s, const char *sql, int count, const char *const *params,
     PGresult **result, struct err *e) MUST_USE;
 
-// The same, in one transaction with a statement of one parameter that comes first. Both are sent at
-// once. The second sees all that was committed while the first waited.
+// Runs `first`, a statement with one parameter, and then `sql`, in one transaction. Both are sent
+// at once. The second sees all that was committed while the first waited.
 bool session_query_after(struct session *s, const char *first, const char *param, const char *sql,
     int count, const char *const *params, PGresult **result, struct err *e) MUST_USE;
 

@@ -18,7 +18,7 @@ static const char *text(const char *name, const char *default_value)
     return value && *value ? value : default_value;
 }
 
-// A scenario has checked these.
+// Does not check the values: only scenarios set them.
 static void load_lease(struct settings *s)
 {
     s->retry_base_ms = strtoll(text("MAILROOM_RETRY_BASE", "1000"), NULL, 10);

@@ -18,7 +18,7 @@ struct settings {
     int64_t grace_ns;
     int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: as many as it can
     bool shares;  // MAILROOM_DEQUEUE=shared
-    bool leases;  // MAILROOM_DEQUEUE=leased; the rest is for that
+    bool leases;  // MAILROOM_DEQUEUE=leased; it uses the members down to ageing_s
     int64_t retry_base_ms, retry_max_ms;
     int attempts, in_flight;
     double budget_per_s; // 0: none

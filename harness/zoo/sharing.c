@@ -15,7 +15,7 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
     uint64_t number = 0;
 
     *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
-    // If there are no random bytes, the time serves: the number need only differ from others.
+    // Without random bytes, takes the time: the number must only differ from those of others.
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);
@@ -42,7 +42,7 @@ bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
     if (!run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
         return false;
     if (*taken != 't')
-        return err_set(e, ERR_CONNECTION, "the session before still has our number");
+        return err_set(e, ERR_CONNECTION, "our last session still holds the lock of our number");
     return sh->defect != DEFECT_CURSOR_BACK || run(s, sql_share_unmark, 1, params, NULL, 0, e);
 }
 
@@ -63,7 +63,7 @@ bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim,
     snprintf(window_text, sizeof window_text, "%d", window);
     snprintf(most_text, sizeof most_text, "%d", most);
     snprintf(least_text, sizeof least_text, "%d", least);
-    // On a busy machine the others would be quicker each time.
+    // After a lost race, locks the cursor first: on a busy machine the others might win every time.
     bool ok = claim && sh->overtaken ? session_query_after(s, sql_share_wait, sh->settings->queue,
                                            sql_share_take, 7, params, rows, e)
                                      : session_query(s, sql_share_take, 7, params, rows, e);

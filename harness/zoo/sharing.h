@@ -14,10 +14,10 @@
 struct sharing {
     const struct settings *settings;
     enum defect defect;
-    char number[24];       // ours, as long as the process lives
+    char number[24];       // identifies this process as the owner of its claims
     char gone[512];        // the owners that were seen gone, as an array in the server's text
                            // format
-    int64_t gone_since_ns; // since when exactly these are gone
+    int64_t gone_since_ns; // since when `gone` has not changed
     int64_t asked_ns;      // when we last asked who is gone
     bool overtaken;        // another moved the cursor during our last claim
 };
@@ -27,17 +27,18 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
 // Takes the locks in a new session. A collector without them may claim nothing.
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// Gives back its claims. Do not call it while a line is being written or unmarked.
+// Gives back our claims. Do not call it between writing a line and marking it.
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
 // Returns the rows that wait, as sql/read.sql gives them; the caller clears them. With `claim` they
-// become ours, unless they hold fewer tokens than `least`. A claim that another has overtaken gives
-// none; the next one waits its turn for the cursor.
+// become ours, unless they hold fewer tokens than `least`. A claim returns no rows if another
+// collector has moved the cursor meanwhile; the next claim then locks the cursor first.
 bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
     int least, PGresult **rows, struct err *e) MUST_USE;
 
 // Marks the rows that were claimed into the batch as done.
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e) MUST_USE;
 
-// Call it from time to time while others have claims.
+// Frees the claims of collectors that have been gone for the grace. Call it from time to time while
+// others have claims.
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e) MUST_USE;

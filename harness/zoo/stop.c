@@ -33,7 +33,7 @@ bool stop_requested(void)
     return signalled != 0;
 }
 
-static int64_t cut(int64_t deadline_ns)
+static int64_t shorten(int64_t deadline_ns)
 {
     static int64_t last_ns = CLOCK_NEVER;
 
@@ -44,12 +44,12 @@ static int64_t cut(int64_t deadline_ns)
 
 bool stop_expired(int64_t deadline_ns)
 {
-    return clock_now_ns() >= cut(deadline_ns);
+    return clock_now_ns() >= shorten(deadline_ns);
 }
 
 bool stop_poll(struct pollfd *fds, nfds_t count, int64_t deadline_ns)
 {
-    int64_t until_ns = cut(deadline_ns);
+    int64_t until_ns = shorten(deadline_ns);
     int64_t left_ns = until_ns - clock_now_ns();
     struct timespec left = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
     sigset_t open;

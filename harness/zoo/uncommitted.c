@@ -8,14 +8,14 @@
 #include "stop.h"
 
 #define LOOK_EVERY_NS (5 * NS_PER_MS)
-#define KNOWN_MAX 256 // more than there are connections to overhear
+#define KNOWN_MAX 256 // more than the sessions that insert tokens
 
 struct known {
     char ids[KNOWN_MAX][24];
     size_t next;
 };
 
-// A name stays until its session gets another.
+// The same token is overheard many times, because its session keeps the name until the next token.
 static bool is_new(struct known *known, const char *id)
 {
     for (size_t i = 0; i < KNOWN_MAX; i++)

@@ -1,5 +1,5 @@
--- Leases a line; the columns of read.sql, then the line's row, and of each token its
--- attempt's number and the errors before it.
+-- Leases a line. Returns the columns of read.sql, then the line's row in deliveries, and for each
+-- token the number of this attempt and how many attempts failed before it.
 --
 -- $1 queue | $2 our number | $3 limit | $4 budget per second, 0: none | $5 burst
 -- $6 a lower lane first, if its oldest token has waited for $7 seconds

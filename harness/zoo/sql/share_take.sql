@@ -1,11 +1,11 @@
--- The columns of read.sql, for what waits and is nobody's: deliveries of owner
--- 0 or, when there are none, what the cursor has not passed. With $3 the rows
--- of a batch become ours, in deliveries, if the batch has enough tokens. A
--- cursor that another has moved meanwhile gives nothing. behind: others have
--- claims that they may leave behind, or transactions are open.
+-- Returns the columns of read.sql for the waiting tokens that nobody has claimed: those in
+-- deliveries of owner 0 or, when there are none, those behind the cursor. With $3 it also claims
+-- the rows of a batch, by deliveries with our number, if the batch has enough tokens. It returns
+-- no tokens if another collector has moved the cursor meanwhile. behind: others have claims,
+-- which become free if they die, or transactions are open.
 --
 -- $1 our number | $2 rows at most | $3 whether to claim | $4 tokens at most, $5 at least
--- $6 defect steals: what others have claimed waits as well | $7 queue
+-- $6 defect steals: takes claimed tokens, too | $7 queue
 WITH cursor AS MATERIALIZED (
     SELECT last_xid, last_seq FROM jobs WHERE job_type = $7::job_type
 ), free AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- Defect cursor-back: the last ten tokens that were taken are to be done again.
+-- Defect cursor-back: makes the last ten tokens before the cursor wait again.
 -- $1 queue
 INSERT INTO deliveries (queue, owner, tokens)
 SELECT j.job_type, 0, ARRAY[t.id]

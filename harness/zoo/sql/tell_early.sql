@@ -1,5 +1,5 @@
--- Defect uncommitted: tells of a token before its transaction is over. A name
--- has room for 63 bytes.
+-- Defect uncommitted: shows a token in application_name, which has room for 63 bytes, before its
+-- transaction is over.
 DO $$ BEGIN
     CREATE FUNCTION tell_early() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN
         PERFORM set_config('application_name', concat_ws(' ', id,
