@@ -9,7 +9,7 @@
 #include "measure/stats.h"
 #include "tune/model.h"
 
-static bool says_something(const struct measurement *item)
+static bool is_conclusive(const struct measurement *item)
 {
     return !item->counted && item->run.verdict != VERDICT_INCONCLUSIVE;
 }
@@ -30,7 +30,7 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
     }
     o->items[o->count++] = *item;
     o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
-    if (says_something(item)) {
+    if (is_conclusive(item)) {
         o->judged[o->used] = item->run.values[id];
         o->p99[o->used] = item->run.values[METRIC_LATENCY_P99];
         o->tokens[o->used++] = tokens_per_batch(&item->run);
@@ -75,7 +75,7 @@ static double median_at(const struct measured *o, size_t at, bool counted)
         const struct measurement *item = &o->items[i];
         double value;
         memcpy(&value, (const char *)item + at, sizeof value);
-        if ((counted ? item->counted : says_something(item)) && !isnan(value))
+        if ((counted ? item->counted : is_conclusive(item)) && !isnan(value))
             values[n++] = value;
     }
     return stats_median(values, n);
@@ -107,7 +107,7 @@ bool measured_queries(
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; i != but && k < all[i].count; k++) {
-            if (says_something(&all[i].items[k]) &&
+            if (is_conclusive(&all[i].items[k]) &&
                 !queries_join(q, &all[i].items[k].recording.queries, e))
                 return false;
         }
@@ -146,7 +146,7 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
     for (size_t i = 0; i < o->count; i++) {
         const struct measurement *item = &o->items[i];
         struct model_result r;
-        if (!says_something(item) || item->recording.count == 0)
+        if (!is_conclusive(item) || item->recording.count == 0)
             continue;
         if (!simulate(&item->recording, q, p, seed, &r, e))
             return false;

@@ -19,7 +19,7 @@ struct measured {
     struct measurement *items; // owned, with what they own
     size_t count;
     double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
-    size_t used; // how many of these runs say something
+    size_t used; // how many values these have: one for each conclusive run
     bool broken;
 };
 

@@ -37,7 +37,7 @@ static void draws_by_size(void **state)
     for (int i = 0; i < 1000; i++) {
         assert_in_range(queries_draw(&q.reads, 1, &rng), MS, MS + 199);
         assert_in_range(queries_draw(&q.turns, 50, &rng), 5 * MS, 5 * MS + 199);
-        // No query of just this size was measured, so both neighbours count.
+        // No batch of 20 was measured, so the times of both neighbours are drawn.
         assert_true(queries_draw(&q.reads, 20, &rng) >= MS);
     }
     assert_near(queries_median_ms(&q.reads), 5, 0.001);
@@ -117,14 +117,14 @@ static void traces_by_hand(void **state)
     const int64_t near[] = {0, 10, 29};
 
     (void)state;
-    // Each alone: the timeout and a read.
+    // Each token is alone in its batch and waits for the timeout and a read.
     follow(spread, 3, 10, 20, 1, 5, 3, 21);
-    // Two and two: the second pair fired with the first, and comes a turn behind it:
+    // Two batches of two. Both fire at once, and the second is written a turn after the first:
     // 2, 2, 6, 6.
     follow(burst, 4, 2, 20, 2, 4, 2, 4);
-    // One by one, all at once: 2, 6, 10, 14.
+    // Four batches of one, all fire at once: 2, 6, 10, 14.
     follow(burst, 4, 1, 20, 2, 4, 4, 8);
-    // The third comes while the query is on its way, and goes along: 35, 25, 6.
+    // The third token comes during the read and is still in the batch: 35, 25, 6.
     follow(near, 3, 10, 20, 15, 5, 1, 22);
 }
 
@@ -152,7 +152,7 @@ static void transactions_of_several_rows(void **state)
     assert_true(queries_add(&q.reads, 1, 0, &e) && queries_ready(&q, &e));
     assert_true(model_run(&r, &m, &e));
     assert_near((double)r.tokens, 100e3, 5e3);
-    // Full at once: nobody waits.
+    // Each transaction fills a batch at once, so no token waits.
     assert_true(histogram_percentile(&r.latency, 100) == 0);
     model_result_fini(&r);
     queries_fini(&q);

@@ -10,16 +10,16 @@
 #include <stddef.h>
 
 #define PRECISION_ALPHA 0.05 // of all looks together
-#define PRECISION_LOOKS 8    // and a last one at the end
-#define PRECISION_DEGREES 99 // with more, the interval is a little too wide
+#define PRECISION_LOOKS 8    // checks before the final one
+#define PRECISION_DEGREES 99 // with more values than this, the interval is a little too wide
 
 struct precision {
     double median;    // NAN without a value
     double low, high; // hold the typical value with 95% confidence, whenever the runs
-                      // were stopped; 0 and infinity when fewer than two values say nothing
+                      // were stopped; 0 and infinity for fewer than two values
 };
 
-// Values are positive; those that are not count as none.
+// Ignores values that are not positive, and NAN.
 struct precision precision_of(const double *values, size_t count);
 
 // Returns how many of `count` values may be checked to decide about further runs; 0: none yet.

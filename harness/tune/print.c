@@ -26,7 +26,7 @@ static void print_figure(const struct tune_pair *p, enum tune_figure figure, str
     buf_fini(&text);
 }
 
-// Prints the precision of the deciding figure.
+// Prints the precision of the objective's metric, or of latency.p99.
 static void print_margin(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     double share = precision_share(&p->judged);
@@ -81,7 +81,7 @@ bool print_table(const struct tune *t, struct buf *out)
 
 // --- heat maps ------------------------------------------------------------------------
 
-// Green, olive, yellow, orange, red of the 256 colours, dark enough for white.
+// Green, olive, yellow, orange and red of the 256 colours, dark enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,

@@ -6,6 +6,6 @@
 // Prints a row for each pair.
 bool print_table(const struct tune *t, struct buf *out);
 
-// Limits down, timeouts across: p99 and tokens per batch. With `colours` (of 256)
-// green is better and red is worse; without them the same in plain text.
+// Prints p99 and tokens per batch as two tables with a row for each limit and a column for each
+// timeout. With `colours` (256-colour codes) green is better and red is worse.
 bool print_heat_maps(const struct tune *t, bool colours, struct buf *out);

@@ -11,7 +11,7 @@
 
 #define HEAD "kind,tokens,ms\n"
 
-// Enough batches to show the scatter, few enough to be of about one size.
+// Enough batches to show how the times vary, few enough to be of about one size.
 static const size_t neighbours = 100;
 
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)

@@ -25,8 +25,8 @@ struct query_list {
 };
 
 struct queries {
-    struct query_list reads; // of batches that fired after the line before
-    struct query_list turns; // of batches that had to wait for it
+    struct query_list reads; // of batches that fired after the line before them was written
+    struct query_list turns; // of batches that had to wait for that line
 };
 
 MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
@@ -34,8 +34,8 @@ MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, 
 // Adds all of `from`.
 MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
 
-// Before the first draw: sorts by tokens, and fills a list that is empty from
-// the other one. ERR_USAGE when both are.
+// Call it before the first draw. Sorts by tokens, and fills an empty list from the other one.
+// ERR_USAGE when both are empty.
 MUST_USE bool queries_ready(struct queries *q, struct err *e);
 
 // Draws a time from those of the batches that are nearest in size.

@@ -6,7 +6,7 @@
 #include "tune/queries.h"
 
 struct recording {
-    int64_t *arrivals_ns; // owned; acknowledgements of what was delivered, in order
+    int64_t *arrivals_ns; // owned; when the delivered tokens were acknowledged, in order
     size_t count;
     int64_t length_ns; // of the load
     struct queries queries;

@@ -8,10 +8,10 @@
 
 #define SHUFFLE_STREAM 2000 // of the scenario's seed
 
-// After so many inconclusive runs in a row the machine will spoil the next one, too.
+// A pair whose first runs, so many, were all inconclusive is given up: the machine is too busy.
 static const size_t spoilt_max = 10;
 
-// Returns the precision by which further runs are decided.
+// Returns the precision that decides whether more runs follow.
 static struct precision known_of(const double *values, size_t count)
 {
     return precision_of(values, precision_look(count));
@@ -96,7 +96,7 @@ static size_t collect(const struct schedule *s, bool known, struct rng *rng, siz
     return count;
 }
 
-// Orders a round. Pairs without measurements come first, because the time may end within it.
+// Pairs without measurements come first, because the time may be over before the round ends.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
 {
     struct rng rng;

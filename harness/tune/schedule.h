@@ -30,9 +30,9 @@ enum schedule_state {
     SCHEDULE_OPEN,
     SCHEDULE_PRECISE,
     SCHEDULE_BEATEN,   // another has larger batches and a lower p99, for certain
-    SCHEDULE_MISSES,   // the objective, for certain
-    SCHEDULE_BROKEN,   // once is enough
-    SCHEDULE_GIVEN_UP, // as many runs as may be, or the machine too busy for any
+    SCHEDULE_MISSES,   // misses the objective, for certain
+    SCHEDULE_BROKEN,   // broke an invariant, at least once
+    SCHEDULE_GIVEN_UP, // had runs_max runs, or the machine is too busy for a conclusive one
 };
 
 enum schedule_state schedule_state(const struct schedule *s, size_t pair);
@@ -40,7 +40,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair);
 // Returns a text for people: "precise enough".
 const char *schedule_state_name(enum schedule_state state);
 
-// Lists the pairs to run next, once each, in random order, so that drift of the machine does
-// not look like an effect of a pair. Pairs without any measurement come first. Returns their
-// number; 0 when enough is known.
+// Lists the pairs to run next, once each. Pairs without any measurement come first; otherwise the
+// order is random, so that a pair does not look slow only because the machine became slower.
+// Returns the number of pairs; 0 when enough is known.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order);

@@ -19,14 +19,15 @@ static void assert_near(double got, double want, double off)
         fail_msg("%g instead of %g", got, want);
 }
 
-// A pair whose true figures are known, and what chance makes of them run by run.
+// A pair with known true figures, and the measured figures of its runs: the true ones with noise.
 struct noisy {
     double p99, tokens;
     double values_p99[RUNS_MAX], values_tokens[RUNS_MAX];
     size_t runs;
 };
 
-// Bell-shaped enough: twelve uniform numbers have a variance of one.
+// Returns a number that is close to normally distributed, with mean 0: the sum of twelve uniform
+// numbers has a variance of one.
 static double bell(struct rng *rng)
 {
     double sum = -6;
@@ -60,7 +61,7 @@ static struct schedule view(const struct noisy *pairs, size_t count, struct sche
         .runs_max = RUNS_MAX};
 }
 
-// Runs rounds until nothing is left to be learnt.
+// Runs rounds until no pair needs more runs.
 static void run_all(struct noisy *pairs, size_t count, const struct expectation *objective,
     double noise, uint64_t seed)
 {
@@ -85,9 +86,8 @@ static void intervals_of_few_values(void **state)
     struct precision p = precision_of(one, 1);
     assert_near(p.median, 5, 1e-9);
     assert_true(isinf(precision_share(&p)));
-    // The logarithms lie ln 2 on either side of that of 20; their interval is t times
-    // ln 2 wide, because the standard error of two is half the gap. Eight looks and
-    // the end share the 5%.
+    // The logarithms of 10 and 40 are ln 20 - ln 2 and ln 20 + ln 2. The standard error of two
+    // values is half the gap between them, so the interval reaches t times ln 2 to either side.
     const double t = precision_quantile(1);
     p = precision_of(two, 2);
     assert_near(p.median, 20, 1e-9);
@@ -120,8 +120,8 @@ static void looks_are_few(void **state)
     assert_int_equal(precision_look(100), 80);
 }
 
-// 95% of the intervals hold the truth, whether the runs were stopped because the
-// interval was narrow enough or when the time was over.
+// 95% of the intervals hold the true value, whether the runs ended because the interval was narrow
+// enough or because there were RUNS_MAX.
 static void stopping_does_not_narrow_intervals(void **state)
 {
     static const double noises[] = {0.02, 0.05, 0.1, 0.2};
@@ -159,8 +159,8 @@ static void runs_until_it_is_precise(void **state)
     assert_true(runs[1] > 3 * runs[0]);
 }
 
-// A pair with smaller batches and three times the latency is left alone long
-// before it is precise; and of a hundred tries none gives up the better one.
+// A pair with smaller batches and three times the latency gets no more runs long before its
+// figures are precise. The better pair is never called beaten, in a hundred tries.
 static void beaten_pairs_are_left_alone(void **state)
 {
     size_t better = 0, worse = 0;
@@ -178,8 +178,8 @@ static void beaten_pairs_are_left_alone(void **state)
     assert_true(2 * worse < better);
 }
 
-// A pair that is worse only by chance is run again: the same latency, and batches that
-// are a little smaller.
+// A pair with the same latency and slightly smaller batches is rarely called beaten: it is not
+// certainly worse.
 static void equals_are_not_beaten(void **state)
 {
     size_t beaten = 0;
@@ -195,7 +195,8 @@ static void equals_are_not_beaten(void **state)
     assert_in_range(beaten, 0, 10);
 }
 
-// Far from the objective two or three runs do; close to it, all that it takes.
+// A pair far from the objective needs only a few runs to be called a miss, and a pair that meets
+// it is rarely called one.
 static void misses_the_objective_for_certain(void **state)
 {
     struct expectation below = {.metric = (char[]){"latency.p99"}, .value = 150};

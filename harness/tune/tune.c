@@ -108,7 +108,7 @@ bool tune_all_broken(const struct tune *t)
     return count_broken(t) > 0;
 }
 
-// Finds the pair with the next larger batches on the front, which is given up.
+// Finds the pair on the front with the next larger batches; NULL when there is none.
 static const struct tune_pair *next_larger(const struct tune *t, const struct tune_pair *than)
 {
     const struct tune_pair *next = NULL;
@@ -215,7 +215,7 @@ bool tune_print_model(const struct tune *t, struct buf *out)
     if (n == 0)
         return true;
     double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
-    // Sorted now: the last is the largest.
+    // stats_median has sorted the values: the last is the largest.
     return buf_printf(out,
         "The model of the batch window, told when the tokens of a pair came and what queries took "
         "with the other pairs (%.3g ms at rest, %.3g ms one after another), is off by %.0f%% for "

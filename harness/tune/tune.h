@@ -1,4 +1,4 @@
-// Pairs of batch limit and batch timeout, what each costs, and which to take. Pure.
+// Compares pairs of batch limit and batch timeout, and recommends one. Pure.
 #pragma once
 
 #include <stddef.h>
@@ -18,9 +18,9 @@ struct tune_pair {
     struct tune_cost cost;   // medians
     struct precision judged; // the objective's metric, or latency.p99
     size_t runs, inconclusive;
-    const char *state;                           // why it was run no more; "" when simulated
+    const char *state;                           // why it got no more runs; "" when simulated
     double model_p50_ms, model_tokens_per_batch; // NAN: no model
-    double model_p50_off, model_tokens_off;      // shares of what was measured; NAN
+    double model_p50_off, model_tokens_off;      // errors of the model, relative; NAN: no model
     bool broken;                                 // an invariant: never recommended
     bool meets;                                  // the objective
     bool on_front;                               // no pair has larger batches and a lower p99
@@ -33,9 +33,9 @@ struct tune {
     struct tune_pair *pairs;             // borrowed; ordered by limit, then by timeout
     size_t count;                        // at most TUNE_PAIRS_MAX
     const struct expectation *objective; // NULL: none
-    double read_ms, turn_ms;             // what the model was fed with, medians; NAN
+    double read_ms, turn_ms;             // medians of the model's query times; NAN: no model
     bool simulated;                      // the figures are the model's own
-    const char *budget;                  // borrowed; a sentence: does the load fit it? NULL: none
+    const char *budget;                  // borrowed; says if the load fits the budget; NULL: none
 };
 
 // Fills in meets and on_front.
@@ -44,8 +44,9 @@ void tune_judge(struct tune *t);
 // True when the value meets the objective. NAN meets none.
 bool tune_holds(const struct expectation *x, double got);
 
-// Recommends a pair; NULL when none will do. With an objective it is the one with the largest
-// batches among those that meet it, without one the least p99 per token in a batch.
+// Recommends a pair; NULL when there is none to recommend. With an objective it is the pair with
+// the largest batches among those that meet it; without one, the pair with the least p99 per token
+// in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
 // False when no pair has a conclusive run.
@@ -58,12 +59,11 @@ bool tune_all_broken(const struct tune *t);
 // budget.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
-// Tells the median error of the model against the measurements. Appends nothing when no pair
-// has both.
+// Prints the median error of the model against the measurements; nothing when no pair has both.
 bool tune_print_model(const struct tune *t, struct buf *out);
 
 // Writes "limit 10 and timeout 100ms".
 void tune_print_name(const struct tune_pair *p, struct buf *out);
 
-// Returns "take this", "on the front", "misses the objective" …; "" for the others.
+// Returns a remark for the table, like "take this" or "on the front"; "" when there is none.
 const char *tune_remark(const struct tune *t, const struct tune_pair *p);

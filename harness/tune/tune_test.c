@@ -72,7 +72,7 @@ static void published_example(void **state)
     model_result_fini(&r);
 }
 
-// There is no limit: the line holds the first token and those that come within the timeout.
+// Without a limit, the line holds the first token and those that come within the timeout.
 static void timeout_alone(void **state)
 {
     const double rate = 200, timeout_s = 0.1, more = rate * timeout_s;
@@ -85,8 +85,8 @@ static void timeout_alone(void **state)
     model_result_fini(&r);
 }
 
-// Both: a batch is the first token and the Poisson number that comes within the
-// timeout, but at most the limit.
+// With both: a batch is the first token and those that come within the timeout (their number has
+// a Poisson distribution), but at most the limit.
 static void limit_and_timeout(void **state)
 {
     const double more = 200 * 0.05;
@@ -104,7 +104,7 @@ static void limit_and_timeout(void **state)
     model_result_fini(&r);
 }
 
-// One by one with a fixed time each is the queue M/D/1.
+// Lines of one token with a fixed time each form the queue M/D/1.
 static void one_by_one_is_a_queue(void **state)
 {
     const double rate = 80, query_s = 0.01, load = rate * query_s;
@@ -129,7 +129,7 @@ static void budgets_hold_back(void **state)
     model_result_fini(&r);
 }
 
-// On and off: as many tokens, in bursts that fill batches.
+// Load that goes on and off: as many tokens, but in bursts that fill batches.
 static void phases_repeat(void **state)
 {
     const struct load_phase phases[] = {poisson(NS_PER_S, 100), poisson(9 * NS_PER_S, 0)};
@@ -189,7 +189,7 @@ static void recommends(void **state)
     assert_null(tune_recommend(&t));
 }
 
-// Broken outranks missed: what loses mail was not looked at for its speed.
+// "breaks an invariant" goes before "misses the objective".
 static void nothing_to_recommend(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -230,7 +230,7 @@ static void costs_of_a_run(void **state)
     assert_within(c.backend_cpu_ms, 500, 1e-9);
     assert_within(c.collector_cpu_ms, 100, 1e-9);
     assert_true(isnan(c.round_trips));
-    // Elsewhere the same numbers belong to other processes.
+    // On a remote server the same process ids belong to other processes.
     assert_true(isnan(cost_of(result, false).backend_cpu_ms));
     c = cost_of(nothing, true);
     assert_true(isnan(c.wal_bytes) && isnan(c.collector_cpu_ms));
@@ -238,7 +238,7 @@ static void costs_of_a_run(void **state)
     json_decref(nothing);
 }
 
-// A difference of less than two to one is no red beside a green.
+// When values differ by less than two to one, none is shown in full red.
 static void heat(void **state)
 {
     struct tune_pair pairs[] = {pair(1, 100, 1), pair(10, 110, 10), pair(50, NAN, 100)};
