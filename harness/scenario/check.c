@@ -43,8 +43,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
-// A result folder keeps its scenario, with all that options made of it, under
-// this name.
+// True for the name under which a result folder keeps its scenario, with the options applied.
 static bool is_kept(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -141,11 +140,10 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     if (s->postgres.storage == STORAGE_CRASHABLE && check_says_elsewhere(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
-        return node_err(node_child(postgres, "disk"), e,
-            "only with postgres.storage: crashable is the disk ours");
+        return node_err(node_child(postgres, "disk"), e, "this needs postgres.storage: crashable");
     if (s->postgres.files != FILES_EXT4 && s->postgres.storage != STORAGE_CRASHABLE)
-        return node_err(node_child(postgres, "filesystem"), e,
-            "only with postgres.storage: crashable is the disk ours");
+        return node_err(
+            node_child(postgres, "filesystem"), e, "this needs postgres.storage: crashable");
     if (s->postgres.files == FILES_XFS && s->postgres.disk == DISK_UNASKED)
         return node_err(node_child(postgres, "disk"), e, "xfs cannot be mounted without barriers");
     const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
@@ -273,11 +271,12 @@ static bool check_arrivals(
     if (phase->arrivals != ARRIVALS_TRACE && !rate)
         return node_err(n, e, "'rate' is missing: intended tokens per second, such as 200/s");
     if (phase->closed && arrivals)
-        return node_key_err(arrivals, e, "'arrivals' says nothing at rate: max, a closed loop");
+        return node_key_err(arrivals, e, "'arrivals' has no effect with rate: max, a closed loop");
     if (phase->arrivals != ARRIVALS_TRACE)
         return true;
     if (rate)
-        return node_key_err(rate, e, "'rate' says nothing at arrivals: trace; the file has it");
+        return node_key_err(
+            rate, e, "'rate' has no effect with arrivals: trace; the file gives the times");
     if (!file)
         return node_err(n, e, "'file' is missing: the recorded times, one per line");
     struct err why;

@@ -41,7 +41,8 @@ static bool check_rest(
             length, e, "'every' does not go with rest, because the collector does not come back");
     if (fault->for_ns > 0 && (fault->verb->params & PARAM_REST) && !s->collector.restart)
         return node_err(length, e,
-            "with collector.restart off nothing starts it again; write rest, or leave 'for' out");
+            "with collector.restart: false nothing starts it again; write rest, or leave 'for' "
+            "out");
     return true;
 }
 
@@ -54,7 +55,7 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
     if (!jitter || (fault->verb->params & PARAM_JITTER))
         return true;
     if (fault->every_ns == 0)
-        return node_key_err(jitter, e, "'jitter' says nothing without 'every'");
+        return node_key_err(jitter, e, "'jitter' has no effect without 'every'");
     return fault->jitter_ns + lasts_ns <= fault->every_ns ||
            node_err(jitter, e,
                "'%s'%s should not be longer than 'every', so that each one starts before the next",
@@ -105,7 +106,7 @@ static bool check_fault(const struct scenario *s, const struct node *root, struc
     if (fault->at_ns > load_ns)
         return after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)
-        return node_key_err(until, e, "'until' says nothing without 'every'");
+        return node_key_err(until, e, "'until' has no effect without 'every'");
     if (until && fault->until_ns > load_ns)
         return after_load(until, load_ns, e);
     if (until && fault->until_ns < fault->at_ns)

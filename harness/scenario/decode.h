@@ -4,8 +4,8 @@
 #include "scenario/grammar.h"
 #include "scenario/node.h"
 
-// Fills the struct at `base` from `map`, which is left as it is. What has been
-// filled before a failure stays for the owner to free.
+// Fills the struct at `base` from `map`, which it does not change. After a failure the members that
+// were filled stay, and the owner frees them.
 MUST_USE bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e);
 
 // Helpers for decoders in other files. They check that a value is neither list nor map, or

@@ -16,8 +16,8 @@
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
-#define LOAD_MAX (100 * DAY)              // the most phases that a load has, of a day each
-#define SEED_MAX ((INT64_C(1) << 53) - 1) // what every JSON reader keeps exact
+#define LOAD_MAX (100 * DAY)              // 100 phases, of a day each
+#define SEED_MAX ((INT64_C(1) << 53) - 1) // every JSON reader keeps it exact
 
 // FIELD_RATE, FIELD_ITEMS and similar types fill two neighbouring members.
 #define NEIGHBOURS(type, a, b, a_type)                                                             \
@@ -188,10 +188,10 @@ static const struct field postgres_fields[] = {
     {"storage", FIELD_WORD, AT(postgres.storage), .default_text = "plain", .words = storages,
         .help = "plain, or crashable: a file system of its own whose power can be cut"},
     {"disk", FIELD_WORD, AT(postgres.disk), .default_text = "honest", .words = disks,
-        .help = "of storage: crashable: honest, lying (flushes are answered, not done) or "
-                "no-barriers (the file system asks for none)"},
+        .help = "with storage: crashable: honest, lying (flushes are answered, not done) or "
+                "no-barriers (the file system asks for no flush)"},
     {"filesystem", FIELD_WORD, AT(postgres.files), .default_text = "ext4", .words = files,
-        .help = "of storage: crashable: ext4, ext4-writeback (data=writeback) or xfs"},
+        .help = "with storage: crashable: ext4, ext4-writeback (data=writeback) or xfs"},
     {"checksums", FIELD_BOOL, AT(postgres.checksums), .default_text = "false",
         .help = "data pages carry checksums; provider: local"},
     {"durability", FIELD_WORD, AT(postgres.durability), .default_text = "prove",
@@ -201,8 +201,8 @@ static const struct field postgres_fields[] = {
     {"route", FIELD_WORD, AT(postgres.route), .default_text = "hosts", .words = routes,
         .help = "how clients find a cluster's leader: hosts (a list of its members) or proxy"},
     {"rest", FIELD_STRING, AT(postgres.rest), .optional = true, .written = has_rest,
-        .help = "with provider: url: HOST:PORT,… of Patroni's REST interface, where the conninfo "
-                "leads to a cluster of yours"},
+        .help = "with provider: url, when the conninfo leads to a Patroni cluster of yours: "
+                "HOST:PORT,… of its REST interfaces"},
 };
 
 static const struct table postgres_table = TABLE(postgres_fields, struct scenario);
@@ -250,13 +250,14 @@ static const struct field collector_fields[] = {
     {"env", FIELD_SETTINGS, AT(collector.env), .default_text = "{}",
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .default_text = "true",
-        .help = "start it again 100 ms after it exits; off: the end of the last one ends the run"},
+        .help = "start it again 100 ms after it exits; false: the end of the last one ends the "
+                "run"},
     {"sender", FIELD_MAP, .default_text = "{}", .table = &sender_table,
         .help = "with MAILROOM_DEQUEUE=leased: how the harness answers for what it reads"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .default_text = PROMISES_DEFAULT,
         .words = promise_words,
-        .help = "what it promises, of the default's words, small (it rests when idle, its memory "
-                "does not grow) and waits_for_writers; what it does not is not judged"},
+        .help = "its promises, which are judged: words of the default, small (it rests when idle, "
+                "its memory does not grow) or waits_for_writers"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
         .help = "what it can sustain, such as 2000/s: then falling behind at less is judged"},
 };
@@ -360,7 +361,8 @@ static const struct field fault_fields[] = {
         .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
     {"through", FIELD_WORD, FAULT(through), .default_text = "proxy", .words = throughs,
         .param = PARAM_THROUGH,
-        .help = "proxy: ours; kernel: network namespaces (root), so that TCP's timers are tested"},
+        .help = "proxy: mailproof's own; kernel: network namespaces (root), so that TCP's timers "
+                "are tested"},
     {"direction", FIELD_WORD, FAULT(direction), .default_text = "to-collector", .words = directions,
         .param = PARAM_DIRECTION,
         .help = "the direction in which nothing passes: to-server or to-collector"},
@@ -369,8 +371,8 @@ static const struct field fault_fields[] = {
         .help = "how much later every byte arrives; of slow-disk: how long a flush takes"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_JITTER, .any_verb = true,
-        .help = "with every: up to how much later each time is, drawn by the seed; of delay: up to "
-                "how much more than by"},
+        .help = "with every: each time is up to this much later, drawn by the seed; of delay: each "
+                "byte is up to this much later than by"},
     {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
         .param = PARAM_RATE, .needed = true, .help = "bytes per second, such as 20kB/s"},
     {"reset", FIELD_BOOL, FAULT(reset), .default_text = "false", .param = PARAM_RESET,
@@ -412,12 +414,12 @@ static const struct field scenario_fields[] = {
         .help = "longest time from a fault's end until fresh tokens come out"},
     {"slack", FIELD_DURATION, AT(slack_ns), .default_text = "auto", .min = NS_PER_MS, .max = MINUTE,
         .words = slacks,
-        .help = "what 'late' tolerates; auto measures it beside the run. What is set "
-                "here also bounds how late the generator may be"},
+        .help = "how late a token may be before it counts as 'late'; auto measures it during the "
+                "run. A value also limits how late the generator may be"},
     {"allow", FIELD_ALLOW, AT(allow), .default_text = "{}",
         .help = "invariants that may be broken: any, or how often"},
     {"judged", FIELD_JUDGED, AT(judged), .default_text = "{}",
-        .help = "share of an invariant that must be judged, else the run is inconclusive; 50% of "
+        .help = "share of an invariant that must be judged, else the run is inconclusive; 50% for "
                 "those that expect names"},
     {"expect", FIELD_EXPECT, AT(expect), .default_text = "{}",
         .help = "metrics and their objectives"},

@@ -14,7 +14,7 @@ enum field_type {
     FIELD_INT,       // int, or one of `words`
     FIELD_SEED,      // uint64_t
     FIELD_SHARE,     // double, 0 to 1
-    FIELD_RATE,      // two doubles, from and to; or one of `words`: a bool behind them
+    FIELD_RATE,      // two doubles, from and to; or one of `words`, which sets the bool after them
     FIELD_RANGE,     // two ints, from and to
     FIELD_BYTE_RATE, // double, bytes per second
     FIELD_PER_S,     // double, per second
@@ -48,11 +48,11 @@ struct field {
     int64_t min, max;         // of a number or a duration
     const struct word *words; // ends with a NULL name
     const struct table *table;
-    unsigned param;                    // of enum verb_param: only for verbs that take it …
-    bool needed;                       // … and those must be given it
-    bool any_verb;                     // … or all take it, and those mean something else by it
-    bool (*written)(const void *item); // whether it has a value to write; NULL: always
-    bool optional;                     // no default either: absent leaves zero
+    unsigned param; // of enum verb_param: only verbs with this bit take the key; 0: all
+    bool needed;    // a verb with that bit must be given the key
+    bool any_verb;  // all verbs take the key; it has another meaning for those with that bit
+    bool (*written)(const void *item); // true when it has a value to write; NULL: always
+    bool optional;                     // not required, and no default: absent leaves zero
     const char *help;
 };
 

@@ -112,7 +112,7 @@ extern const struct metric metrics[METRIC_COUNT];
 // Returns NULL when there is no such metric.
 const struct metric *metric_find(const char *name);
 
-// Returns "tokens", "lines", …
+// Returns a word such as "tokens" or "lines".
 const char *metric_over_name(enum metric_over over);
 
 // Returns "ms", "1/s", "" for a count.

@@ -13,9 +13,9 @@ static const char *const free_names[] = {"expect", "allow", "collector.env", "po
 
 struct walk {
     struct origin origin;
-    const char *path; // what is left of "load.0.for=1s", from the key on
-    const char *done; // where it began
-    const char *end;  // its '='
+    const char *path;  // the rest of "load.0.for=1s", from the next piece on
+    const char *begin; // of the whole path
+    const char *end;   // its '='
 };
 
 static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -39,13 +39,13 @@ static bool is_number(const char *s)
     return *s != '\0' && strlen(s) <= 4;
 }
 
-// True when what has been walked so far is one of free_names.
+// True when the pieces so far are one of free_names.
 static bool below_free_name(const struct walk *w)
 {
-    size_t len = w->path > w->done ? (size_t)(w->path - w->done) - 1 : 0;
+    size_t len = w->path > w->begin ? (size_t)(w->path - w->begin) - 1 : 0;
 
     for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
-        if (strlen(free_names[i]) == len && memcmp(free_names[i], w->done, len) == 0)
+        if (strlen(free_names[i]) == len && memcmp(free_names[i], w->begin, len) == 0)
             return true;
     return false;
 }
@@ -69,7 +69,8 @@ static bool next_piece(struct walk *w, char *piece, size_t size)
 
 static struct node *add_child(struct node *at, const char *key, const struct walk *w)
 {
-    // The next piece tells a list from a map. The last node is replaced anyway.
+    // A number as the next piece means a list. The kind of the last node does not matter, because
+    // the value replaces it.
     bool list = w->path < w->end && isdigit((unsigned char)*w->path) && !below_free_name(w);
     struct node *n = node_new(list ? NODE_LIST : NODE_MAP, NULL, &w->origin);
 
@@ -139,7 +140,7 @@ static bool is_text(const char *set)
 
 bool override_apply(struct node *root, const char *set, struct err *e)
 {
-    struct walk w = {.origin = {.set = set}, .path = set, .done = set, .end = strchr(set, '=')};
+    struct walk w = {.origin = {.set = set}, .path = set, .begin = set, .end = strchr(set, '=')};
     struct node *at = root;
     bool verbatim = false;
     size_t depth = 0;

@@ -1,7 +1,7 @@
 // --set key.path=value changes the tree before it is decoded, so that an option obeys the same
 // rules as the file and an error names the option.
 //
-// List items go by number; the number after the last one adds an item. Maps
+// A number names a list item; the number after the last one adds an item. Maps
 // that are missing on the way are made. The value is YAML, except below the
 // keys that hold free names (expect, allow, collector.env, postgres.settings):
 // there the rest of the path is one name and the value is taken as it stands,

@@ -63,7 +63,7 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
     return at;
 }
 
-// libyaml ends at the first byte that is not UTF-8 and tells its offset only.
+// Finds line and column: of the first byte that is not UTF-8, libyaml gives only the offset.
 static struct origin origin_of_offset(const struct reader *r, size_t offset)
 {
     struct origin at = *r->origin;

@@ -11,10 +11,10 @@ enum promise {
     PROMISE_RECONNECT = 1 << 5,
     PROMISE_SHARING = 1 << 6,
     PROMISE_SMALL = 1 << 7,
-    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise but a plea: late counts from their end
+    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise: `late` counts from the end of open writers
 };
 
-// The default. `small` is not in it though the reference collector makes it: whether memory leaks
-// and whether the collector rests shows only under a load made for that, and the scenarios with
-// such a load name leak or busy_idle in `expect`.
+// The default. `small` is not in it, although the reference collector makes that promise: only a
+// load made for it shows whether memory leaks or the collector rests. The scenarios with such a
+// load name leak or busy_idle in `expect`.
 #define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing]"

@@ -57,7 +57,7 @@ static void refuses_what_is_too_large(void **state)
     buf_fini(&many);
 }
 
-// Written as a plain key, it would not be read again.
+// YAML would not read a plain key of this length back.
 static void refuses_names_that_cannot_be_written(void **state)
 {
     static const char after[] = "\n    : 1\n";
@@ -78,7 +78,7 @@ static void refuses_names_that_cannot_be_written(void **state)
     buf_fini(&text);
 }
 
-// A folder reads as nothing, and a device may never end.
+// A folder reads as empty, and a device may never end.
 static void refuses_recordings_that_are_no_files(void **state)
 {
     static const struct wrong cases[] = {

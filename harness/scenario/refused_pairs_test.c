@@ -7,7 +7,7 @@ static void says_what_cannot_be_done(void **state)
         {HEAD LOAD "postgres: {provider: container, storage: crashable}\n",
             "x.yaml:6:42: postgres.storage: only provider: local can be crashable"},
         {HEAD LOAD "postgres: {disk: lying}\n",
-            "x.yaml:6:18: postgres.disk: only with postgres.storage: crashable is the disk ours"},
+            "x.yaml:6:18: postgres.disk: this needs postgres.storage: crashable"},
         {HEAD LOAD "postgres: {provider: cloud}\n",
             "x.yaml:6:22: postgres.provider: 'cloud' should be local, container, url or patroni"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-power}\n",
@@ -121,9 +121,10 @@ static void refuses_what_does_not_fit_together(void **state)
         {HEAD "load:\n  - {for: 1s}\n",
             "x.yaml:4:5: load.0: 'rate' is missing: intended tokens per second, such as 200/s"},
         {HEAD "load:\n  - {for: 1s, rate: max, arrivals: constant}\n",
-            "x.yaml:4:26: load.0: 'arrivals' says nothing at rate: max, a closed loop"},
+            "x.yaml:4:26: load.0: 'arrivals' has no effect with rate: max, a closed loop"},
         {HEAD "load:\n  - {for: 1s, arrivals: trace, rate: 1/s, file: a.csv}\n",
-            "x.yaml:4:32: load.0: 'rate' says nothing at arrivals: trace; the file has it"},
+            "x.yaml:4:32: load.0: 'rate' has no effect with arrivals: trace; the file gives the "
+            "times"},
         {HEAD "load:\n  - {for: 1s, arrivals: trace}\n",
             "x.yaml:4:5: load.0: 'file' is missing: the recorded times, one per line"},
         {HEAD "load:\n  - {for: 1s, arrivals: trace, file: none.csv}\n",
@@ -138,7 +139,7 @@ static void refuses_what_does_not_fit_together(void **state)
         {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, until: 1s, do: kill-server}\n",
             "x.yaml:7:32: faults.0.until: '1s' lies before 'at'"},
         {HEAD LOAD "faults:\n  - {at: 2s, until: 1s, do: kill-server}\n",
-            "x.yaml:7:14: faults.0: 'until' says nothing without 'every'"},
+            "x.yaml:7:14: faults.0: 'until' has no effect without 'every'"},
         {HEAD LOAD "faults:\n  - {at: 2s, every: 0s, do: kill-server}\n",
             "x.yaml:7:21: faults.0.every: '0s' should lie between 1ms and 86400s"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: stop-server}\n",
@@ -154,7 +155,7 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:7:62: faults.0.jitter: '200ms' and 'for' together should not be longer than "
             "'every', so that each one starts before the next"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: kill-server, jitter: 200ms}\n",
-            "x.yaml:7:31: faults.0: 'jitter' says nothing without 'every'"},
+            "x.yaml:7:31: faults.0: 'jitter' has no effect without 'every'"},
         {HEAD LOAD "faults:\n  - {at: 2s, every: 1s, do: kill-server, jiter: 200ms}\n",
             "x.yaml:7:42: faults.0: 'jiter' is not a key that is known here; did you mean "
             "'jitter'?"},
@@ -166,8 +167,8 @@ static void refuses_what_does_not_fit_together(void **state)
             "not come back"},
         {HEAD LOAD "collector: {restart: false}\nfaults:\n"
                    "  - {at: 2s, do: stop-collector, for: 1s}\n",
-            "x.yaml:8:39: faults.0.for: with collector.restart off nothing starts it again; write "
-            "rest, or leave 'for' out"},
+            "x.yaml:8:39: faults.0.for: with collector.restart: false nothing starts it again; "
+            "write rest, or leave 'for' out"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: kill-collector, instance: 1}\n",
             "x.yaml:7:44: faults.0.instance: there is no instance 1; collector.instances is 1, and "
             "they are counted from 0"},

@@ -14,20 +14,8 @@
 #define FILE_MAX ((size_t)1 << 20)
 
 static bool read_file(struct buf *text, const char *path, struct err *e);
-static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e)
-{
-    size_t count = sets ? sets->count : 0;
-
-    s->sets = calloc(count + 1, sizeof *s->sets);
-    for (size_t i = 0; s->sets && i < count; i++) {
-        s->sets[i] = strdup(sets->items[i]);
-        if (!s->sets[i])
-            return err_set(e, ERR_SYSTEM, "out of memory");
-    }
-    return s->sets || err_set(e, ERR_SYSTEM, "out of memory");
-}
-
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
+static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
 static void keep_to_a_line(struct err *e);
 
 bool scenario_load(
@@ -84,6 +72,19 @@ static bool apply_all(struct node *root, const struct overrides *sets, struct er
         if (!override_apply(root, sets->items[i], e))
             return false;
     return true;
+}
+
+static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e)
+{
+    size_t count = sets ? sets->count : 0;
+
+    s->sets = calloc(count + 1, sizeof *s->sets);
+    for (size_t i = 0; s->sets && i < count; i++) {
+        s->sets[i] = strdup(sets->items[i]);
+        if (!s->sets[i])
+            return err_set(e, ERR_SYSTEM, "out of memory");
+    }
+    return s->sets || err_set(e, ERR_SYSTEM, "out of memory");
 }
 
 // Replaces line breaks and control characters, which quoted text may hold.

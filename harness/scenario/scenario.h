@@ -88,7 +88,7 @@ struct scenario_collector {
     char **command; // NULL-terminated argv; NULL: the reference collector
     char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
     enum layout layout;
-    enum dequeue dequeue; // also from MAILROOM_DEQUEUE in env, as older scenarios say it
+    enum dequeue dequeue; // older scenarios set it by MAILROOM_DEQUEUE in env
     int instances;
     int batch_limit;
     int64_t batch_timeout_ns;
@@ -103,18 +103,18 @@ struct scenario_collector {
 struct load_phase {
     char *name;
     int64_t for_ns;
-    double rate_from; // intended tokens per second at the phase's start …
-    double rate_to;   // … and at its end: a linear ramp between them
+    double rate_from; // intended tokens per second at the phase's start
+    double rate_to;   // the same at its end, with a linear ramp between them
     bool closed;      // rate: max: each connection inserts as soon as it can
     enum arrivals arrivals;
-    char *file;        // a trace's recorded times, as written; NULL
+    char *file;        // the file of a trace's recorded times; NULL: no trace
     int64_t *trace_ns; // owned; read from it, counted from the phase's start
     size_t trace_count;
     int connections;
     int rows_from, rows_to; // tokens in one transaction, any number between them
     double recovery;        // share of tokens that are password_recovery
     double rollback;        // share of transactions rolled back
-    double hold_share;      // share of transactions kept open for hold_for_ns …
+    double hold_share;      // share of transactions kept open for hold_for_ns
     int64_t hold_for_ns;
     double ineligible; // share of tokens made expired, consumed or suspended
     double unsendable; // share of tokens that the wire cannot carry
@@ -181,14 +181,14 @@ struct scenario {
     size_t fault_count;
     int64_t drain_ns;
     int64_t recovery_limit_ns;
-    int64_t slack_ns; // SLACK_AUTO: measured beside the run
+    int64_t slack_ns; // SLACK_AUTO: measured during the run
     struct allowance *allow;
     size_t allow_count;
     struct judged_least *judged;
     size_t judged_count;
     struct expectation *expect;
     size_t expect_count;
-    char **sets; // what --set changed, as it was written; NULL-terminated, NULL: nothing
+    char **sets; // the values of --set, as written; NULL-terminated, or NULL: none
 };
 
 #define SLACK_AUTO INT64_C(-1)
@@ -209,7 +209,7 @@ MUST_USE bool scenario_load(
 void scenario_fini(struct scenario *s);
 
 // Appends the resolved scenario as YAML that scenario_load accepts and that
-// yields the same struct: every key that this version can do, defaults included.
+// yields the same struct: every key that this version knows, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
 // True also when `tag` is NULL.

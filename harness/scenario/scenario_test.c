@@ -67,7 +67,7 @@ static void fills_in_defaults(void **state)
     scenario_fini(&s);
 }
 
-// Every key that this version can do, none of them at its default.
+// Every key that this version knows, hardly any of them at its default.
 static const char full[] =
     "name: x\n"
     "summary: \"Quotes \\\" and \\\\ and \xc3\xa4 survive.\"\n"
@@ -212,7 +212,7 @@ static void check_round_trip(const char *path)
     buf_fini(&two);
 }
 
-// Two days, and a fault for as long.
+// A load of two days, with faults up to its end.
 static const char long_load[] = HEAD "load:\n  - {for: 24h, rate: 1/s}\n  - {for: 24h, rate: 1/s}\n"
                                      "faults:\n  - {at: 0s, every: 1h, do: reset}\n"
                                      "  - {at: 47h, do: reset}\n";
@@ -259,8 +259,8 @@ static void an_option_may_choose_any_provider(void **state)
     scenario_fini(&s);
 }
 
-// The key, or the variable of scenarios from before it, by its older name, too.
-static void dequeue_is_said_in_two_ways(void **state)
+// The key sets the mode. Older scenarios set it by the variable, and some give it its older value.
+static void dequeue_is_set_in_two_ways(void **state)
 {
     static const struct {
         const char *collector;
@@ -322,7 +322,7 @@ int main(void)
         cmocka_unit_test(reads_a_full_one),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(an_option_may_choose_any_provider),
-        cmocka_unit_test(dequeue_is_said_in_two_ways),
+        cmocka_unit_test(dequeue_is_set_in_two_ways),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(tables_are_in_order),
     };

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "scenario/units.h"
 
-#define LINE_MAX_LEN 4096 // with whatever else a recording has behind the time
+#define LINE_MAX_LEN 4096 // with all columns that a recording has after the time
 
 static const size_t most = 20000000; // as many as a plan holds
 

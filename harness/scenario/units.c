@@ -54,7 +54,7 @@ static bool read_decimal(const char *text, struct decimal *d)
     return d->end != NULL;
 }
 
-// Correctly rounded, however many of its digits there are.
+// Returns the value, rounded correctly whatever the number of digits.
 static double decimal_value(const struct decimal *d)
 {
     char digits[2 * DIGITS_MAX + 2];

@@ -1,4 +1,4 @@
-// Reads the characters of a UTF-8 text. --set needs it because libyaml has not seen its text,
+// Reads the characters of a UTF-8 text. --set needs it because libyaml does not check its text,
 // and writing needs it to know which characters must be escaped.
 #pragma once
 
@@ -9,5 +9,5 @@
 // when the bytes are not UTF-8.
 bool utf8_next(const char **text, uint32_t *character);
 
-// Whether YAML takes the character as it stands within double quotes.
+// True when YAML accepts the character without an escape within double quotes.
 bool utf8_prints(uint32_t character);

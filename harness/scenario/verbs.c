@@ -57,8 +57,8 @@ const struct verb verbs[VERB_COUNT] = {
         .help = "the network of the leader's machine is cut, and another takes over; needs "
                 "postgres.provider: patroni"),
     VERB(KILL_ETCD, "kill-etcd", .params = LASTS, .stops_server = true, .needs_cluster = true,
-        .help = "the store dies in which the cluster agrees on its leader; started again when the "
-                "fault ends; needs postgres.provider: patroni"),
+        .help = "etcd dies, the store in which the cluster agrees on its leader; started again "
+                "when the fault ends; needs postgres.provider: patroni"),
     VERB(KILL_COLLECTOR, "kill-collector", .params = ENDS, .kills_collector = true,
         .help = "SIGKILL to the collector's process, or to every instance; started again after 100 "
                 "ms, after for, or, with for: rest, never"),
@@ -90,7 +90,7 @@ const struct verb verbs[VERB_COUNT] = {
         .on_network = true,
         .help = "silence one way on the collector's connections, to-server or to-collector"),
     VERB(RESET, "reset", .on_network = true,
-        .help = "TCP reset on every connection of the collector's"),
+        .help = "TCP reset on every connection of the collector"),
     VERB(DELAY, "delay", .params = PARAM_BY | PARAM_JITTER | LASTS, .on_network = true,
         .help = "every byte arrives later, each way, by the time given and up to jitter more"),
     VERB(THROTTLE, "throttle", .params = PARAM_RATE | LASTS, .on_network = true,
@@ -105,13 +105,14 @@ const struct verb verbs[VERB_COUNT] = {
         .help =
             "a repeatable-read transaction of others stays open, as a dump or a report keeps one"),
     VERB(FILL_NOTIFY_QUEUE, "fill-notify-queue", .params = PARAM_TO | LASTS,
-        .help = "a listener that never reads, and notifications until the queue is that full"),
+        .help = "a listener that never reads, and notifications until the queue is as full as to "
+                "says"),
     VERB(LOCK_JOBS, "lock-jobs", .params = LASTS,
         .help = "the table jobs is locked against every change"),
     VERB(EXHAUST_CONNECTIONS, "exhaust-connections", .params = LASTS,
         .help = "every free connection of the server is taken, and each one that becomes free"),
     VERB(LONG_VACUUM, "long-vacuum", .params = LASTS,
-        .help = "a VACUUM of tokens that creeps from page to page"),
+        .help = "a VACUUM of the table tokens that is slowed down to last that long"),
     VERB(ACTIVE_READERS, "active-readers", .params = LASTS,
         .help = "four sessions read accounts and tokens without a pause, each in one old snapshot"),
 };

@@ -64,13 +64,13 @@ enum verb_id {
 
 // Parameters of verbs beyond at, every and until.
 enum verb_param {
-    PARAM_FOR = 1 << 0,       // may last; without it, an instant
-    PARAM_NEEDS_FOR = 1 << 1, // must say how long; comes together with PARAM_FOR
+    PARAM_FOR = 1 << 0,       // the fault may last; without `for` it takes an instant
+    PARAM_NEEDS_FOR = 1 << 1, // `for` must be given; comes together with PARAM_FOR
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
     PARAM_DIRECTION = 1 << 4,
     PARAM_BY = 1 << 5,     // must be given, like rate and message
-    PARAM_JITTER = 1 << 6, // jitter is the network's, not that of its times
+    PARAM_JITTER = 1 << 6, // `jitter` delays each byte, not the times of the fault
     PARAM_RATE = 1 << 7,
     PARAM_RESET = 1 << 8,
     PARAM_MESSAGE = 1 << 9,
