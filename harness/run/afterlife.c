@@ -28,7 +28,7 @@ struct fates {
     // In leased mode.
     bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after it
     bool ended[TOKENS];     // its end was in the database when the trial ended
-    unsigned again[TOKENS]; // deliveries after an answer for good, in one life of the collectors
+    unsigned again[TOKENS]; // deliveries after a final answer, in one life of the collectors
 };
 
 struct subject *afterlife_start_collectors(
@@ -72,8 +72,8 @@ bool afterlife_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // --- what the cut left ------------------------------------------------------------
 
-// Counts the deliveries that were read before `until_ns`, and those that came although the token
-// had been answered for good.
+// Counts the deliveries that were read before `until_ns`, and among them those that followed a
+// final answer for the token.
 static void count_deliveries(const struct subject_log *log, int64_t until_ns,
     unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
@@ -179,7 +179,7 @@ static bool look_for_damage(PGconn *conn, struct afterlife_result *r, struct err
     return sql_exec(conn, indexes, e);
 }
 
-// Examines the database. Data that the server cannot read is damage, and so is a crash over it.
+// Examines the database. Data that the server cannot read, or that makes it crash, is damage.
 static PGconn *examine(const struct afterlife_setting *setting, const struct before *before,
     struct fates *f, struct afterlife_result *r)
 {
@@ -227,8 +227,9 @@ static int64_t patience_ns(const struct afterlife_setting *setting)
            (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
 }
 
-// Returns until when to wait after the question has come out. A token that has not come out by then
-// will not come, because it waited before the collectors began. A retry may still be due, though.
+// Returns until when to wait once the question has come out. All other tokens waited before the
+// collectors began, so one that is still missing then will never come. Only in leased mode may a
+// retry be due later.
 static int64_t last_call_ns(const struct afterlife_setting *setting)
 {
     const struct scenario *s = setting->scenario;
@@ -307,7 +308,7 @@ static bool drain(const struct afterlife_setting *setting, PGconn *conn, int ins
     return ok;
 }
 
-// In leased mode a token may come until its end is recorded, and not after an answer for good.
+// In leased mode a token may come until its end is recorded, but not after a final answer.
 static unsigned count_repeats(const struct fates *f, uint32_t t, bool leased)
 {
     if (leased)

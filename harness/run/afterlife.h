@@ -16,7 +16,7 @@ struct before {
     int64_t acked_ns[AFTERLIFE_TOKENS];    // 0: never
     int64_t recorded_ns[AFTERLIFE_TOKENS]; // leased: its end was seen in the database; 0: never
     const struct subject_log *log;         // its lines count as delivered when they were read
-    bool amcheck;                          // the database can be looked through for damage
+    bool amcheck;                          // the extension that looks for damage is there
 };
 
 struct afterlife_result {
@@ -54,11 +54,11 @@ MUST_USE bool afterlife_find_ended(PGconn *conn, bool ended[AFTERLIFE_ALL], stru
 // Commits a token of the workload as the load would.
 MUST_USE bool afterlife_insert(PGconn *conn, uint32_t token, struct err *e);
 
-// What is tried on a state.
+// The settings of the trial of one state.
 struct afterlife_trial {
     int instances;       // of the collectors that start again
-    bool again;          // the power is cut a second time while the server recovers …
-    uint64_t again_seed; // … which draws the flush, and what that cut keeps
+    bool again;          // the power is cut a second time, while the server recovers
+    uint64_t again_seed; // draws the flush of the second cut, and what it keeps
 };
 
 // Starts the server and the collectors, and judges what comes. False when the harness itself

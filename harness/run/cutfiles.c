@@ -149,11 +149,11 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
 
-// --- the report of any run --------------------------------------------------------------
+// --- the files that every run has -------------------------------------------------------
 
 // The sums over all trials, as one run without a load.
 struct sums {
-    struct scenario scenario; // without what is about its own load
+    struct scenario scenario; // without its load, faults and expectations
     struct plan plan;
     struct subject_log log;
     struct ledger ledger;
@@ -220,7 +220,7 @@ static void add_example(struct finding *f, double count, const char *where, cons
         snprintf(f->examples[f->example_count++], sizeof f->examples[0], "%s: %s", where, example);
 }
 
-// Adds a trial. Cases that the trial tolerates count as none.
+// Adds a trial. Cases of an invariant that the trial did not break are not counted.
 static void add_trial(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -235,8 +235,8 @@ static void add_trial(struct result *r, const struct trial_result *t, const char
     }
 }
 
-// check_ledger fills an empty run with all that a report needs, and the sums of the trials replace
-// its findings.
+// Lets check_ledger fill in all that a report needs, from an empty run, and then replaces the
+// findings by the sums of the trials.
 static bool sum_up(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {

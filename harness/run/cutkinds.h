@@ -5,16 +5,17 @@
 #include "run/cutreport.h"
 
 struct cutkind {
-    const char *sender, *message; // "client", "Bind"; of pairs "pairs", "of messages"
+    const char *sender, *message; // "client", "Bind"; for pairs "pairs", "of messages"
     size_t tried, reached, broken;
     double sums[METRIC_COUNT]; // of the invariants, over the trials that broke them
 };
 
-// Returns the kind that begins at point `*i`, and moves `*i` behind it: the points are sorted by
+// Fills in the kind that begins at point `*i`, and moves `*i` past it: the points are sorted by
 // kind, and all pairs are one kind. False at the end.
 bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k);
 
-// Counts the broken invariants other than lost, duplicated and unplanned_exit, which have columns.
+// Adds up the cases of all invariants except lost, duplicated and unplanned_exit, which have
+// columns of their own.
 double cutkinds_others(const double sums[METRIC_COUNT]);
 
 // True when all cuts of a trial were made.

@@ -55,7 +55,7 @@ static bool must_be_seen(const struct run *r, uint32_t token)
            ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
 }
 
-// Returns how many tokens must become dead letters; 0 when nobody checks that.
+// Returns how many tokens must become dead letters; 0 for a layout without a table of them.
 static size_t count_undeliverable(const struct run *r)
 {
     size_t count = 0;
@@ -66,7 +66,7 @@ static size_t count_undeliverable(const struct run *r)
 }
 
 // True when all dead letters are there. Only the table shows when a collector has moved past such a
-// token. Without an answer, for example from a schema that has no such table, they are not there.
+// token. False without an answer, for example from an old schema that has no such table.
 static bool are_buried(struct run *r, size_t count)
 {
     char sql[80];
@@ -96,8 +96,8 @@ static bool are_finished(struct run *r)
            run_count_is(r, "SELECT count(*) FROM deliveries", "0", &none, &unanswered) && none;
 }
 
-// Waits until every token that must be delivered was read and every one that must be buried was, or
-// until `drain` is over.
+// Waits until every expected token was read, all dead letters are there and all tokens are
+// finished, or until `drain` is over.
 static bool wait_for_deliveries(struct run *r, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
@@ -128,7 +128,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     return true;
 }
 
-// Counts round trips: the server says once for each of the collector's questions that it is ready.
+// Counts round trips: the server answers each of the collector's questions with one ReadyForQuery.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];

@@ -18,8 +18,8 @@
 #define CUTS_PER_WORKER 10 // fewer are not worth a database of their own
 #define TRIES 3
 
-// A collector that also sends at fixed times exchanges more messages in one trial than in another.
-// Every trial has at least the messages that all learning runs had.
+// The number of learning runs. A collector that also sends at fixed times exchanges more messages
+// in one run than in another, so only the messages that all of them had are cut at.
 #define LESSONS 2
 
 struct cuts {
@@ -137,7 +137,7 @@ static void agree(struct trial_tally *known, const struct trial_tally *seen)
     }
 }
 
-// Runs without a cut until one comes to a verdict other than inconclusive.
+// Runs a trial without a cut, and repeats it while it is inconclusive.
 static bool take_lesson(struct cuts *c, struct trial_tally *tally, struct err *e)
 {
     const struct trial_cuts none = {0};

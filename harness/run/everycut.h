@@ -9,11 +9,11 @@
 
 struct everycut_options {
     enum cut_action action;
-    const struct message_kind *only; // the messages to cut at; NULL: all. Without a tag
+    const struct message_kind *only; // the messages to cut at, whose tag is ignored; NULL: all
     size_t pairs;
 };
 
 // Runs like run_scenario. It uses the scenario's postgres, collector, recovery_limit, slack, allow
-// and seed, and ignores its load, faults and expectations. There is no standby and one collector.
+// and seed, and ignores its load, faults and expectations. There is one collector and no standby.
 MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e);

@@ -51,7 +51,8 @@ static bool add_amcheck(struct flushes *f, PGconn *admin)
     return f->server.version >= 140000 && sql_exec(admin, "CREATE EXTENSION amcheck", &missing);
 }
 
-// A token expires after a quarter of an hour by itself. The last state may be tried after that.
+// Lets tokens expire after a week, not after 15 minutes: the last state may be tried later than
+// that.
 static bool let_tokens_last(PGconn *admin, struct err *e)
 {
     return sql_exec(admin,

@@ -1,4 +1,4 @@
-// What everyflush.c and everyflush_report.c share.
+// Shared by everyflush.c and everyflush_report.c.
 #pragma once
 
 #include "postgres/durability.h"

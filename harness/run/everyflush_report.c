@@ -1,5 +1,4 @@
-// What came of a cut at every flush: flushes.csv, the summary on the terminal, and a suite for
-// JUnit.
+// Reports --every-flush: flushes.csv, the summary on the terminal, and a suite for JUnit.
 #include "run/everyflush_inside.h"
 
 #include <inttypes.h>
@@ -12,8 +11,7 @@
 
 #define WORST_SHOWN 10
 
-// One kind of failure, and the function that counts it in a state.
-static unsigned count_starts(const struct afterlife_result *r)
+static unsigned count_unstartable(const struct afterlife_result *r)
 {
     return !r->starts;
 }
@@ -43,11 +41,12 @@ static unsigned count_exits(const struct afterlife_result *r)
     return r->exits;
 }
 
+// The kinds of failure, each with the function that counts it in a state.
 static const struct failure {
     const char *name, *help;
     unsigned (*count)(const struct afterlife_result *r);
 } failures[] = {
-    {"unstartable", "the server does not start", count_starts},
+    {"unstartable", "the server does not start", count_unstartable},
     {"vanished", "acknowledged, but missing", count_vanished},
     {"lost", "present, but never written (leased: or without an outcome)", count_lost},
     {"duplicated", "written again, though its line was confirmed", count_duplicated},

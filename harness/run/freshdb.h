@@ -15,8 +15,8 @@ struct freshdb {
     const char *template_db; // migrated, without a token in it; nobody is connected to it
     bool copies;             // a new copy each time
     char name[64];
-    PGconn *boss; // superuser, elsewhere
-    PGconn *conn; // superuser, in it; lives as long as this copy does
+    PGconn *boss; // the superuser's, to another database
+    PGconn *conn; // the superuser's, to this one; lives as long as this copy does
 };
 
 // Connects, but makes no database yet. The number keeps several databases apart.

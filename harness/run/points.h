@@ -21,7 +21,7 @@ struct cut_point {
 
 #define POINTS_CUTS_MAX 2
 
-// The cuts of one trial. The messages of the second are counted from the first.
+// The cuts of one trial. The second cut's messages are counted from the first cut on.
 struct trial_cuts {
     struct cut_point at[POINTS_CUTS_MAX];
     int count;

@@ -1,4 +1,4 @@
-// The cuts that are tried, for a small conversation.
+// Tests which cuts are tried, with a small conversation.
 #include "run/points.h"
 
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void test_pairs(void **state)
     points_fini(&again);
 }
 
-// Both directions of the second cut, both sides, and all distances come.
+// The second cut is drawn in both directions, on both sides, and at all distances.
 static void test_pairs_reach_everything(void **state)
 {
     struct conversation c = small();

@@ -26,7 +26,7 @@ static bool server_epoch(struct run *r, struct err *e)
     return true;
 }
 
-static bool lay_cable(struct run *r, struct err *e)
+static bool make_network(struct run *r, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_KERNEL))
         return true;
@@ -57,7 +57,7 @@ static bool get_server(struct run *r, struct err *e)
         return true;
     }
     r->server.cuts_off = has_verb(r->scenario, VERB_PARTITION_LEADER);
-    return lay_cable(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
+    return make_network(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&
            r->server.provider->start(&r->server, e);
 }
 
@@ -104,8 +104,8 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
     return true;
 }
 
-// Waits for the collector, because the load does not measure its start. A collector that is late is
-// not waited for: the verdict will say what it loses.
+// Waits for the collector to connect, because the run does not measure its start. After 10 s the
+// load starts without it, and the checks count the delay.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;
@@ -218,7 +218,7 @@ static size_t collector_pids(void *arg, pid_t *pids, size_t max)
 {
     struct run *r = arg;
 
-    (void)max; // as many as there are instances at most, which the scenario limits
+    (void)max; // there are at most as many as instances, whose number the scenario limits
     return subject_signal(r->subject, -1, 0, pids);
 }
 

@@ -69,7 +69,7 @@ bool queue_needs_one_address(const struct scenario *s)
            s->postgres.standby != STANDBY_NONE;
 }
 
-// Appends the address of the primary of this moment.
+// Appends the address of the server that is primary now.
 static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!queue_needs_one_address(r->scenario))
@@ -105,8 +105,9 @@ static bool run_schema_command(struct run *r, struct err *e)
     return ok;
 }
 
-// Inserts all rows at once that the generator would leave beside its jobs, because a client's put
-// cannot leave a row. Their outcome is unknown, so they are neither lost nor phantom.
+// Inserts the rows that the generator otherwise leaves beside its jobs. A subject's own client
+// leaves none, so all are inserted before the load. A job whose put got no answer stays unknown, so
+// it is neither lost nor phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql;

@@ -42,11 +42,11 @@ struct run {
     struct load_config load_config;
     struct load_progress load_progress;
     struct load_result load;
-    struct remote *workers; // who send the load; NULL: we do
+    struct remote *workers; // send the load; NULL: this process does
     struct err load_err;
     bool load_ok;
     struct sampler *sampler;
-    struct starved *starved; // who waits for a processor
+    struct starved *starved; // measures how long processes wait for a processor
     pthread_t load_thread;
     bool load_started;
     atomic_bool load_done;
@@ -57,12 +57,12 @@ struct run {
     struct err gave_up;
     bool interrupted; // a signal ended the load early
     char cpu_users[200];
-    double left;    // jobs that a subject's end state shows; NAN: it shows none
+    double left;    // see queue_left
     uint64_t trips; // of the collector to the server and back, when they are counted
     struct result result;
 };
 
-// The interval at which the loops look around.
+// The interval at which the loops of a run poll.
 #define RUN_TICK_NS (100 * NS_PER_MS)
 
 // prepare.c: starts a server that is migrated and proved durable, connects a collector, and starts

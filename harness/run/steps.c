@@ -12,7 +12,7 @@ enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_QUEST
 
 _Static_assert(STEP_QUESTION + 1 == STEPS, "every step has a name");
 
-// Returns the rows of a full batch, one token beside it, and one that cannot be sent.
+// Returns how many rows make a full batch, one token more, and one that cannot be sent.
 static int batch_rows(const struct scenario *s)
 {
     int rows = s->collector.batch_limit + 2;
@@ -52,7 +52,8 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Other collectors need no tables for tokens that cannot be sent.
+// Only the reference layout has a table for tokens that cannot be sent. With another layout that
+// token is a consumed one.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];

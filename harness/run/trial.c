@@ -205,8 +205,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// Lets the collector settle. It may send the tokens that it finds at its start at once, and the
-// steps after the first must be judged like those of any run.
+// Lets the collector settle. It may send at once the tokens that it finds at its start; the steps
+// after the first are judged by all rules for batches.
 static bool settle(struct trial *t, struct err *e)
 {
     tally_start(t);
@@ -225,8 +225,8 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
-// When several share the work, others take the tokens of a dead one after its grace. Until then
-// these are neither sent again nor dead letters.
+// In shared mode other collectors take the tokens of a dead one after its grace. Until then these
+// are neither sent again nor dead letters.
 static bool wait_for_leftovers(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;

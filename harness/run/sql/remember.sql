@@ -1,6 +1,6 @@
--- The queue as the template has it, for renew.sql: a row of jobs and, from
--- migration 000016 on, one of cursors. A backend that is already gone when it
--- is to be ended is not worth a warning.
+-- Copies the queue's rows as the template has them, for renew.sql: a row of jobs
+-- and, from migration 000016 on, one of cursors. Turns warnings off: throw_out.sql
+-- causes one for each backend that has already ended by itself.
 DO $$
 DECLARE
     name text;
