@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-// The index shows as many runs, the newest. It only counts the older ones.
+// The index shows at most this many runs, the newest. It only counts the older ones.
 #define INDEX_RUNS_MAX 1000
 
 // Writes dir/index.html, whole or not at all. A result that cannot be read gets no row. The

@@ -201,7 +201,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "latency_ms", latency);
     json_object_set_new(root, "generator",
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
-    // Rules 1 had a budget for repeats. Rules 2 give each repeat its own cause.
+    // Null since version 2 of the rules, in which each repeat has a cause of its own. Version 1 had
+    // a budget for repeats.
     json_object_set_new(root, "duplicate_bound", json_null());
     json_object_set_new(root, "faults", faults(r));
     json_object_set_new(root, "cuts", cuts(r->cuts));

@@ -10,7 +10,7 @@ struct junit_counts {
 struct junit_case {
     const char *kind, *name; // "invariant", "lost"
     const char *trouble;     // "failure", "error" or "skipped"; NULL: none
-    const char *message;     // of the trouble, in a line
+    const char *message;     // one line about the trouble
     const char *text;        // further text; NULL: none
 };
 

@@ -53,7 +53,8 @@ static void name_text(const struct ledger *l, const struct delivery *d, char *ou
         (size_t)(d - l->log->deliveries) - lines[d->line].first_delivery + 1);
 }
 
-// Leased mode: the line that carried it, and what the harness as the sender made of it.
+// Leased mode: tells of the line that carried the token, and of the answer that the harness gave as
+// its sender.
 static void tell_attempt(const struct ledger *l, const struct delivery *d, unsigned attempt,
     life_tell *tell, void *context)
 {
@@ -97,7 +98,7 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
     }
 }
 
-// Returns how many faults came too late for the token.
+// Returns how many faults began too late to explain what became of the token.
 static size_t tell_faults(
     const struct ledger *l, const struct met *met, life_tell *tell, void *context)
 {
@@ -142,7 +143,7 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
 
 struct event {
     int64_t at_ns;
-    size_t number; // of the order in which they were told, for those of the same time
+    size_t number; // in the order in which they were told; sorts those of the same time
     char what[320];
 };
 

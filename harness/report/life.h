@@ -1,12 +1,12 @@
-// One token's life, told and drawn: from its intended insert to its last delivery, with
-// the faults and processes that it met; in leased mode each attempt, what was answered to
-// it and when, and what the collector has recorded of it.
+// One token's life as text and as a picture: from its intended insert to its last delivery, with
+// the faults and processes that it met. In leased mode also each attempt with its answer, and the
+// outcome that the collector has recorded.
 #pragma once
 
 #include "base/buf.h"
 #include "ledger/ledger.h"
 
-// Hears of one event: its time on the run's clock, and what happened.
+// Receives one event: its time on the run's clock, and what happened.
 typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, void *context);
 
 // Calls `tell` for each event, in the order of their times. False: out of memory.
@@ -16,5 +16,5 @@ MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell,
 // with what the database has recorded, "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
-// Appends an HTML file with everything inside; false when `out` is full, or memory is.
+// Appends an HTML file that needs no other; false when `out` is full or memory runs out.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);

@@ -1,4 +1,4 @@
-// The words that the told and the drawn life share. Internal to this folder.
+// Texts that life.c and life_picture.c share. Internal to this folder.
 #pragma once
 
 #include <stddef.h>

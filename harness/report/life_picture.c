@@ -173,8 +173,7 @@ static void draw_axis(struct picture *p, uint32_t token)
         (LEFT + RIGHT) / 2, p->lanes * ROW + 36);
 }
 
-// Widens the picture from just before the token, and the faults that it met, to just after its last
-// event.
+// Extends the picture's time to include the event.
 static void widen(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct picture *p = context;

@@ -110,7 +110,8 @@ static void *serve(void *context)
     return NULL;
 }
 
-// Signals are for the main thread, whose waits they end.
+// Starts the thread with all signals blocked: the main thread must get them, because they end its
+// waits.
 static bool start_thread(struct live *l)
 {
     sigset_t all, before;

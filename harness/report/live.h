@@ -1,8 +1,8 @@
 // `run --metrics ADDR`: the figures of the run that is going on, and those of the scenarios that
 // were judged before it, as OpenMetrics.
 //
-// A thread of its own serves them, because the main thread stands still while a server starts or a
-// fault is carried out. It knows only what the main thread has told it.
+// A thread of its own serves them, because the main thread waits while a server starts or a fault
+// is carried out. It knows only what the main thread has told it.
 #pragma once
 
 #include "check/check.h"

@@ -5,12 +5,13 @@
 
 struct met {
     int64_t from_ns, until_ns; // on the run's clock
-    bool overdue; // it never came, or in leased mode to no end: until_ns is when it was overdue
+    bool overdue;              // never delivered, or in leased mode without an outcome
 };
 
-// Finds what the token met from a second before the token's intended time to its last delivery or
-// answer. For a token that never came, to 2 s beyond the batch timeout, where the time of faults
-// does not count.
+// Returns the time in which a fault can explain the token: from a second before its intended time
+// to its last delivery or answer. For an overdue token it lasts until batch timeout + 2 s later;
+// the time of faults is not counted in that.
 struct met met_of(const struct ledger *l, uint32_t token);
 
+// True when the fault was active in that time.
 bool met_is(const struct met *m, const struct fault_record *f);

@@ -12,11 +12,11 @@ struct observed {
     size_t count;
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
-    bool sampled; // else the sums below are nothing
+    bool sampled; // false: the sums below were not measured
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t start_wall_ns;  // since 1970: when the load began
-    int64_t harness_rss_kb; // the harness's own, at most
-    char *collector;        // owned; what --collector said, NULL: nothing
+    int64_t harness_rss_kb; // the maximum of the harness itself
+    char *collector;        // owned; the value of --collector; NULL: not given
     char *changed;          // owned; --set and --collector as a shell takes them; NULL: none
     char *program;          // owned; what was tested, see subject/identity.h; NULL: not known
 };

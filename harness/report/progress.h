@@ -10,8 +10,8 @@ struct suite;
 struct progress {
     struct suite *suite; // the table that shows this as a row; NULL: a line of its own
     int64_t shown_ns;    // its own: when the last plain line was printed
-    int64_t rated_ns;    // its own: the rate counts from here …
-    uint64_t rated;      // … and from this many delivered
+    int64_t rated_ns;    // its own: when the rate was last computed, as at_ns
+    uint64_t rated;      // its own: how many were delivered then
     double rate;         // its own: tokens delivered per second, of the last whole second
     const char *what;    // "load", "drain"
     const char *scenario;

@@ -115,7 +115,8 @@ static void a_life_has_the_faults_that_explain_it(void **state)
     assert_life(&s, "0.900 fault reset, until 0\n2.500 fault partition, unt\n"
                     "4.500 fault kill-collector\n4.600 2 later faults are n\n");
 
-    // One that comes twice is explained by what lies between, and by nothing later.
+    // A token that comes twice is explained by the faults between its deliveries, and by no later
+    // one.
     story_init(&s);
     story_line(&s, 1010, story_txn(&s, 1000, 1), 1);
     story_fault(&s, "kill-collector", 1020, 1020);

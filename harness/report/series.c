@@ -134,7 +134,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     for (size_t i = 0; i < s->count; i++) {
         struct series_point *p = &s->points[i];
         p->at_ns = (int64_t)i * s->step_ns;
-        close_point(p, &g); // of nothing: all NAN
+        close_point(p, &g); // without any line, so that all its figures are NAN
     }
     count_commits(s, l);
     count_deliveries(s, l, &g);

@@ -12,7 +12,8 @@
 
 static const double warm_up = 0.1;
 
-// A level is a value of a sample. A share is the growth of a counter per commit.
+// A level is a value of a sample. A share is the growth of a counter per commit. A column is one of
+// intervals.csv.
 enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_SHARE, KIND_COLUMN };
 
 static const struct {
@@ -110,7 +111,7 @@ static bool take_samples(struct slopes *s, const struct span *span, enum slope_i
         any = any || value > 0 || value < 0;
     }
     free(room);
-    // A figure that is always zero could not be seen, or does not exist.
+    // A figure that is always zero could not be measured.
     if (n < SLOPE_POINTS_MIN || (!any && figures[id].kind == KIND_LEVEL_KB))
         return true;
     s->measured[id] = true;

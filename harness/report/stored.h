@@ -6,10 +6,10 @@
 #include "check/check.h"
 
 struct stored {
-    char folder[PATH_MAX]; // that it was read from; "" of a text
+    char folder[PATH_MAX]; // that it was read from; "" when a text was parsed
     char scenario[128];
     int rules;     // CHECK_RULES of the program that judged it; 1 where it does not say
-    char mode[16]; // "every-cut" or "every-kill"; "" of an ordinary run
+    char mode[16]; // "every-cut" or "every-kill"; "" for an ordinary run
     uint64_t seed;
     enum verdict verdict;
     bool interrupted;                // a signal ended the run early

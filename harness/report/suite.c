@@ -234,8 +234,8 @@ static void put_total(struct terminal_line *l, const struct suite *s)
     put_time(l, "about ", time_left(s), " left");
 }
 
-// Moves the cursor from the end of the last line to the first. A line may take several rows
-// after the window was made narrower.
+// Removes the table that is drawn: moves the cursor from the end of its last line to its first, and
+// clears the rest. A line may take several rows after the window was made narrower.
 static void take_away(struct suite *s, size_t columns)
 {
     size_t up = 0;
