@@ -15,32 +15,21 @@
 #include "subject/identity.h"
 
 static bool settle_and_judge(struct run *r, struct err *e);
-static char *program_of(const struct run *r)
-{
-    const struct manifest *m = &r->manifest;
-    char queue[200] = "";
-
-    if (m->name)
-        snprintf(queue, sizeof queue, "%s %s%s", m->name, m->version,
-            manifest_is_client(m) ? ", put by its own client" : "");
-    return identity_of(r->command.argv, m->dir[0] ? m->dir : NULL, queue);
-}
-
 static bool write_reports(struct run *r, struct err *e);
 static bool keep_server(struct run *r, struct err *e);
 static void close_down(struct run *r);
 
-static double count_again(const struct ledger *l)
+static double count_repeats(const struct ledger *l)
 {
-    double again = 0;
+    double repeats = 0;
 
     for (uint32_t t = 0; t < l->plan->token_count; t++)
-        again += l->tokens[t].deliveries > 1 ? l->tokens[t].deliveries - 1 : 0;
-    return again;
+        repeats += l->tokens[t].deliveries > 1 ? l->tokens[t].deliveries - 1 : 0;
+    return repeats;
 }
 
 // From here on there is something to judge, so the first signal only ends the load.
-static bool let_signal_ask(const struct run *r)
+static bool defer_signal(const struct run *r)
 {
     interrupt_defer(r->options->partial);
     return true;
@@ -61,7 +50,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
               run_prepare_server(r, e) &&              // start, migrate, prove durable
               run_make_backlog(r, e) &&                // what waits when the collector starts
               run_start_collector(r, e) &&             //
-              let_signal_ask(r) &&                     //
+              defer_signal(r) &&                       //
               run_start_load(r, e) &&                  //
               run_carry_out_plan(r, e) &&              // faults, until load and faults are over
               run_drain(r, e) &&                       // until nothing expected is missing
@@ -75,7 +64,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
         outcome->duplicated = r->result.values[METRIC_DUPLICATED];
         outcome->p50_ms = r->result.values[METRIC_LATENCY_P50];
         outcome->p99_ms = r->result.values[METRIC_LATENCY_P99];
-        outcome->again = count_again(&r->ledger);
+        outcome->again = count_repeats(&r->ledger);
         outcome->left = r->left;
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
@@ -153,7 +142,18 @@ static bool tell(const struct run *r, const struct report *report, struct err *e
            (keeps_silent(r) || report_print(report, stdout, e));
 }
 
-// A full disk does not keep us from printing the verdict.
+static char *program_of(const struct run *r)
+{
+    const struct manifest *m = &r->manifest;
+    char queue[200] = "";
+
+    if (m->name)
+        snprintf(queue, sizeof queue, "%s %s%s", m->name, m->version,
+            manifest_is_client(m) ? ", put by its own client" : "");
+    return identity_of(r->command.argv, m->dir[0] ? m->dir : NULL, queue);
+}
+
+// Prints the verdict even when the files cannot be written, for example to a full disk.
 static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
@@ -198,8 +198,7 @@ static bool keep_server(struct run *r, struct err *e)
     return ok;
 }
 
-// A server that stands still answers nobody, and whoever has asked it something
-// would wait for ever.
+// Lets a paused server go on, because a thread that has sent it a query would wait for ever.
 static void thaw_server(struct run *r)
 {
     struct err ignored;
@@ -209,7 +208,7 @@ static void thaw_server(struct run *r)
     }
 }
 
-// Accepts whatever stage the run has reached.
+// Accepts a run at any stage.
 static void close_down(struct run *r)
 {
     thaw_server(r);

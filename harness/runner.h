@@ -20,14 +20,14 @@ struct run_options {
     bool keep;             // --keep: leave server and data
     bool quiet;            // --quiet: no progress
     bool partial;          // a first signal ends the load early, and the run is judged all the same
-    bool silent;           // no verdict table: the caller tells what came of it
-    bool brief;            // a verdict table only of what does not pass
+    bool silent;           // no verdict table: the caller reports the outcome
+    bool brief;            // a verdict table only when the run does not pass
     struct suite *suite; // shows the progress of several scenarios; NULL: only this one's is shown
-    struct live *live;   // gets the progress and the verdict; NULL: nobody does
+    struct live *live;   // gets the progress and the verdict; NULL: not wanted
     struct buf *suites;  // gets the run's <testsuite>; NULL: not wanted
     struct server *server; // borrowed: runs already, and gets a fresh database for the run
                            // (shared.h); NULL: the run has a server of its own
-    const char *workers;   // --workers: who sends the load, host:port,…; NULL: we do
+    const char *workers;   // --workers: HOST:PORT list of who sends the load; NULL: this process
     bool count_trips;      // a proxy stands in the way and counts the collector's round trips
 };
 
@@ -35,10 +35,10 @@ struct run_options {
 struct run_outcome {
     enum verdict verdict;
     char folder[PATH_MAX];                   // the result folder
-    uint64_t trips;                          // since the load began, when they were to be counted
+    uint64_t trips;                          // round trips since the load began; see count_trips
     double lost, duplicated, p50_ms, p99_ms; // NAN: not measured
     double again;                            // repeated deliveries, explained or not
-    double left; // jobs that a subject's end state shows; NAN: it shows none
+    double left; // jobs that the subject's end_state query still counts; NAN: not known
 };
 
 // True when there is a verdict, whatever it is. False: ERR_SKIP (what the

@@ -1,4 +1,4 @@
-// sketch_apply: a sketch, and the scenario it was made of, to a smaller scenario.
+// sketch_apply: makes a smaller scenario of a sketch and the scenario that the sketch refers to.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static bool add_fault(struct faults *f, const struct fault_spec *like, const int
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
-    // The times have their jitter in them. A delay keeps its jitter, which is that of each byte.
+    // The planned times include their jitter. A delay keeps its jitter, which is that of each byte.
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
@@ -110,8 +110,8 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
     return n < REPEATS_MIN || times[1] - times[0] <= for_ns ? 1 : n;
 }
 
-// The times that are left of one fault of the file may need several faults: each covers
-// times that are evenly spaced.
+// Adds what is left of one fault of the file. Each fault that it adds covers times that are evenly
+// spaced, so several may be needed.
 static bool add_spec(struct faults *f, const struct sketch *k, const struct whole *w, size_t spec,
     int64_t *times, struct err *e)
 {

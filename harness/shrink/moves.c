@@ -174,8 +174,7 @@ static bool is_left(const struct search *s, size_t phase)
     return span->to_ns > span->from_ns;
 }
 
-// Returns the features that the load that is left can have and that make tokens or transactions
-// special.
+// Returns the special features (enum plain) that the load still has.
 static unsigned special(const struct search *s)
 {
     unsigned have = 0;

@@ -146,7 +146,8 @@ static struct confirmation ask_again(struct search *s, const struct sketch *k, i
     return c;
 }
 
-// A smallest candidate that fails only now and then is of little use.
+// Steps back to a larger candidate when the smallest fails only now and then, because such a
+// scenario is of little use.
 struct confirmation search_confirm(struct search *s, int times)
 {
     struct confirmation best = {0}, c;

@@ -1,14 +1,14 @@
 // The search for a smaller scenario that still fails. Pure: an oracle says whether a candidate
 // fails. The real one runs the candidate; those of tests make the answer up.
 //
-// Failures may be a matter of chance. A candidate that passed is asked again only
-// when nothing new is left to try, and what is found is asked several times more.
+// A failure may depend on chance. A candidate that passed is tried again only when nothing new is
+// left to try, and the best one is tried several times more at the end.
 #pragma once
 
 #include "shrink/sketch.h"
 
 enum answer {
-    ANSWER_PASSES,     // or nobody could tell
+    ANSWER_PASSES,     // or was inconclusive
     ANSWER_FAILS,      // breaks what the whole broke
     ANSWER_PARTLY,     // breaks some of what was broken
     ANSWER_IMPOSSIBLE, // no scenario at all: never asked again
@@ -34,11 +34,11 @@ struct search {
     struct tried *tried; // owned
     size_t tried_count;
     int tries;    // how often a candidate may pass before it is given up
-    bool stopped; // the oracle said so
+    bool stopped; // by the oracle, or without memory
     struct err err;
 };
 
-// How often what was found failed again.
+// How often the best candidate failed again.
 struct confirmation {
     int asked, failed;
 };
@@ -59,9 +59,9 @@ MUST_USE bool search_run(struct search *s);
 // nothing smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
-// --- what the parts of this folder share ----------------------------------------
+// --- shared by search.c and moves.c ----------------------------------------------
 
-// A copy of the best, for something to be taken away from it.
+// Copies the best, so that something can be taken away from the copy.
 MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 
 // Takes the candidate over. Returns whether it fails; then it is the best.

@@ -278,7 +278,7 @@ static void a_failure_that_does_not_repeat_is_given_up(void **state)
 
     assert_true(search_init(&f->search, &f->whole, &oracle));
     keep_lengths(f, 9, 1);
-    f->search.stopped = true; // of the search, not of this
+    f->search.stopped = true; // ends the search, not the confirmation
     struct confirmation c = search_confirm(&f->search, 3);
     assert_int_equal(c.asked, 3);
     assert_int_equal(c.failed, 3);
@@ -369,7 +369,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     assert_true(s.load[0].rate_to > 99.99 && s.load[0].rate_to < 100.01);
     assert_true(s.load[0].rollback <= 0 && s.load[0].recovery > 0.1);
     assert_int_equal(s.load[0].connections, 3);
-    // The second collector is gone, and what was to be done to it.
+    // The third collector is gone, and the fault on it.
     assert_int_equal(s.fault_count, 2);
     assert_int_equal(s.faults[0].at_ns, 0);
     assert_int_equal(s.faults[0].every_ns, 250 * NS_PER_MS);

@@ -116,8 +116,7 @@ void sketch_settle(struct sketch *k, const struct whole *w)
     }
 }
 
-// FNV-1a, a number at a time: two sketches of one search that collide would only
-// cost a candidate.
+// FNV-1a, a number at a time. When two sketches collide, the search only misses one candidate.
 static void mix(uint64_t *hash, int64_t number)
 {
     *hash = (*hash ^ (uint64_t)number) * UINT64_C(0x100000001b3);

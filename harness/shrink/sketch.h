@@ -48,7 +48,7 @@ struct sketch {
     unsigned plain; // of enum plain
 };
 
-// Nothing taken away yet.
+// Makes the sketch from which nothing is taken away.
 MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e);
 MUST_USE bool sketch_copy(
     struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
@@ -71,7 +71,7 @@ void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_
 // collector is gone.
 void sketch_settle(struct sketch *k, const struct whole *w);
 
-// Returns the same hash for two sketches that leave the same.
+// Returns the same hash for equal sketches.
 uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
 
 // Returns the shortest drain in which a good collector must have finished.

@@ -86,8 +86,8 @@ static bool copy_environment(struct command *c, size_t *count)
     return true;
 }
 
-// Passes the mode under the name that collectors of every age know, unless the scenario's
-// environment names one.
+// Passes the mode in the variable that collectors of all versions know, unless the scenario's
+// environment sets it.
 static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
 {
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
@@ -150,7 +150,7 @@ bool command_make(struct command *c, const struct scenario *s, const char *colle
     return make_env(c, s, conninfo) || err_set(e, ERR_INTERNAL, "out of memory");
 }
 
-// Adds the conninfo once more, as the variables that every client of PostgreSQL knows.
+// Adds the conninfo once more, as PGHOST and the other variables of libpq, which most clients know.
 static bool add_libpq_env(struct command *c, const char *conninfo)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);

@@ -34,17 +34,17 @@ void decoder_free(struct decoder *d);
 // is a positive multiple of five.
 bool decode_shape(const char *line, size_t len, size_t *tokens);
 
-// Decodes the token that begins at *pos and moves *pos behind it. False when a
+// Decodes the token that begins at *pos and moves *pos past it. False when a
 // field cannot be what it should be (action, secret's length or alphabet); the
 // line is then torn from there on.
 bool decode_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
-// Returns the fields alone, in four bits each: of two deliveries with different fingerprints they
-// tell, most of the time, which field differs.
+// Returns four bits of a hash for each field. When the fingerprints of two deliveries differ, these
+// marks show, most of the time, which field differs.
 uint16_t decode_marks(const struct decoded *t);
 
-// Writes "email", "email and login", … of the fields whose marks differ; "a field" of none.
+// Writes the names of the fields whose marks differ, such as "email and login"; "a field" for none.
 void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
 // Returns a fingerprint of all that a delivery carries, to be compared with the same fingerprint of

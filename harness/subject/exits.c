@@ -15,7 +15,7 @@ static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
-// True while a process can still write to an output, read empty or not.
+// True while a process holds the output open for writing, also when there is nothing to read.
 static bool is_held(int out, int64_t wait_ns)
 {
     struct pollfd fd = {.fd = out};
@@ -60,14 +60,14 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     } else if (nobody_left(s)) {
         err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
             s->config.restart ? "the plan does not have it started again"
-                              : "collector.restart is off");
+                              : "collector.restart is false");
         serve_give_up(s, &e);
     }
 }
 
 // A shell that runs a collector ends at TERM before the collector does, so the collector gets a
 // moment to finish. A process that was not told to end gets none.
-bool exits_may_bury(struct subject *s, struct instance *in)
+bool exits_may_reap(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     bool asked = s->reader.log.processes[in->process].asked;
@@ -76,7 +76,7 @@ bool exits_may_bury(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// Takes the last lines of its log, for people, with bars between them.
+// Copies the end of a log for people, with bars instead of line breaks.
 static void take_last_words(int log, char *words, size_t size)
 {
     off_t end = lseek(log, 0, SEEK_END);

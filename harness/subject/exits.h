@@ -7,7 +7,7 @@
 #define EXITS_GRACE_NS (2 * NS_PER_S)
 
 // True when the process that ended need not be waited for any longer.
-bool exits_may_bury(struct subject *s, struct instance *in);
+bool exits_may_reap(struct subject *s, struct instance *in);
 
 // Reads what is left of its output, records its end, and decides about the next start.
 void exits_reap(struct subject *s, struct instance *in);

@@ -41,7 +41,7 @@ static const struct field fields[] = {
         .help = "whether the consumer asks for each job how its handler should end"},
     {"consumer", FIELD_STRINGS, AT(consumer), .default_text = "[]", .help = "its consumer"},
     {"promises", FIELD_FLAGS, AT(promises), .default_text = "[]", .words = promise_words,
-        .help = "what it promises; what it does not is not judged"},
+        .help = "its promises; only these are judged"},
     {"documented", FIELD_STRING, AT(documented), .default_text = MANIFEST_NONE,
         .help = "the promise that is judged, and where its documentation makes it"},
     {"retry_within", FIELD_DURATION, AT(retry_within_ns), .default_text = "15s", .min = 0,

@@ -33,7 +33,7 @@ struct manifest {
     char *end_state;         // a query: jobs that are left; MANIFEST_NONE: none
 };
 
-// By the name of a folder under subjects/, or by a folder's path. ERR_USAGE says
+// Loads a manifest by the name of a folder under subjects/, or by a folder's path. ERR_USAGE says
 // where the manifest is wrong, or that there is none.
 MUST_USE bool manifest_load(struct manifest *m, const char *name, struct err *e);
 void manifest_fini(struct manifest *m); // accepts a zeroed one
@@ -44,6 +44,6 @@ bool manifest_is_client(const struct manifest *m);
 // ERR_SKIP, with the reason and what to do, where it is not installed.
 MUST_USE bool manifest_installed(const struct manifest *m, struct err *e);
 
-// The names of all subjects that come with mailproof, sorted; NULL-terminated.
+// Returns the names of all subjects that come with mailproof, sorted and NULL-terminated.
 MUST_USE bool manifest_names(char ***names, struct err *e);
 void manifest_names_free(char **names);

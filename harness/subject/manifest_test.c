@@ -15,7 +15,8 @@
 
 #include "scenario/promises.h"
 
-// The program stands in build/tests; the subjects are found from build/bin.
+// The program finds subjects from build/bin, but this test runs in build/tests and names their
+// path.
 static const char *source_dir;
 
 static void load(struct manifest *m, const char *name)

@@ -199,7 +199,7 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
 
     shown(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
     subject_note(&r->log, (uint32_t)r->log.line_count, token,
-        "the signature behind '%s', at column %zu, is none of this key over %s", login,
+        "the signature after '%s', at column %zu, is not that of this key over %s", login,
         (size_t)(t->login - text) + t->login_len + 2,
         t->action == 1 ? "/activate and the secret" : "/recover, the secret and the code");
 }
@@ -235,8 +235,8 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
     return add_names(r, text, len);
 }
 
-// "got 42 1": job 42 came, for the first time. Its fields are what the facade of a
-// subject's database shows of every job (run/sql/facade.sql).
+// Reads a line such as "got 42 1": job 42 was delivered, at its first attempt. Its fields are those
+// that the facade of a subject's database gives to every job (run/sql/facade.sql).
 static bool add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded job = {.action = 1, .email = "", .login = "", .code = "", .signature_ok = true};

@@ -28,13 +28,13 @@ void reader_fini(struct reader *r);
 // Appends a process; returns its index, or UINT32_MAX without memory.
 uint32_t reader_process(struct reader *r, const struct process_record *process);
 
-// Appends a sample; without memory there is one less.
+// Appends a sample; without memory it is dropped.
 void reader_sample(struct reader *r, const struct process_sample *sample);
 
 // Takes the whole lines out of `pending` and records them as read at now_ns.
 MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
 
-// Takes back that the line's tokens were seen, as far as they were refused.
+// Marks the refused tokens of a line as not seen.
 void reader_refuse(struct reader *r, uint32_t line);
 
 // Reads what is left in `pending` after the process has ended.

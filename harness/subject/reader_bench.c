@@ -27,7 +27,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-// Padded and in the other alphabet, as EVP writes it; two characters are padding.
+// Writes unpadded base64url. EVP writes the other alphabet, and two characters of padding.
 static void encode_secret(const unsigned char both[64], char text[89])
 {
     EVP_EncodeBlock((unsigned char *)text, both, 64);

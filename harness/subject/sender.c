@@ -62,7 +62,7 @@ void sender_begin(struct sender *s, int fd)
     buf_clear(&s->out);
 }
 
-// --- what is due, the first first -------------------------------------------------
+// --- a heap of the answers that are due, the earliest first -----------------------
 
 static bool push(struct sender *s, struct sender_due due)
 {
@@ -91,9 +91,10 @@ static struct sender_due pop(struct sender *s)
     return first;
 }
 
-// ----------------------------------------------------------------------------------
+// --- answers ----------------------------------------------------------------------
 
-// A consumer is told to hang, since its handler waits for an answer.
+// True when a reply is written. A queue's consumer is even told to hang, because its handler waits
+// for an answer.
 static bool is_said(const struct sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);

@@ -66,4 +66,5 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
 // instead; then the descriptor is closed.
 bool sender_say(struct sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
-int64_t sender_next_ns(const struct sender *s, enum sender_mood mood); // CLOCK_NEVER: nothing
+// Returns when the next answer is due; CLOCK_NEVER: none is.
+int64_t sender_next_ns(const struct sender *s, enum sender_mood mood);

@@ -59,7 +59,7 @@ static bool take_lines(struct subject *s, struct instance *in, int64_t now)
     return ok;
 }
 
-// The plan causes the process's end that follows.
+// Notes that the sender died: the end of the process that follows is then planned.
 static void note_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -116,8 +116,8 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
     return true;
 }
 
-// Nothing reads this output any more. The writer is stopped first, so that everything it had
-// written is known to have been read, to the last byte.
+// Closes an output, as if its reader had gone away. The writer is stopped first, so that every byte
+// that it had written is read before.
 static void close_output(struct subject *s, struct instance *in)
 {
     size_t all = SIZE_MAX;
@@ -198,7 +198,7 @@ static bool is_stopping(struct subject *s)
 }
 
 // Serves two entries per instance: its output, then its end. The end comes last, so that what a
-// process wrote before it died is read before it is buried.
+// process wrote before it died is read before the process is reaped.
 static void serve(struct subject *s, struct pollfd *fds)
 {
     for (int i = 0; i < s->config.instances; i++) {
@@ -214,7 +214,7 @@ static void serve(struct subject *s, struct pollfd *fds)
             close_output(s, in);
         if (fds[2 * (size_t)i + 1].revents)
             in->gone_ns = clock_now_ns();
-        if (in->gone_ns && exits_may_bury(s, in))
+        if (in->gone_ns && exits_may_reap(s, in))
             exits_reap(s, in);
     }
 }

@@ -1,6 +1,6 @@
-// The subject from within: what its thread shares with those who call it.
+// The inside of a subject: the state that its thread shares with the callers of subject.h.
 //
-// Only the thread starts, reads and buries processes. Another thread takes the lock to look at a
+// Only the thread starts, reads and reaps processes. Another thread takes the lock to look at a
 // field that is marked as under the lock; all other fields belong to the thread.
 #pragma once
 
@@ -32,11 +32,11 @@ struct instance {
     int64_t restart_at_ns; // CLOCK_NEVER: not to be started
     int exits_without_line;
     bool ended;            // it has closed its output; the thread's
-    int64_t gone_ns;       // when it ended, while its group and burial are awaited; 0; the thread's
+    int64_t gone_ns;       // when it ended, until it is reaped; 0: it has not; the thread's
     struct pace pace;      // rate under the lock, the rest the thread's
     bool close_asked;      // under the lock
     bool closed;           // the reader of this process went away; under the lock
-    unsigned holds;        // how many keep it from being started again for a while; under the lock
+    unsigned holds;        // how many faults keep it from being started again; under the lock
     bool for_good;         // it is never started again; under the lock
     struct sender sender;  // the thread's
     enum sender_mood mood; // under the lock

@@ -1,5 +1,5 @@
-// The subject with processes that live: scripts that run a collector, ends at
-// every moment, and what the harness itself cannot do.
+// Tests the subject with real processes: scripts that run a collector, ends at any moment, and
+// failures of the harness itself.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static struct subject *start(char *const *command, int instances)
     return s;
 }
 
-// A process ends when it is told to, at whatever moment of its start.
+// A process ends when it is told to, at any moment of its start.
 static void a_starting_process_ends_too(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};
@@ -47,7 +47,7 @@ static void a_starting_process_ends_too(void **state)
 
 // --- a script that runs the collector --------------------------------------------
 
-// Both the shell and what it runs are there, and can be read.
+// Waits until the shell and its command run, and returns the shell's pid.
 static pid_t started(struct subject *s)
 {
     pid_t pid = 0;
@@ -64,7 +64,7 @@ static void await_end(struct subject *s, pid_t pid)
         usleep(1000);
 }
 
-// As subreaper we see whoever is left, alive or not waited for.
+// This process is a subreaper, so every process that is left, alive or not, is its child.
 static void expect_nobody_left(void)
 {
     int64_t deadline_ns = clock_now_ns() + 10 * NS_PER_S;
@@ -111,7 +111,7 @@ static void a_script_s_command_is_paused_with_it(void **state)
     alarm(0);
 }
 
-// The shell dies of TERM at once; what it runs still has something to say.
+// The shell dies of TERM at once; its command still writes a line.
 static void a_script_s_command_may_finish(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c",
@@ -255,7 +255,7 @@ static struct err await_failure(struct subject *s)
     return e;
 }
 
-static void a_command_that_is_no_program_is_the_users(void **state)
+static void a_command_that_is_no_program_is_a_usage_error(void **state)
 {
     static char *const commands[][2] = {{"/no/such", NULL}, {"/dev", NULL}};
 
@@ -272,7 +272,7 @@ static void a_command_that_is_no_program_is_the_users(void **state)
     alarm(0);
 }
 
-static void too_few_descriptors_are_ours(void **state)
+static void too_few_descriptors_are_a_failure_of_the_harness(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready", NULL};
     struct subject_config config = {.command = command,
@@ -311,8 +311,8 @@ int main(void)
         cmocka_unit_test(the_last_one_ends_the_run),
         cmocka_unit_test(an_instance_kept_down_waits),
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
-        cmocka_unit_test(a_command_that_is_no_program_is_the_users),
-        cmocka_unit_test(too_few_descriptors_are_ours),
+        cmocka_unit_test(a_command_that_is_no_program_is_a_usage_error),
+        cmocka_unit_test(too_few_descriptors_are_a_failure_of_the_harness),
     };
 
     process_adopt_orphans();

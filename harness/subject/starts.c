@@ -30,7 +30,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     in->restart_at_ns = CLOCK_NEVER;
     if (pipe2(out, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    // Our end only: the flag belongs to this description, not to the writer's.
+    // Only for our end: the writer's end is another open file description.
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     if (s->config.sender && pipe2(input, O_CLOEXEC) != 0) {
         close(out[0]);

@@ -24,7 +24,7 @@ struct process_record {
     int64_t started_ns;
     int64_t ended_ns; // CLOCK_NEVER while it lives
     int status;       // as from waitpid
-    bool asked;       // a fault or the run's end signalled it to go
+    bool asked;       // a fault or the run's end told it to end, or caused its end
     uint32_t lines;
     int64_t rss_max_kb;
     double cpu_s;
@@ -34,7 +34,7 @@ struct process_record {
 enum line_state {
     LINE_WHOLE,
     LINE_TORN, // cannot be parsed, or has no newline though nothing cut its writer short
-    LINE_TAIL, // the end of a process that was asked to go and did not end with 0: delivers nothing
+    LINE_TAIL, // cut off when a process that was asked to end did not exit with 0: delivers nothing
 };
 
 struct line_record {
@@ -72,7 +72,7 @@ struct delivery {
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
     uint8_t reply;      // of enum reply
-    int64_t replied_ns; // when it was said, or the sender died of it; 0: it was not
+    int64_t replied_ns; // when the reply was given, or the sender died of it; 0: not yet
 };
 
 // Says what is wrong with a line, or with one token of it, for people.
@@ -167,7 +167,7 @@ void subject_sender(struct subject *s, int instance, int mood); // of enum sende
 // Ends the sender of these instances: closes their standard input.
 size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 
-// Returns the number of answers that are not given yet, without the hanging ones.
+// True when all answers were given, except those that never will be.
 bool subject_answered(struct subject *s);
 
 // Stops each process, reads its pipe empty, closes it, lets it continue. The

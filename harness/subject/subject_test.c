@@ -255,7 +255,7 @@ static void assert_started(const char *collector, const char *program, size_t ar
 }
 
 // --collector overrules the scenario's command, also when it names the reference collector.
-static void the_collector_that_is_meant(void **state)
+static void the_right_collector_is_started(void **state)
 {
     (void)state;
     assert_started(NULL, "theirs", 1);
@@ -283,7 +283,7 @@ static void test_reads_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_collector_that_is_meant),
+        cmocka_unit_test(the_right_collector_is_started),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),

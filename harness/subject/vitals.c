@@ -6,7 +6,7 @@
 
 #include "os/process.h"
 
-// Returns the number behind "key:" of a status file; 0 without it.
+// Returns the number after "key:" in a status file; 0 without it.
 static uint64_t status_value(const char *status, const char *key)
 {
     const char *line = strstr(status, key);
@@ -16,7 +16,7 @@ static uint64_t status_value(const char *status, const char *key)
 }
 
 // Reads the time that a process waited for a processor. The file has nanoseconds on a processor,
-// then nanoseconds of waiting for one; a kernel without these figures says nothing.
+// then nanoseconds of waiting for one. Returns 0 on a kernel without these figures.
 static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 {
     unsigned long long waited_ns = 0;

@@ -30,7 +30,7 @@ load_runs() {
     return 1
 }
 
-# True when a postmaster of ours stands still for so long that somebody has asked it something.
+# True when a postmaster of ours has stood still long enough for a query to wait for its server.
 server_stands_still() {
     local pid
     for pid in $(pgrep -f "postgres -D $place/"); do
@@ -39,8 +39,8 @@ server_stands_still() {
     return 1
 }
 
-# interrupted SIGNAL CODE [SCENARIO [COMMAND]]: in the middle of the load, when
-# the command succeeds.
+# interrupted SIGNAL CODE [SCENARIO [COMMAND]]: runs the scenario, sends the signal once the command
+# succeeds, and checks the exit code.
 interrupted() {
     local pid got=0
     rm -rf "$place/results"
@@ -62,7 +62,7 @@ expect_judged_in_part() {
     grep -q 'interrupted at' "$place/out" || fail "check does not say that it was interrupted"
 }
 
-# twice SIGNAL CODE: the second one comes when the first one was noticed.
+# twice SIGNAL CODE: sends the signal to a run, and again when the first one was noticed.
 twice() {
     local pid got=0
     rm -rf "$place/results"
@@ -113,8 +113,8 @@ expect_exit 64 run steady --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 expect_nothing_left
 
-# --keep leaves a server that can be reached and removed as it says; alone, so
-# that its commits wait for no standby.
+# --keep leaves a server that can be reached and removed as it says. The server has no standby left,
+# so its commits must not wait for one.
 reach_it() {
     sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out"
 }
@@ -128,7 +128,7 @@ timeout 60 psql "$reach" -qc 'CREATE TABLE mine ()' || fail "the kept server's c
 keep failover-sync --set faults.0.at=500ms
 [ "$(psql "$(reach_it)" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the promoted server was not kept"
 [ "$(psql "$reach" -Atc 'SELECT count(*) FROM mine')" = 0 ] || fail "the next run took the kept server away"
-# Then as a server of others, with what a killed run of ours has left there.
+# Then the kept server is used as an existing one, with what a killed run has left on it.
 reach="${reach% dbname=*} dbname=postgres"
 psql "$reach" -qc 'DROP DATABASE mailroom' -c 'CREATE DATABASE mailproof_0123abcd'
 psql "$reach dbname=mailproof_0123abcd" -qc BEGIN -c 'SELECT pg_current_xact_id()' \

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A server in a container: an image built here without any registry, the faults
-# that can be done to it, what cannot is refused, and nothing is left: no
-# container, no volume, no image, whatever ended the run. With scenarios as
-# arguments only these run, in containers, and nothing else is tested; with -- and a
-# command only this runs, with the options that put a server into a container.
+# Tests a server in a container, with an image that is built here without any registry: each fault
+# that a container can suffer takes effect, other scenarios are refused, and no container, volume or
+# image is left, however the run ended. With scenarios as arguments it only runs these, in
+# containers. With -- and a command it only runs that command, with the options that put a server
+# into a container.
 
-# podman's bridge and its rules go with a network of the test's own, and collide
-# with nobody's. A docker that answers has its network elsewhere.
+# podman makes a bridge and firewall rules. In a network namespace of the test's own they collide
+# with no others, and disappear with it. docker's network is elsewhere.
 docker=
 ! docker info >/dev/null 2>&1 || docker=1
 if [ -z "$docker" ] && [ -z "${OWN_NETWORK-}" ] && command -v podman >/dev/null && [ "$(id -u)" -eq 0 ]; then
@@ -67,7 +67,7 @@ grep -q 'the image No-Name is not here and cannot be pulled' "$place/out" || fai
 expect_exit 70 run steady "${in_container[@]}" --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 
-# interrupted SIGNAL CODE: as soon as the container is there.
+# interrupted SIGNAL CODE: sends the signal to a run as soon as its container is there.
 interrupted() {
     local got=0 left=300
     "$mailproof" run steady --quiet --out "$place/results" "${in_container[@]}" \
@@ -83,7 +83,7 @@ interrupted() {
     [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
 }
 
-# The engine finishes what it was at, also when the harness is killed meanwhile.
+# Waits for the container of a killed run: the engine still finishes starting it.
 until_running() { # pid
     local left=300
     until [ "$("$engine" inspect -f '{{.State.Running}}' "$(left_by "$1" | head -n 1)" 2>/dev/null)" = true ]; do
@@ -96,8 +96,8 @@ until_running() { # pid
 interrupted INT 130
 [ -z "$(left_by "$harness")" ] || fail "left behind: $(left_by "$harness")"
 
-# --keep leaves a server that can be reached and removed as it says. Its volume
-# is not to be seen from here, as without root: the disk is proved from inside.
+# --keep leaves a server that can be reached and removed as it says. Its volume cannot be inspected
+# from here, as without root, so durability is proved from inside.
 cat >"$place/blind" <<BLIND
 #!/bin/sh
 [ "\$1 \$2" != 'volume inspect' ] || exit 1
@@ -115,8 +115,8 @@ grep -q 'proved: ' "$place/out" || fail "durability was not proved from inside"
 interrupted KILL 137
 until_running "$harness"
 
-# A volume that lost its container, and those of another boot and of another pid
-# namespace: what their processes are called there says nothing here.
+# A volume that lost its container, and volumes of another boot and of another pid namespace, whose
+# pids mean nothing here.
 boot=$(cat /proc/sys/kernel/random/boot_id)
 namespace=$(stat -L -c %i /proc/self/ns/pid)
 volume() { # LABEL NAME: of a process that is surely no more
@@ -153,8 +153,8 @@ result=$place/results/verbs/latest/result.json
 [ "$(number committed "$result")" -gt 200 ] || fail "only $(number committed "$result") tokens"
 [ "$(number vanished "$result")" = 0 ] || fail "a container's volume lost tokens"
 grep -q 'proved: ' "$place/out" || fail "durability was not proved"
-# Six of the faults end the collector's session and let its process live; on a slow
-# machine one comes before it is back from the other.
+# Six of the faults end the collector's session and let its process live; on a slow machine one may
+# come before the collector has recovered from the one before.
 [ "$(number reconnects "$result")" -ge 3 ] || fail "only $(number reconnects "$result") reconnects"
 grep -q 'connection authorized: user=mailproof_collector' "$place/results/verbs/latest/logs/server.log" ||
     fail "the server's log was not kept"

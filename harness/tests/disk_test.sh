@@ -7,7 +7,7 @@
 
 needs_crashing_disk
 
-# Loop devices, FUSE mounts and programs of ours, of everybody in our place.
+# Lists the loop devices, FUSE mounts and programs that use this test's folder.
 traces() {
     losetup -a 2>/dev/null | grep -F "$place" || true
     grep -F "$place" /proc/mounts || true

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Every cut and every kill: the reference collector survives them, and collectors
-# that only a cut connection or a death at a certain message can harm are convicted
-# at the messages of their defect. With `all`: at every message there is, and pairs.
-# With `cut` or `kill`: one collector that this convicts.
+# Every cut and every kill: the reference collector survives them, and collectors that fail only at
+# certain messages are convicted there. With `all`: only the reference collector, at every message
+# and at pairs of them. With `cut` or `kill`: only the collector that this mode convicts.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -57,7 +56,8 @@ whole_session() {
     done
 }
 
-# A collector that moves first and takes no answer for no move loses what was moved.
+# A collector that moves its cursor first loses the batch when it takes a missing answer for a move
+# that did not happen.
 convicts_by_cut() {
     every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
         --collector "$zoo --defect drops-unanswered"
@@ -76,7 +76,7 @@ convicts_by_kill() {
     echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
 }
 
-# Wherever the connection or the process ends, also while it recovers.
+# The connection or the process ends at any message, also while the collector recovers.
 if [ "${1-}" = all ]; then
     survives cut --pairs 100
     whole_session
@@ -92,7 +92,7 @@ fi
 survives cut --cut-at 'server CommandComplete'
 survives kill --cut-at 'client Parse' --pairs 6
 
-# The folder is that of any run.
+# The result folder has the files of any run.
 for file in scenario.yaml env.json result.json junit.xml summary.md report.html cuts.csv logs; do
     [ -e "$place/results/every-cut/latest/$file" ] || fail "no $file"
 done

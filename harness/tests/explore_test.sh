@@ -9,7 +9,7 @@ explore() {
     "$mailproof" explore --out "$place/results" --jobs 2 --quiet "$@"
 }
 
-# Faults that make no run long; a busy machine may take a while to show it twice.
+# With these faults each run is short; a busy machine may take a while to show it twice.
 expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
 folder=$(echo "$place"/results/explore/seed-1-*)

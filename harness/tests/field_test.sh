@@ -49,7 +49,7 @@ survives_a_takeover() { # subject
         fail "$1 did not go through the proxy"
 }
 
-# The textbook with one word changed: the mark is committed before the work.
+# The textbook subject, changed so that it commits the mark before the work.
 convicts_one_that_loses() {
     cp -r "$SOURCE_DIR/harness/subjects/textbook" "$place/loses"
     sed -i 's/^name: .*/name: loses/' "$place/loses/subject.yaml"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What other programs read: the traces, by Python's JSON. Stages nest in their token and
-# add up to it.
+# Reads the files that are for other programs: the traces and the histories of tokens. The stages of
+# a token nest in it and add up to it.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$place"
@@ -18,7 +18,7 @@ result = json.load(open(folder + "/result.json"))
 delivered = result["tokens"]["delivered"]
 assert delivered > 0
 
-# Chrome's format: each slice begins and ends, and what is inside one ends before it.
+# Chrome's format: each slice that begins also ends.
 events = json.load(open(folder + "/trace.json"))["traceEvents"]
 tokens = faults = 0
 open_slices = collections.defaultdict(list)
@@ -104,7 +104,8 @@ load: [{for: 1s, rate: 100/s}]
 drain: 20s
 allow: {early: any, late: any}
 YAML
-# Its own allowances, which run would replace: short lines of retries are not the matter here.
+# Given again, because the function run may replace the scenario's allowances. Retries make short
+# lines, which do not matter here.
 expect_exit 0 run --out results leased/leased.yaml --set 'allow={early: any, late: any, leak: any}'
 leased=$(readlink -f results/leased/latest)
 expect_exit 0 "$mailproof" report --tokens "$leased"

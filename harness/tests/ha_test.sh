@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# A cluster that fails over: what `run scenarios --tag ha` promises, that a server
-# which loses what it acknowledged is convicted unless that is allowed, and that
-# nothing of a cluster outlives its run.
+# A cluster that fails over: the scenarios with the tag ha pass; a server that loses what it
+# acknowledged is convicted unless that is allowed; nothing of a cluster is left after its run.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +26,7 @@ expect_gone() {
     done
 }
 
-# start_run: in the background, until its collector has connected.
+# start_run: starts a run in the background and waits until its collector has connected.
 start_run() {
     rm -rf "$place/results"
     "$mailproof" run --quiet --out "$place/results" switchover-sync >"$place/out" 2>"$place/err" &
@@ -40,7 +39,7 @@ start_run() {
     done
 }
 
-# segments PID…: how many these have made and left.
+# segments PID…: prints how many segments of shared memory these processes have made and left.
 segments() {
     awk -v pids=" $* " 'index(pids, " " $5 " ") { n++ } END { print n + 0 }' /proc/sysvipc/shm
 }

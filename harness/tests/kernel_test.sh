@@ -16,7 +16,7 @@ elif ! unshare --net sh -c 'ip link add type veth && nft add table ip probe' 2>/
     exit 77
 fi
 
-# A killed harness takes its network along. The collector's process has been in it.
+# The network of a killed harness disappears. The collector's process, which is in it, shows it.
 "$mailproof" run --quiet --out "$place/killed" partition-kernel >"$place/killed.out" 2>&1 &
 harness=$!
 left=1200
@@ -36,7 +36,7 @@ while readlink /proc/[0-9]*/ns/net 2>/dev/null | grep -qxF "$network"; do
     sleep 0.05
 done
 
-# begin NAME COMMAND…: side by side, because most of a silence is waiting.
+# begin NAME COMMAND…: runs it in the background, because these runs mostly wait.
 begin() {
     local name=$1
     shift

@@ -28,8 +28,8 @@ for folder in results job cronjob cloudnative-pg; do
         <$folder.yaml >$folder.json
 done
 
-# Types and what is required, by the schemas; keys that there are not, by what gets lost on the
-# way through the client's own classes.
+# The schemas check types and required keys. The client's classes drop unknown keys, so a document
+# that they change has one.
 cat >fits.js <<'NODE'
 const assert = require('assert');
 const fs = require('fs');
@@ -59,7 +59,7 @@ for damage in 's/"backoffLimit"/"backofLimit"/' 's/"backoffLimit": 0/"backoffLim
     ! fits damaged.json >/dev/null 2>&1 || fail "$damage is not noticed"
 done
 
-# Both are the same pod, and mailproof takes its arguments: no server is there, and that is all.
+# Both have the same pod. mailproof accepts its arguments, and fails because there is no server.
 cat >parts.py <<'PYTHON'
 import json, sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# trace.otlp.json, read by OpenTelemetry's own messages: no key is unknown to them, and what
-# they encode and decode is what was written.
+# trace.otlp.json, read by OpenTelemetry's own messages: they know every key, and encoding and
+# decoding give back what was written.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$place"

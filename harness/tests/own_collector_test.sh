@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The page for those who write a collector is true: its test vector is what the
-# page says, and its two examples keep their promises. With the argument "all":
-# in every scenario of a promise that they make, else in one that breaks most.
+# page says, and its two examples keep their promises: in one scenario with many faults, and with
+# the argument "all" also in every scenario of a promise that they make.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

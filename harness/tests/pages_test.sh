@@ -65,7 +65,7 @@ def run(command):
     # The demonstration without what it installs and builds first.
     if command.split()[0] == "ci/demo":
         command = re.search(r"^exec (.*)$", open(source + "/ci/demo").read(), re.M).group(1)
-    # This test is a part of that one, which ends with what ctest prints.
+    # ci/test runs this test. Its output ends with that of ctest, so a short ctest stands for it.
     if command.split()[0] == "ci/test":
         command = f"ctest --test-dir {os.environ['BUILD_DIR']} -R '^harness.points$'"
     done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400)
@@ -92,7 +92,7 @@ check() {
     /usr/bin/python3 check.py "$1" "$SOURCE_DIR"
 }
 
-# It sees what is not true.
+# The check rejects pages that are not true.
 for claim in '12 tokens found' '13 tokens lost, all' 'lost 13 tokens'; do
     # shellcheck disable=SC2016 # a page, not a command
     printf '```\n$ echo 12 tokens lost\n%s\n```\n' "$claim" >page.md

@@ -23,8 +23,9 @@ import {runInThisContext} from 'vm';
 const [reader, trace, resultFile] = process.argv.slice(2);
 const {EngineBase} = await import(`${reader}/engine.mjs`);
 
-// The trace processor runs in a browser's worker, whose names these are. It tries whether memories
-// may have 64 bits with a module that begins with one; the package has the other build only.
+// The trace processor expects the globals of a browser's worker. It also loads a small module to
+// find out whether memories may have 64 bits. That must fail: the package has only the other
+// build.
 globalThis.self = globalThis;
 globalThis.WorkerGlobalScope = class {};
 globalThis.location = {href: `file://${reader}/`};

@@ -71,7 +71,7 @@ run_all() { # at once
 
 run_one() { # scenario, defect, invariants
     local log=$place/$1.$2.log shorter=(--set slack=3s)
-    # A busy machine makes nothing late, unless a clock is needed to see the defect.
+    # With this slack a busy machine makes nothing late. A defect of time needs a smaller one.
     [[ ! $3 =~ early|late|busy_idle ]] || shorter=(--set slack=500ms)
     # Lost tokens do not come however long the drain, so it is short. A collector that is only slow
     # to reconnect needs all of it.

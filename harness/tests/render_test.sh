@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stored runs, rendered again: the same bytes. The index over them. And the
-# command that a failure names does repeat it.
+# Stored runs are rendered again, to the same bytes; the index lists them; and the command that a
+# failure names repeats it.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$place"

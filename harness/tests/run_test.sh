@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job from one command to a verdict, and what it leaves.
+# The main job: one command gives a verdict and leaves a result folder.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ for file in scenario.yaml env.json junit.xml summary.md latency.hlog latency.fro
 done
 expect_nothing_left
 
-# Kills that come faster than a collector does strike at their moments.
+# Kills come faster than the collector returns. Those that find no backend are left out.
 expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20ms \
     --set faults.0.until=2s --set drain=30s
 grep -q 'left out: nobody to hit' "$place/out" || fail "every one of 76 moments found a backend"
@@ -28,8 +28,8 @@ expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
     {at: 2s, do: hold-horizon, prepared: true, for: 800ms}, {at: 2400ms, do: restart-server}]'
 expect_nothing_left
 
-# A fault that failed says why, whatever its end saw; a server that is away
-# refuses nobody.
+# A fault that failed keeps its reason, whatever its end finds; and a server that is away does not
+# count as one that refuses connections.
 expect_exit 2 run steady --set load.0.for=2s --set postgres.settings.max_prepared_transactions=0 \
     --set 'faults=[{at: 100ms, do: hold-horizon, prepared: true, for: 100ms},
     {at: 300ms, do: exhaust-connections, for: 100ms}, {at: 320ms, do: stop-server, for: 500ms}]'
@@ -90,13 +90,13 @@ expect_exit 64 "${mine[@]}" "$place/mine" --tag none
 # An expectation that cannot hold is missed, and the exit code says so.
 expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"}'
 expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
-# A plan of which nothing was carried out proves nothing.
+# A run that commits nothing proves nothing.
 expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
 # A collector that does not start is the collector's fault, and said early.
 expect_exit 1 run steady --set load.0.for=1s --collector false
 grep -q 'ended 3 times in a row' "$place/out" || fail "no reason"
 
-# A durable server is insisted on; the waiver marks the result.
+# The server must be durable; a waiver is noted in the result.
 expect_exit 77 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off'
 grep -q 'fsync is off' "$place/out" || fail "no reason for skipping"
 expect_exit 0 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off' \

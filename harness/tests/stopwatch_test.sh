@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# The stopwatch: a server that stands still for 2 s in the middle of a constant
-# rate must show in the percentiles as arithmetic says, and would not have shown
-# in a clock that starts when an insert is sent.
+# The stopwatch: a server that stands still for 2 s in the middle of a constant rate must show in
+# the percentiles as calculated. A clock that starts when an insert is sent would not have shown it.
 #
-# Of T seconds of load the server stands still for P. An insert that was meant for x seconds before
-# the server goes on waits at least x seconds, so the longest waits are evenly spread from P
+# The server stands still for P of the T seconds of load. An insert that was meant for x seconds
+# before the server goes on waits at least x seconds, so the longest waits are evenly spread from P
 # downwards: the share of waits above y is (P - y) / T, and the q-th percentile is P - (1 - q) T at
 # least. Waits may be longer because the inserts of the backlog go out together.
 # shellcheck source=harness/tests/lib.sh

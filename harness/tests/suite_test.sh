@@ -33,7 +33,7 @@ grep -qE '^1 of 2 runs over, .* about [0-9]+ s left' "$place/lines" || fail "no 
 grep -qE '^steady +pass .* [0-9.]+ s ' "$place/out" || fail "no table at the end"
 ! grep -q $'\x1b' "$place/out" || fail "control bytes in a file"
 
-# All on one small terminal, without colours. What passes needs no table of its own.
+# All on one small terminal, without colours. A run that passes gets no table of its own.
 NO_COLOR=1 on_terminal 40 2 "$mailproof" run steady promise-limit "${options[@]}" ||
     fail "exit code $?"
 ! grep -qE $'\x1b\\[[0-9;]*m' "$place/screen" || fail "colours against NO_COLOR"

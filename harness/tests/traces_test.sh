@@ -31,7 +31,7 @@ traces() {
     [ -z "${engine-}" ] || containers
 }
 
-# Both of an engine whose storage is this test's.
+# Lists the containers and volumes of the engine, whose storage is this test's own.
 containers() {
     "$engine" ps -a --format 'container {{.Names}}'
     "$engine" volume ls --format 'volume {{.Name}}'
@@ -98,7 +98,7 @@ expect_no_traces "kill-server"
 ended_by INT collector_runs steady
 expect_no_traces "Ctrl-C"
 
-# A disk that is full takes no report, and the verdict is told all the same.
+# A full disk takes no report, but the verdict is printed.
 mkdir "$place/full"
 mount -t tmpfs -o size=16k full "$place/full"
 expect_exit 70 run "${small[@]}" --out "$place/full/results"
@@ -136,7 +136,7 @@ sweep
 expect_no_traces "SIGKILL of the harness"
 
 # A container of the run's own, by podman: docker's would be outside of these namespaces.
-# The first one leaves what podman keeps for all that follow.
+# The container that tries the image leaves what podman keeps for all that follow.
 ip link set dev lo up
 # shellcheck source=harness/tests/engine.sh
 . "$(dirname "$0")/engine.sh"

@@ -55,7 +55,7 @@ refused '--arrivals goes with --model' --arrivals constant
 refused '--period goes with --model' --period 1h
 refused '--query-time goes with --model' --query-time 2ms
 refused 'load.0 is a closed loop' --set load.0.rate=max
-# others_busy FOLDER: how much of the machine was used by what is not ours, in percent.
+# others_busy RESULT.JSON: how much of the machine other programs used, in percent.
 others_busy() {
     local others=0 part
     for part in machine_busy harness collector collector_backends load_backends server; do

@@ -16,7 +16,7 @@ ours() {
         SELECT rolname FROM pg_roles WHERE rolname LIKE 'mailproof%' OR rolname = 'mailroom_collector'"
 }
 
-# sessions TEST: how many of the run's roles are there.
+# sessions TEST: waits until the number of sessions of the run's roles passes a test like -gt 3.
 sessions() {
     local left=600
     until test "$(psql -qAtc "SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'mailproof%'")" "$@"; do

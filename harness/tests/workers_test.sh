@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Several generators: four workers send what one would, and come to the same verdict;
-# one that is killed leaves the unknown and an inconclusive run; another plan is refused.
-# With `ssh`: the same of workers that a real ssh starts through a real sshd, which may
-# be another user's, or on another machine, which is a network namespace here.
-# In a namespace of its own there is another machine, and a place for what root's sshd needs.
+# Several generators: four workers send what one would, and come to the same verdict; a killed
+# worker leaves unknown outcomes and an inconclusive run; another plan is refused. With `ssh`, the
+# same with workers that a real ssh starts through a real sshd: another user's, and one on another
+# machine. The other machine is a network namespace. The test needs namespaces of its own for it,
+# and for the files of root's sshd.
 if [ "${1-}" = ssh ] && [ "${2-}" != inside ] && [ "$(id -u)" -eq 0 ] &&
     unshare --mount --net true 2>/dev/null; then
     exec unshare --mount --net "$0" ssh inside
@@ -11,7 +11,7 @@ fi
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# hire COUNT [OPTION…]: workers, whose addresses are then in $workers.
+# hire COUNT [OPTION…]: starts workers; their addresses are then in $workers.
 hire() {
     local count=$1 k left
     shift
@@ -68,7 +68,7 @@ begin() {
     sleep 3
 }
 
-# ends_without WORKER OF: the run that was begun did so without one of its workers.
+# ends_without WORKER OF: the run that was begun must end without this one of its workers.
 ends_without() {
     local got=0
     wait "$harness" || got=$?
@@ -92,7 +92,7 @@ several() {
     dismiss
 }
 
-# A worker that was started for one plan serves no other; nor does a closed loop.
+# A worker that was started for one plan refuses others, and a closed loop takes no workers.
 refusals() {
     hire 1 --part 1/1 --of late-commits --seed 7
     expect_exit 64 run "${plan[@]}" --workers "$workers"
@@ -164,7 +164,7 @@ near_machine() {
     near=ssh://$user@127.0.0.1:$port$place/bin/mailproof
 }
 
-# Root's sshd on another machine. That reaches our server all the same, whose socket is a file.
+# Root's sshd on another machine. Its workers reach our server all the same, whose socket is a file.
 far_machine() {
     ip link set lo up
     mount -t tmpfs run /run
@@ -179,7 +179,7 @@ far_machine() {
     far=ssh://root@192.0.2.2:$port$place/bin/mailproof
 }
 
-# refused WORKER REASON: the second of two.
+# refused WORKER REASON: a run with this as the second of two workers is refused.
 refused() {
     expect_exit 70 run "${plan[@]}" --workers "$near,$1"
     grep -q "$2" "$place/err" || fail "$1: no reason: $(cat "$place/err")"
@@ -203,7 +203,7 @@ by_ssh() {
     refused "$unknown" "Host key verification failed"
     refused "${near%/*}/nothing" "No such file"
     begin "$near,$near"
-    # The sshd's process that has one of them.
+    # Kills the process of sshd that serves one of them.
     kill -KILL "$(ps -o ppid= "$(pgrep -o -f "^$place/bin/mailproof load")" | tr -d ' ')"
     ends_without "[12]" 2
     expect_no_workers

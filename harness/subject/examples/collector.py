@@ -82,7 +82,7 @@ def confirm(sql):
 
 def serve(db, sql):  # one session, until it dies or the process is told to stop
     sql.execute("LISTEN token_insert")
-    confirm(sql)  # what the session before could not
+    confirm(sql)  # the line that the last session could not confirm
     heard = [-math.inf]  # when each waiting token was announced; what waits already is due
     more = True  # a full batch went: look again at once
     while not stop:
@@ -100,7 +100,7 @@ def serve(db, sql):  # one session, until it dies or the process is told to stop
         if more or (batch and now >= due):
             send(sql, batch)
             heard = heard[LIMIT:] if more else []
-        else:  # what was announced and is not there was passed over, or went before its notice
+        else:  # an announced token that is not there was passed over, or sent before its notice
             heard = heard[:len(batch)] or [now] * len(batch)
 
 
@@ -140,4 +140,4 @@ while not stop:
     except OSError as error:
         log(f"standard output: {error}")
         sys.exit(74)
-os._exit(75 if unconfirmed else 0)  # the alarm would kill an interpreter that takes its time to end
+os._exit(75 if unconfirmed else 0)  # at once: the alarm would kill an interpreter that ends slowly

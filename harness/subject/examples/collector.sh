@@ -29,7 +29,7 @@ dead AS (INSERT INTO dead_letters (token, account, action, reason)
     FROM head WHERE why IS NULL ORDER BY token)
 UNION ALL SELECT count(*), null, null, null, null, null FROM gone"
 
-# ask SQL: the answer into `rows`; fails when the session does, or says nothing for 5 s.
+# ask SQL: puts the answer into `rows`; fails when the session fails or does not answer for 5 s.
 ask() {
     local row
     rows=()

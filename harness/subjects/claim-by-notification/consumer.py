@@ -3,7 +3,8 @@ import os, select, sys, time
 
 import psycopg2
 
-SECONDS = 1 / 30  # of the design's own: 60 s until announced again, 30 s until processed again
+# The design's times are divided by 30: 60 s until announced, 30 s until processed again.
+SECONDS = 1 / 30
 CLAIM = """UPDATE messages SET status = 'claimed', changed_at = now(), attempts = attempts + 1
     WHERE id IN (SELECT id FROM messages WHERE id = ANY(%s) AND status = 'scheduled' FOR UPDATE SKIP LOCKED)
     RETURNING id, attempts"""

@@ -1,4 +1,5 @@
-// A workflow and its queue as DBOS's documentation begins with; "schema" makes its tables and ends.
+// A workflow and its queue, after the first example of DBOS's documentation; "schema" makes its
+// tables and ends.
 "use strict";
 const { writeSync } = require("fs");
 const { DBOS } = require("@dbos-inc/dbos-sdk");

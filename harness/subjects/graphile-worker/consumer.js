@@ -1,4 +1,5 @@
-// A worker as graphile-worker's documentation begins with; "schema" makes its tables and ends.
+// A worker, after the first example of graphile-worker's documentation; "schema" makes its tables
+// and ends.
 "use strict";
 const { writeSync } = require("fs");
 const { Pool } = require("pg");
@@ -8,7 +9,7 @@ const logger = new Logger(() => (level, message) => {
     if (level !== "debug") process.stderr.write(`${level}: ${message}\n`);
 });
 
-// A start while the server is away is tried again: whoever supervises a worker does the same.
+// Tries a start again while the server is away, as a supervisor of a worker does.
 async function start(options) {
     for (;;) {
         try {

@@ -5,7 +5,7 @@ const { writeSync } = require("fs");
 const { createInterface } = require("readline");
 const start = require("./boss");
 
-const waiting = new Map(); // by job, what goes on when its answer is there
+const waiting = new Map(); // for each job, the function that takes its answer
 
 function answerOf(id) {
     return new Promise((resolve) => waiting.set(id, resolve));

@@ -1,4 +1,5 @@
-// A worker as pg-boss's documentation begins with; "schema" makes its tables and its queue, and ends.
+// A worker, after the first example of pg-boss's documentation; "schema" makes its tables and its
+// queue, and ends.
 "use strict";
 const { writeSync } = require("fs");
 const PgBoss = require("pg-boss");

@@ -1,7 +1,7 @@
 // A worker of the version that argv names, with a pool and nothing else of ours; "schema" makes its tables and ends.
 "use strict";
 const { writeSync } = require("fs");
-// Its own log goes to the console, whose lines are the jobs' here.
+// It logs to the console, but standard output is for the lines about jobs.
 console.log = console.info = console.warn = console.debug = () => {};
 const { Pool } = require("pg");
 const { run, runMigrations } = require(`worker-${process.argv[2]}`);
