@@ -113,8 +113,8 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
 }
 
 // A query that was over before the signal came is not cancelled. When the harness can read the
-// server's log, the log must show the cancellation; otherwise the sent signal has to do.
-static bool log_tells(const char *path, long from)
+// server's log, the log must show the cancellation; otherwise the sent signal must suffice.
+static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";
     int64_t deadline = clock_now_ns() + answer_wait_ns;
@@ -144,7 +144,7 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
             !until_positive(c, cancel_sql, roles_of(r->spec->target), deadline, victims,
                 sizeof victims, &count, e))
             return false;
-        if (!log || log_tells(log, from))
+        if (!log || log_shows_cancel(log, from))
             break;
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SKIP, "every query was over before it could be cancelled");

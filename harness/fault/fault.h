@@ -32,9 +32,9 @@ struct fault_record {
     int64_t left_ns;    // the failover left behind the old leader's commits since then; 0: none
     bool ok;
     enum left_out left_out;
-    bool undone; // an instant is undone as soon as it is over
+    bool undone; // an instant fault is undone as soon as it is over
     char evidence[160];
-    enum exchange_state wire; // of the collector when it began, where a proxy could see it
+    enum exchange_state wire; // what the collector's connection was doing when the fault began
     uint64_t mark; // what a verb counted when it began, or the instances that it holds down
     void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };
@@ -46,9 +46,9 @@ struct fault_context {
     struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
     const struct netns *net; // between collector and server; NULL unless the scenario needs it
     PGconn *admin;           // re-opened by the verbs when the server was away
-    const struct fault_record *begun; // the plan's faults up to now, also those left out:
-    size_t begun_count;               // one may leave another nothing to hit
-    int64_t recovery_ns;              // how long a fault is felt after it was undone
+    const struct fault_record *begun; // the plan's faults up to now, which may explain a miss
+    size_t begun_count;
+    int64_t recovery_ns; // how long a fault is felt after it was undone
 };
 
 // Begins the fault of r->spec. An instant fault is over when this returns. A fault is left out when

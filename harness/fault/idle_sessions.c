@@ -144,7 +144,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
                sizeof s->xmin, e);
 }
 
-// The transaction still answers, and sees no more than at its start.
+// The evidence is that the transaction still answers, with the snapshot of its start.
 static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = r->hold;

@@ -19,7 +19,7 @@ typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct 
 struct fault_verb {
     enum verb_id id;
     fault_step *begin;
-    fault_step *end; // NULL: an instant
+    fault_step *end; // NULL: an instant fault
     enum fault_need need;
 };
 

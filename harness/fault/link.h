@@ -23,7 +23,7 @@ struct flow {
     uint64_t in, ready; // bytes that were ever read, and those of them that are due
     struct link_stamp stamps[LINK_STAMPS];
     size_t first_stamp, stamp_count;
-    double budget; // bytes that a throttle lets pass by now
+    double budget; // bytes that a throttle lets pass now
     int64_t budget_ns;
     bool ended;    // nothing more comes from its source
     bool dead;     // nothing more can go to its sink

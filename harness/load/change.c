@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "load_sql.h"
 
-static const int64_t look_again_ns = 2 * NS_PER_MS; // at an insert that is not answered yet
+static const int64_t look_again_ns = 2 * NS_PER_MS; // until the insert may be answered
 
 static const struct {
     const char *name;

@@ -23,9 +23,9 @@ struct conn {
     int64_t until_ns; // DOWN: when to try again; CONNECTING: when to give up; HOLDING: its end
     PostgresPollingStatusType polling;
     enum conn_job job;
-    size_t txn;    // or the change, for JOB_CHANGE
-    bool end_sent; // COMMIT or ROLLBACK has left
-    bool failed;   // the server refused a statement of it
+    size_t txn;    // index of the transaction or, for JOB_CHANGE, of the change
+    bool end_sent; // COMMIT or ROLLBACK was sent
+    bool failed;   // the server refused a statement of the job
     bool warned;   // an answer came with a warning
 };
 

@@ -59,7 +59,7 @@ struct load_config {
     const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: accounts
     int64_t start_ns;     // when the plan's time 0 is
     int64_t deadline_ns;  // give up what was not sent by then
-    size_t first, end;    // of the plan's transactions; changes come with the last of them
+    size_t first, end;    // part of the plan's transactions; the last part also sends the changes
     unsigned part, parts; // send only every parts-th of these transactions; 0: all
 };
 

@@ -36,7 +36,7 @@ static PGresult *ask(PGconn *conn, const char *sql)
     return result;
 }
 
-static void tell(PGconn *conn, const char *sql)
+static void execute(PGconn *conn, const char *sql)
 {
     PQclear(ask(conn, sql));
 }
@@ -56,7 +56,7 @@ static void set_up(struct fixture *f, double rate)
     f->admin = PQconnectdb("");
     if (PQstatus(f->admin) != CONNECTION_OK)
         fail_msg("%s", PQerrorMessage(f->admin));
-    tell(f->admin, "SET client_min_messages = error; TRUNCATE accounts CASCADE");
+    execute(f->admin, "SET client_min_messages = error; TRUNCATE accounts CASCADE");
 }
 
 static void *disturb(void *arg)
@@ -233,7 +233,7 @@ static void a_refusal_is_counted_and_quoted(void **state)
     set_up(&f, 200);
     f.phases[0].hold_share = 0.5;
     f.phases[0].hold_for_ns = NS_PER_MS;
-    tell(f.admin,
+    execute(f.admin,
         "INSERT INTO accounts (email, login) SELECT n || '@x', 't' || lpad(n::text, 7, '0')"
         " FROM generate_series(0, 9) AS n");
     run(&f);

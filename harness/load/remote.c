@@ -126,7 +126,7 @@ static bool can_be_shared(const struct scenario *s, const struct plan *plan, str
            err_set(e, ERR_USAGE, "--workers: a subject's queue needs one generator");
 }
 
-static bool tell(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
+static bool send_plan(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
 {
     char line[POST_LINE_MAX];
 
@@ -165,7 +165,7 @@ static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, s
     bool ok = (post_line(&w->post, line, e) &&
                   (strcmp(line, PARCEL_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
-              tell(w, scenario, print, e) && measure_clock(w, &w->clock, e);
+              send_plan(w, scenario, print, e) && measure_clock(w, &w->clock, e);
     return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, w->address);
 }
 

@@ -28,7 +28,7 @@ MUST_USE bool lan_make(struct lan *l, struct err *e);
 // Releases all of it. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
 void lan_fini(struct lan *l);
 
-// The address of a member, e.g. 192.0.2.12.
+// Writes the address of a member, e.g. 192.0.2.12.
 #define LAN_ADDRESS 24
 const char *lan_address(int member, char text[LAN_ADDRESS]);
 

@@ -33,13 +33,14 @@ struct usage {
     size_t known_count;
 };
 
-// Reads how long all processors together have been busy since the boot, and how long they have been
-// there. Time that a virtual machine did not get counts as busy. False without /proc.
+// Reads the busy time and the whole time of all processors together since the boot. Time that a
+// virtual machine did not get counts as busy. False without /proc.
 bool usage_machine(double *busy_s, double *total_s);
 
 const char *usage_group_name(enum usage_group group);
 
-// A round: begin, one call per living process, end. The harness is us.
+// A round: usage_begin, usage_process for each living process, usage_end. The harness itself is
+// counted by usage_begin.
 void usage_begin(struct usage *u);
 void usage_process(struct usage *u, pid_t pid, enum usage_group group);
 void usage_end(struct usage *u);

@@ -14,7 +14,7 @@
 // Writes the login of a token's account, e.g. t0000042; returns its length.
 size_t names_login(char out[NAMES_MAX], uint32_t token);
 
-// Writes its address, e.g. t0000042@mailproof.invalid (a domain that no mail leaves for).
+// Writes its address, e.g. t0000042@mailproof.invalid (a domain that can receive no mail).
 size_t names_email(char out[NAMES_MAX], uint32_t token);
 
 // Kinds of names. All but the plain ones continue with a '~' and a tail; the wire
@@ -24,10 +24,10 @@ enum name_shape {
     NAME_UTF8,    // letters of two, three and four bytes
     NAME_LONG,    // 254 characters, the most that an account takes
     NAME_WIDEST,  // 254 characters, most of them of four bytes
-    NAME_COMMA,   // one field too many
-    NAME_QUOTE,   // what a quoting reader would trip over
+    NAME_COMMA,   // a comma makes one field too many
+    NAME_QUOTE,   // a double quote misleads a reader that knows quoting
     NAME_CONTROL, // a control character other than a newline
-    NAME_NEWLINE, // a line too many
+    NAME_NEWLINE, // a newline makes one line too many
     NAME_RECORD,  // looks like the end of one record and the beginning of another
     NAME_LINES,   // looks like two records on two lines
     NAME_SHAPES,

@@ -28,7 +28,7 @@ static bool is_bad(const char *name)
 }
 
 // Checks every piece that a reader could take for a name when it splits at commas and newlines.
-static bool names_it_somewhere(const char *text, uint32_t want)
+static bool contains_name_of(const char *text, uint32_t want)
 {
     uint32_t token;
 
@@ -51,7 +51,7 @@ static void every_name_tells_its_token(void **state)
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
             names_make(&n, tokens[i], shape);
             assert_true(names_token(n.login, strlen(n.login), &token) && token == tokens[i]);
-            assert_true(names_it_somewhere(n.email, tokens[i]));
+            assert_true(contains_name_of(n.email, tokens[i]));
             assert_true(characters(n.login) <= 254 && characters(n.email) <= 254);
             assert_int_equal(is_bad(n.login) || is_bad(n.email), shape >= NAME_COMMA);
         }

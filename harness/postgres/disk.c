@@ -184,8 +184,8 @@ bool disk_unmount(struct disk *d, struct err *e)
 // Repairs the file system, as an operator does with a disk that does not mount.
 static bool repair(const struct disk *d, struct err *e)
 {
-    struct err repaired; // it exits with 1 when it repaired something; the mount shows whether it
-                         // succeeded
+    struct err repaired; // the tool exits with 1 when it repaired something; the mount shows
+                         // whether it succeeded
 
     if (run_tool(d->files->repair, d->device, &repaired))
         return true;

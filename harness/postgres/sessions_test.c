@@ -1,4 +1,4 @@
-// The sessions that a server's log tells of.
+// The times of a role's sessions are found in a server's log.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// The disk states that power cuts leave of a server on a crashable disk: one for each flush of a
-// workload that ran once and was recorded.
+// The states in which power cuts leave a server's crashable disk: one for each flush of a workload
+// that ran once and was recorded.
 #pragma once
 
 #include <stdint.h>
@@ -21,16 +21,16 @@ MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 // `count` gets how many states there are: one for each flush, and one for the end.
 MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
 
-// Kills the server that tried the state before, and puts the disk into the n-th
-// state, from 1, always forward. Then the server may be started.
+// Kills the server that runs on the last state, and puts the disk into the n-th state, counted from
+// 1; n must grow from call to call. Then the server may be started.
 MUST_USE bool states_put(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
 
 // Counts the flushes since the state was put, except those that had nothing to flush.
 MUST_USE bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e);
 
-// Kills the server that tries a state, and puts the disk into the state of a second cut: at the
-// n-th of these flushes, from 1.
+// Kills the server that runs on a state, and puts the disk into the state that a second cut leaves
+// at the n-th of these flushes, counted from 1.
 MUST_USE bool states_put_again(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
 

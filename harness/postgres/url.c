@@ -18,7 +18,7 @@ struct url {
     struct target target;
     struct cluster cluster;
     char dbname[64];
-    bool had_group; // it was there before any run, and stays
+    bool had_group; // MIGRATE_GROUP existed before any run, and stays
     bool open;      // our database and roles on the server are to be removed
     bool kept;
 };
