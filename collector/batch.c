@@ -122,7 +122,7 @@ static bool makes_no_sense(struct err *e)
         e, ERR_INTERNAL, "the server's answer to a read does not have the expected columns");
 }
 
-// The first row is a head. Without it, there is nothing of the kind that was asked for.
+// Reads the head, which is the first row. Without a head there is no cursor, and no token follows.
 static bool decode_head(struct batch *b, const PGresult *r, int *first, struct err *e)
 {
     *first = 0;

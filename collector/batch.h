@@ -15,7 +15,7 @@ struct position {
     int64_t id;
 };
 
-// Tokens whose turn came and who did not get one, by reason.
+// How many tokens were passed over, by reason.
 struct passed {
     int64_t expired;
     int64_t consumed;
@@ -51,7 +51,7 @@ struct batch {
     int64_t number;  // the n of the cursor that it was read from, or of its last delivery; 0: none
     const char *now; // the snapshot that the cursor's next tick will be
     int part;        // it ends 1: within the tick, 2: after it
-    struct position end; // the last row examined; the xid of what is ours is the n of its delivery
+    struct position end; // the last row examined; in what is ours, `xid` is the n of the delivery
     uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
 };
 

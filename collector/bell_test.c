@@ -9,7 +9,7 @@
 
 #define MS NS_PER_MS
 
-static void nobody_runs(void **state)
+static void no_look_is_planned_while_nobody_is_silent(void **state)
 {
     (void)state;
     struct bell b = {.step = BELL_ASKED};
@@ -21,7 +21,7 @@ static void nobody_runs(void **state)
 }
 
 // Transaction 100 ran when the bell was taken. Transaction 105 began later, so it announces.
-static void a_silent_one_is_looked_for(void **state)
+static void looks_go_on_until_the_silent_have_ended(void **state)
 {
     (void)state;
     struct bell b = {.step = BELL_ASKED};
@@ -41,7 +41,7 @@ static void a_silent_one_is_looked_for(void **state)
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 
-static void anothers_bell_is_tried_for(void **state)
+static void a_taken_bell_is_tried_again(void **state)
 {
     (void)state;
     struct bell b = {.step = BELL_ASKED};
@@ -62,9 +62,9 @@ static void anothers_bell_is_tried_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_runs),
-        cmocka_unit_test(a_silent_one_is_looked_for),
-        cmocka_unit_test(anothers_bell_is_tried_for),
+        cmocka_unit_test(no_look_is_planned_while_nobody_is_silent),
+        cmocka_unit_test(looks_go_on_until_the_silent_have_ended),
+        cmocka_unit_test(a_taken_bell_is_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void lose(struct collector *c, const struct err *why)
     err_clear(&e);
     link_lose(c, why);
     turn_forget(c);
-    if (c->state == WRITE && deliver_begun(c)) { // and that line is finished first
+    if (c->state == WRITE && deliver_begun(c)) { // the line is finished before all else
         fetch_abandon(c);
         return;
     }
@@ -167,10 +167,11 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
-        bool news = strncmp(n->extra, "announce ", strlen("announce ")) == 0;
+        bool switched = strncmp(n->extra, "announce ", strlen("announce ")) == 0;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
-        if (news && !queue_send_check(&c->queue, s, work_deadline_ns(c), e))
+        // mailroom_announce was called: the check asks how tokens are announced from now on.
+        if (switched && !queue_send_check(&c->queue, s, work_deadline_ns(c), e))
             return false;
     }
     return true;
@@ -222,7 +223,7 @@ static void wait_for_something(struct collector *c)
 
     metrics_poll(c->metrics, fds + 4);
     work_wake_at(c, session_deadline_ns(&c->link.session));
-    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_awake_or_not_ns(), c->wake_ns));
+    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), c->wake_ns));
 }
 
 // Steps until nothing changes. The state is assigned here, and in lose.
@@ -257,7 +258,7 @@ static void serve_metrics(struct collector *c)
 // One round: serves everything that is ready, then steps.
 static bool serve(struct collector *c, struct err *e)
 {
-    c->now_ns = clock_awake_or_not_ns();
+    c->now_ns = clock_boot_ns();
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
     // When the reader goes while a line waits for its confirmation, the confirmation is dealt with

@@ -54,17 +54,17 @@ static const struct setting settings[] = {
         "how long a collector whose session ended may come back before another takes over"},
     {PREFIX "LEASE", MILLISECONDS, AT(lease_ms), 1000, DAY_MS, "30000",
         "how long a collector may do nothing, while tokens wait and its session seems alive, "
-        "before another takes over; at most the health-check interval and 5 s"},
+        "before another takes over; at most the health-check interval plus 5 s"},
     {PREFIX "IN_FLIGHT", COUNT, AT(leased.in_flight), 1, 1000, "4",
         "leased: how many lines may be without an answer"},
     {PREFIX "ANSWER_TIMEOUT", MILLISECONDS, AT(leased.answer_timeout_ms), 10, DAY_MS, "60000",
         "leased: how long to wait for an answer before the token is tried again"},
     {PREFIX "ATTEMPTS", COUNT, AT(leased.attempts), 1, 1000, "8",
-        "leased: after how many attempts that failed a token is dead"},
+        "leased: how many failed attempts make a token dead"},
     {PREFIX "RETRY_BASE", MILLISECONDS, AT(leased.retry_base_ms), 1, DAY_MS, "1000",
-        "leased: a token is tried again within this time, doubled with each attempt"},
+        "leased: a token is tried again within this time, which doubles with each attempt"},
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
-        "leased: and within this time at most"},
+        "leased: the limit of that time"},
     {PREFIX "BUDGET", TEXT, AT(leased.budget), 1, 32, NULL,
         "leased: how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
     {PREFIX "BURST", COUNT, AT(leased.burst), 1, 1000000, "50",
@@ -190,7 +190,7 @@ static bool read_key_file(struct config *c, struct err *e)
     bool hidden = strspn(c->secret_key_file, HEX_DIGITS) >= SIGN_KEY_LEN;
     if (!f)
         return err_sys(e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read",
-            hidden ? "what is not shown here, for it looks like a key," : c->secret_key_file);
+            hidden ? "a file whose name looks like a key and is not shown" : c->secret_key_file);
     // Unbuffered, so that the key leaves no copy in the C library's memory.
     setvbuf(f, NULL, _IONBF, 0);
     size_t len = fread(hex, 1, sizeof hex - 1, f);

@@ -1,7 +1,7 @@
 // The collector's settings: environment variables, checked once at the start.
 //
 // One table in config.c names them all; it drives parsing, --help and
-// --settings (the table in README.md). A bad value is an ERR_USAGE that names
+// --settings (the table in SETTINGS.md). A bad value is an ERR_USAGE that names
 // the variable, the value and what is allowed, never a silent default. The
 // values of secrets are never repeated.
 #pragma once
@@ -18,7 +18,7 @@ struct config {
     char *channel_name;
     char *queue_name;
     char *dequeue;
-    const struct mode *mode; // of that name
+    const struct mode *mode; // the one that `dequeue` names
     int64_t healthcheck_interval_ms;
     int64_t batch_timeout_ms; // adaptive: the upper bound
     int64_t batch_least_ms;   // adaptive: the lower bound; 0: not adaptive
@@ -38,7 +38,7 @@ struct config {
         char *lanes;   // NULL: whatever the queue has
         int64_t ageing_ms;
     } leased;              // for leased mode only
-    char *metrics;         // NULL: the figures are not shown
+    char *metrics;         // where the figures are shown; NULL: nowhere
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // the file that holds the key instead
     uint8_t key[SIGN_KEY_LEN];
@@ -63,4 +63,4 @@ void config_fini(struct config *c);
 const char *config_unknown(char *const environ[], size_t *at, size_t *len);
 
 void config_help(FILE *out);     // for --help
-void config_markdown(FILE *out); // for README.md
+void config_markdown(FILE *out); // for SETTINGS.md

@@ -70,9 +70,9 @@ END
 )"
 }
 
-# The second collector waits for the cursor in the statement that reads. After its wait
-# that has the new cursor, but the tokens of before: it steps over 2 and 3, which it does
-# not see, to 4.
+# The second collector waits for the cursor in the statement that reads. After the wait this
+# statement has the new cursor, but sees the tokens as they were before: it does not see 2
+# and 3, and moves past them to 4.
 locking_and_reading_at_once_loses()
 {
     add_accounts_late
@@ -80,8 +80,9 @@ locking_and_reading_at_once_loses()
     same "locked and read at once, limit 1" "1 4 5" "$(taken)"
 }
 
-# The same with a larger batch: it takes the 5, sees the end of its own snapshot, and
-# makes that the cursor. It is older than the cursor that it found.
+# The same with a larger batch: the second collector takes 5, reaches the end of its own
+# snapshot, and makes this snapshot the cursor. The late transaction still runs in it, so 1
+# to 3 are taken again.
 locking_and_reading_at_once_doubles()
 {
     add_accounts_late
@@ -89,7 +90,7 @@ locking_and_reading_at_once_doubles()
     same "locked and read at once, limit 4" "1 1 2 2 3 3 4 5" "$(taken)"
 }
 
-# One token waits, behind 20,000 of a transaction that is open. Pages are counted, not time.
+# One token waits behind 20,000 tokens of an open transaction. Pages are counted, not time.
 reading_from_where_the_oldest_runs_is_slow()
 {
     look="EXECUTE look('mailroom', 10, 1000)"
@@ -114,11 +115,11 @@ reading_from_where_the_oldest_runs_is_slow()
 
 stays_flat() # what, pages before, pages with the open transaction
 {
-    echo "a $1: $3 pages past 20,000 open tokens, $2 without; from the oldest that runs $from_the_oldest"
+    echo "a $1: $3 pages past 20,000 open tokens, $2 without; read from the oldest transaction on: $from_the_oldest"
     [ "$3" -lt $(($2 + 50)) ] || failed "a $1 takes $3 pages, $2 without the open transaction"
 }
 
-# Pages that the execution looks at.
+# Prints how many pages the execution looks at.
 pages() # statement
 {
     {
@@ -128,7 +129,7 @@ pages() # statement
         echo "\\o $server_dir/plan"
         echo "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) $1;"
     } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
-        awk '/"Shared (Hit|Read) Blocks"/ && n++ < 2 { sub(/,$/, "", $NF); all += $NF } END { print all }' \
+    awk '/"Shared (Hit|Read) Blocks"/ && n++ < 2 { sub(/,$/, "", $NF); all += $NF } END { print all }' \
         "$server_dir/plan"
 }
 
@@ -145,8 +146,8 @@ add_accounts_late()
     sql "INSERT INTO accounts (email, login) VALUES ('4', '4'), ('5', '5')"
 }
 
-# One has the cursor locked when the second comes; then the open transaction commits, and
-# only then the first reads and moves. Others take what is left.
+# The first has the cursor locked when the second comes. Then the open transaction commits,
+# and only then the first reads and moves the cursor. A third takes what is left.
 two_take() # limit, what the second one does
 {
     open_session first 6
@@ -172,7 +173,7 @@ take_all() # owner
     done; } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
 }
 
-# Logins of what was taken.
+# Prints the logins of what was taken.
 taken()
 {
     sql "SELECT string_agg(a.login, ' ' ORDER BY a.login)
@@ -180,7 +181,8 @@ taken()
          JOIN tokens AS t ON t.id = w.token JOIN accounts AS a ON a.id = t.account"
 }
 
-# The collector's statements, as it puts them together; and its take without the lock before it.
+# Prepares the collector's statements as it does, and take_at_once: a take that locks the cursor in
+# the statement that reads.
 prepare_all()
 {
     cat "$statements/settings.sql"

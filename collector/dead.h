@@ -1,5 +1,5 @@
-// The unsendable tokens of a batch, as the statement that passes them wants them:
-// one array literal for each column of the dead letters.
+// The unsendable tokens of a batch, as parameters of the statement that passes them: one array
+// literal for each column of the table dead_letters.
 #pragma once
 
 #include "base/buf.h"

@@ -57,7 +57,7 @@ static void look_at_the_clock(struct collector *c)
 {
     struct fetch *f = &c->fetch;
 
-    c->now_ns = clock_awake_or_not_ns();
+    c->now_ns = clock_boot_ns();
     if (c->now_ns - f->ready_ns <= work_stale_ns(c))
         c->deliver->held_up = 0;
     else if (c->deliver->held_up < WORK_SLOW_MAX)
@@ -84,13 +84,13 @@ static enum meter_id reason(const struct collector *c)
 // The line is out. From here on it must not be written again.
 static bool written(struct collector *c, enum state *next, struct err *e)
 {
-    struct batch free = c->deliver->pass.written;
+    struct batch spare = c->deliver->pass.written;
 
     assert(c->deliver->pass.step == PASS_NONE);
     metrics_line(c->metrics, reason(c), c->fetch.next.sendable);
     c->deliver->pass.written = c->fetch.next;
     c->fetch.stock.due = false;
-    c->fetch.next = free;
+    c->fetch.next = spare;
     c->fetch.next_step = NEXT_EMPTY;
     for (int i = 0; i < c->deliver->pass.written.n; i++)
         window_taken(&c->window, c->deliver->pass.written.rows[i].token.id, c->now_ns);
@@ -196,7 +196,7 @@ static void settle(struct collector *c)
     if (b->all)
         doubt_clear(&c->doubt);
     if (!batch_is_delivery(b))
-        c->turn.renewed_ns = c->now_ns; // others watch the cursor as well
+        c->turn.renewed_ns = c->now_ns; // a move of the cursor shows others that we are at work
     else
         c->queue.first = b->number;
     if (b->source == BATCH_DELIVERY)

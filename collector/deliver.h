@@ -45,8 +45,8 @@ bool deliver_on_pass(struct collector *c, const PGresult *result, struct err *e)
 bool deliver_begun(const struct collector *c);
 // A whole line is out, and the database does not know yet.
 bool deliver_owes(const struct collector *c);
-// The session was lost: drops the line in hand if it was not begun; a line that is out becomes
-// doubtful.
+// The session was lost: drops the line in hand if it was not begun. The tokens of a line that is
+// out come into doubt.
 bool deliver_lose(struct collector *c, struct err *e) MUST_USE;
 
 struct pollfd deliver_poll(const struct collector *c); // to wait for the reader

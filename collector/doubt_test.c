@@ -12,7 +12,7 @@
 
 static char secret[SIGN_SECRET_LEN];
 
-// The secret is the same static bytes for all, but for its first ones.
+// The secret begins with these bytes. It lies in a static buffer, which the next call overwrites.
 static struct token token(int64_t id, const char *begin)
 {
     memset(secret, 0, sizeof secret);

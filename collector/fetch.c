@@ -74,7 +74,7 @@ static bool still_ours(const struct collector *c, struct err *e)
     return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
 }
 
-// The batch is in hand now.
+// Counts the batch, which is in hand now, out of the stock.
 static void out_of_stock(struct fetch *f)
 {
     struct stock *s = &f->stock;
@@ -164,7 +164,7 @@ bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e)
     struct passed passed;
     int taken;
 
-    // The answer to the read behind it shows what is ours all the same.
+    // Even after a failure, the read that travels behind the take shows what is ours.
     if (!queue_decode_take(result, &taken, &s->every, &passed, e))
         return ask_retry(c, e);
     s->left += taken;
@@ -242,8 +242,9 @@ static bool look_further(struct collector *c)
     return true;
 }
 
-// The read saw everything, so the window learns what waits. A token in doubt that is not among the
-// rows was moved past, unless it may be among those whose turn has not come.
+// The read saw everything, so the window learns what waits. When it shows no token in doubt, those
+// in doubt are passed. But it does not show the rows that it passed over, and a token in doubt may
+// be one of these.
 static void saw_all(struct collector *c)
 {
     const struct batch *b = &c->fetch.next;
@@ -265,7 +266,7 @@ static enum verdict judge(struct collector *c)
     const struct batch *b = &c->fetch.next;
     bool at_once = false;
 
-    // Tokens from before our session were announced to nobody. They have waited long enough.
+    // Nobody heard the announcements of tokens from before our session, so they go out at once.
     if (b->all) {
         saw_all(c);
         at_once = c->fetch.at_once && c->window.missed.count > 0;
@@ -283,7 +284,7 @@ static enum verdict judge(struct collector *c)
     return at_once || window_timeout_ns(&c->window) <= c->now_ns ? SEND : LATER;
 }
 
-// Only a look came before: takes the tokens that it saw, if they are to go out.
+// Takes the tokens that a look saw, if they are to go out.
 static bool take(struct collector *c, enum verdict verdict, struct err *e)
 {
     bool full = c->fetch.next.sendable >= c->queue.limit;
@@ -321,8 +322,8 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     return true;
 }
 
-// Another collector may have taken the tokens that the look saw, and some of those in the stock may
-// not be sendable. So what is not full and not due waits, and the next look counts it.
+// Keeps a batch of the stock that is neither full nor due, for the next look to count: another
+// collector took tokens that the last look saw, or some of the stock cannot be sent.
 static bool hold(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;

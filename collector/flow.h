@@ -1,5 +1,5 @@
-// Measures how fast tokens come, and decides whether to look for them now and then or to hear of
-// each. Pure.
+// Measures how fast tokens come, and decides whether the collector looks for them now and then, or
+// hears of each by an announcement. Pure.
 //
 // With a bell (bell.h) the collector may choose. A look costs a read of what waits. An announcement
 // costs less work, but a transaction that announces flushes its commit under a lock that all such

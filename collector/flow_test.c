@@ -27,7 +27,7 @@ static int64_t pause_ms(const struct flow *f, bool looking, int waiting)
     return ns == CLOCK_NEVER ? -1 : (ns + MS / 2) / MS;
 }
 
-static void few_tokens_are_heard_of(void **state)
+static void a_slow_stream_is_announced(void **state)
 {
     (void)state;
     struct flow none = {0}, f;
@@ -131,7 +131,7 @@ static void looks_may_be_far_apart(void **state)
     assert_int_equal(pause_ms(&f, true, 402), -1);
 }
 
-static void tokens_that_others_took_tell_nothing(void **state)
+static void a_count_that_fell_keeps_the_rate(void **state)
 {
     (void)state;
     struct flow f = at_rate(1000);
@@ -145,7 +145,7 @@ static void tokens_that_others_took_tell_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_tokens_are_heard_of),
+        cmocka_unit_test(a_slow_stream_is_announced),
         cmocka_unit_test(looking_goes_on_at_half_the_rate),
         cmocka_unit_test(the_next_look_is_when_the_batch_is_full),
         cmocka_unit_test(a_short_timeout_needs_frequent_looks),
@@ -153,7 +153,7 @@ int main(void)
         cmocka_unit_test(waiting_tokens_are_seldom_read_again),
         cmocka_unit_test(the_rate_is_that_of_a_whole_stretch),
         cmocka_unit_test(looks_may_be_far_apart),
-        cmocka_unit_test(tokens_that_others_took_tell_nothing),
+        cmocka_unit_test(a_count_that_fell_keeps_the_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

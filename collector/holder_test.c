@@ -72,7 +72,7 @@ static void a_process_that_is_hidden_is_alive(void **state)
     assert_int_equal(status, 0);
 }
 
-static void of_strangers_nothing_is_known(void **state)
+static void a_stranger_never_counts_as_dead(void **state)
 {
     (void)state;
     char name[HOLDER_LEN];
@@ -91,7 +91,7 @@ int main(void)
         cmocka_unit_test(we_are_alive_and_always_the_same),
         cmocka_unit_test(a_process_that_ended_is_dead),
         cmocka_unit_test(a_process_that_is_hidden_is_alive),
-        cmocka_unit_test(of_strangers_nothing_is_known),
+        cmocka_unit_test(a_stranger_never_counts_as_dead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

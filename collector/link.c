@@ -29,7 +29,7 @@ bool link_connect(struct collector *c, enum state *next, struct err *e)
     return queue_send_self(&c->link.session, work_deadline_ns(c), e);
 }
 
-// Stops before the set-up when the server is not the one that we want.
+// Sends the set-up, unless a pooler lends the session to others: that ends the collector.
 static bool greet(struct collector *c, struct err *e)
 {
     struct link *l = &c->link;

@@ -12,7 +12,7 @@ struct link {
     struct backoff backoff;
     int64_t retry_at_ns; // BACK_OFF
     int silent_hosts;    // how many of a list of hosts are tried last
-    bool greeted;        // the session is known to be our own
+    bool greeted;        // no pooler lends the session to others
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
         LOSS_ENDED,     // somebody ended a session that worked

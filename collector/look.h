@@ -21,7 +21,7 @@ struct look {
     int64_t seen_ns;   // when the last figures came; CLOCK_NEVER: never
     int64_t wanted_ns; // when figures were wanted last
     int64_t retry_ns;  // not to be asked before
-    bool complained;   // the log has it that a look failed
+    bool complained;   // the log says already that a look failed
 };
 
 void look_init(struct look *l);

@@ -76,9 +76,9 @@ static int help(void)
         "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
         "Without arguments it collects until TERM or INT. With --switch-mode it carries the\n"
         "queue over to the mode that MAILROOM_DEQUEUE names, while no collector runs, and ends;\n"
-        "75 says that it could not yet. With `-- COMMAND ARGUMENT…`, in leased mode, it runs the\n"
-        "sender itself and starts it again when it ends. These environment variables are its "
-        "settings:\n\n");
+        "exit code 75 then means: try again later. With `-- COMMAND ARGUMENT…`, in leased mode,\n"
+        "it runs the sender itself and starts it again when it ends. These environment variables\n"
+        "are its settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  70 internal error\n"
@@ -113,8 +113,7 @@ static bool check_command(const struct config *c, char *const command[], struct 
     if (!command || config_leased(c))
         return true;
     return err_set(e, ERR_USAGE,
-        "a sender behind '--' answers, and MAILROOM_DEQUEUE is '%s'; set it to leased, or use a "
-        "pipe",
+        "a sender after '--' needs MAILROOM_DEQUEUE=leased, and it is '%s'; set it, or use a pipe",
         c->dequeue);
 }
 

@@ -39,7 +39,7 @@ static const struct row {
     [METER_RETRIES] = {"mailroom_retries", C, NULL, NULL, LEASED,
         "tokens that were leased after an earlier attempt"},
     [METER_SENDER_STARTS] = {"mailroom_sender_starts", C, NULL, NULL, LEASED,
-        "how often the sender behind -- was started"},
+        "how often the sender that is given after -- was started"},
     [METER_RECONNECTS_ENDED] = {"mailroom_reconnects", C, "reason", "ended", EVERY,
         "sessions that were lost or could not be opened; each was followed by another try"},
     [METER_RECONNECTS_REFUSED] = {"mailroom_reconnects", C, "reason", "refused", EVERY, NULL},

@@ -61,7 +61,7 @@ static inline void meters_add(struct meters *m, enum meter_id id, double n)
     m->of[id] += n;
 }
 
-// The figures that are not in the table.
+// The labels of the metric mailroom_collector, and whether the mode is leased.
 struct meters_about {
     const char *version, *mode, *queue;
     bool leased;

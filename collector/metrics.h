@@ -1,4 +1,4 @@
-// MAILROOM_METRICS: the collector's figures for others, over HTTP or in a file.
+// MAILROOM_METRICS: shows the collector's figures over HTTP or in a file.
 //
 // A loop owns it and calls metrics_serve at the end of each round, when mail has had its turn.
 // Nothing in here waits, and no failure after the start ends the collector.
@@ -19,7 +19,7 @@ struct metrics {
     struct look look;
     struct buf text;
     int64_t file_at_ns; // when the file is due
-    bool complained;    // the log has it that the file cannot be written
+    bool complained;    // the log says already that the file cannot be written
 };
 
 // Opens what MAILROOM_METRICS names; nothing when it is not set. ERR_USAGE names the setting.

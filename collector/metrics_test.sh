@@ -152,7 +152,7 @@ a_lost_database_is_shown()
     resume_server
     until_shown orphan 'mailroom_collecting{}' 1
     until_shown orphan 'mailroom_look_age_seconds{}' 0
-    # The session of the figures goes when nobody reads them, or its collector's is lost.
+    # The loss of the session that asks for the figures delays no mail.
     sql "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
          WHERE application_name = 'mailroom metrics'" >/dev/null
     add_accounts 9001 9003
@@ -210,8 +210,8 @@ version()
     sed -n 's/^project(mailproof VERSION \([0-9.]*\) .*/\1/p' "$SOURCE_DIR/CMakeLists.txt"
 }
 
-# The sender takes the first token of each line, wants the second later, and refuses the third; it
-# does not answer the next line.
+# The sender answers three tokens of the first line: the first is sent, the second is to come later,
+# the third never. It answers nothing else.
 a_leased_queue()
 {
     switch_to leased

@@ -31,7 +31,7 @@ bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 // Offers a line; data must stay until output_idle.
 void output_begin(struct output *o, const char *data, size_t len);
 
-// True when all of the line is written; the caller may use the data again.
+// Ends a line of which all is written; the caller may use the data again.
 void output_end(struct output *o);
 
 // Takes back a line of which nothing was written.

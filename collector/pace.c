@@ -14,7 +14,7 @@ static void add_level(struct pace *p, int64_t timeout_ns)
     p->level[p->levels++] = (struct pace_level){.timeout_ns = timeout_ns};
 }
 
-// Returns the least value of a level's balance.
+// Returns the least value of a level's balance. It is below 0, because a change comes at 0.
 static double floor_of(const struct pace *p, const struct pace_level *l)
 {
     return -(double)p->level[1].timeout_ns * (l->next_worth ? DOWN : UP);
@@ -58,7 +58,8 @@ static void book(struct pace *p, int level, bool begun, int64_t held_ns)
         weigh(p, level, false, begun, held_ns);
 }
 
-static void think(struct pace *p, int level, int64_t now_ns)
+// Adds an arrival to the imagined line of a level.
+static void imagine(struct pace *p, int level, int64_t now_ns)
 {
     struct pace_level *l = &p->level[level];
     int64_t due_ns = l->first_ns + l->timeout_ns;
@@ -79,7 +80,7 @@ static void think(struct pace *p, int level, int64_t now_ns)
 void pace_arrived(struct pace *p, int64_t now_ns)
 {
     for (int i = p->levels - 1; i >= 0; i--)
-        think(p, i, now_ns);
+        imagine(p, i, now_ns);
     p->last_ns = now_ns;
     for (p->now = 0; p->now + 1 < p->levels && p->level[p->now].next_worth;)
         p->now++;

@@ -3,17 +3,18 @@
 // The adaptive window imagines one line for each of some timeouts: none, the lower bound, twice the
 // lower bound and so on, up to the upper bound. It waits for the longest timeout that is still
 // worth it. A timeout is worth it while each line that it saves, compared with the timeout before,
-// costs less than `least` of holding lines open. At a steady rate that is so from one token in
-// `least`. The lower bound itself is worth much more than nothing (20 times as much): the window
-// waits for it unless twenty lines gain hardly one further token by it, which is a trickle.
+// costs less than `least` of holding lines open. At a steady rate that is so from one token per
+// `least` on. The step from no wait to the lower bound may cost 20 times as much: the window takes
+// it unless twenty lines gain hardly one further token by it, which is a trickle.
 //
 // The window changes its timeout seldom. The p99 is made by the longest waits and small lines by
 // the shortest, so a window that mixes both at one load is worse than a fixed pair. Between two
 // changes it is the fixed pair (limit, timeout). So a timeout begins to be worth its wait when it
-// gains 25% more than it costs, and ceases to be when it loses 20%. Evidence adds up from the last
-// change, or from when there was least of it (a CUSUM test), to 40 lines before it waits for
-// longer, and to 160 before it waits for less. At a rate of one token in `least`, chance alone
-// brings about a longer wait once in some hundred thousand tokens.
+// gains 25% more than it costs, and ceases to be when it loses 20%. The evidence for a change is a
+// sum that begins again at each change and never falls below 0 (a CUSUM test). It has to reach the
+// worth of 40 lines before the window waits for longer, and of 160 before it waits for less. At a
+// rate of one token per `least`, chance alone brings about a longer wait once in some hundred
+// thousand tokens.
 #pragma once
 
 #include <stdbool.h>

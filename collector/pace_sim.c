@@ -96,7 +96,7 @@ static double uniform(uint64_t *state)
     return ((double)(*state * UINT64_C(0x2545F4914F6CDD1D) >> 11) + 1) / 9007199254740993.0;
 }
 
-// Draws between both, each order of magnitude as often.
+// Draws a number between the two; each order of magnitude is equally likely.
 static double between(uint64_t *state, double least, double most)
 {
     return exp(log(least) + uniform(state) * log(most / least));
@@ -154,7 +154,7 @@ static int fire(
     return until;
 }
 
-// The real window. Returns the lines of the judged tokens.
+// Runs the real window. Returns how many lines hold the judged tokens.
 static int adaptive(const int64_t *at, int limit, int64_t *delay)
 {
     struct window w;
@@ -184,8 +184,8 @@ static int adaptive(const int64_t *at, int limit, int64_t *delay)
     return lines;
 }
 
-// Returns the lines of a fixed pair; as many as tokens when more than 1% of these wait longer than
-// the bound.
+// Returns how many lines a fixed pair writes; more than there are tokens, when more than 1% of
+// these wait longer than the bound.
 static int fixed(const int64_t *at, int limit, int64_t timeout_ns, int64_t bound_ns)
 {
     int lines = 0, slower = 0;

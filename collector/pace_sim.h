@@ -20,7 +20,7 @@ struct pace_load {
 struct pace_figures {
     double p99_ms;
     double batch; // mean tokens of a line
-    double best;  // of the best fixed pair of which 99% wait no longer than p99_ms
+    double best;  // the same of the best fixed pair whose p99 is no longer than p99_ms
     int best_limit;
     double best_ms;
     double share; // batch ÷ best

@@ -26,7 +26,7 @@ static int64_t wait_ns(const struct pace *p)
     return pace_due_ns(p, NS_PER_S, MOST_NS) - NS_PER_S;
 }
 
-static void beside_the_best_fixed_pair(void **state)
+static void batches_are_near_those_of_the_best_fixed_pair(void **state)
 {
     (void)state;
     for (int i = 0; i < pace_load_count; i++) {
@@ -111,7 +111,7 @@ static void a_limit_that_is_soon_reached_needs_no_long_wait(void **state)
     assert_int_equal(wait_ns(&p), 40 * MS);
 }
 
-static void fixed_waits_for_its_timeout(void **state)
+static void a_fixed_window_waits_for_its_timeout(void **state)
 {
     (void)state;
     struct pace p;
@@ -121,7 +121,7 @@ static void fixed_waits_for_its_timeout(void **state)
     assert_int_equal(wait_ns(&p), MOST_NS);
 }
 
-static void bounds_that_are_one(void **state)
+static void equal_bounds_leave_one_timeout(void **state)
 {
     (void)state;
     struct pace p;
@@ -139,9 +139,9 @@ int main(void)
         cmocka_unit_test(one_token_in_the_lower_bound_is_worth_the_upper_bound),
         cmocka_unit_test(few_tokens_wait_in_vain),
         cmocka_unit_test(a_limit_that_is_soon_reached_needs_no_long_wait),
-        cmocka_unit_test(fixed_waits_for_its_timeout),
-        cmocka_unit_test(bounds_that_are_one),
-        cmocka_unit_test(beside_the_best_fixed_pair),
+        cmocka_unit_test(a_fixed_window_waits_for_its_timeout),
+        cmocka_unit_test(equal_bounds_leave_one_timeout),
+        cmocka_unit_test(batches_are_near_those_of_the_best_fixed_pair),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

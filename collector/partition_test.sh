@@ -24,7 +24,7 @@ main()
         a_batch_looks_at_indexes_only
     done
     an_obstacle_is_named
-    a_long_transaction_is_not_waited_for
+    inserts_do_not_wait_for_a_drop
     the_bell_and_a_restore_know_all_partitions
     one_table_again
     echo "partitions come and go"
@@ -50,7 +50,7 @@ delivered() # names
         awk '{ all++; if (!seen[$0]++) distinct++ } END { print all + 0, distinct + 0 }'
 }
 
-# Prints the logins that test_sender.sh answered as sent.
+# Adds accounts whose tokens test_sender.sh answers as sent.
 add_ok() # first, last
 {
     sql "INSERT INTO accounts (email, login) SELECT 'ok' || n || '@x', 'ok' || n
@@ -139,8 +139,8 @@ waiting_tokens_stay()
     same "$mode: dropped afterwards" 2 "$(sql "SELECT mailroom_forget_tokens('0')")"
 }
 
-# The order of the cursor comes from the indexes of the partitions, and an id finds its
-# partition.
+# A read in the cursor's order uses the indexes of the partitions and no sort, and a look-up by id
+# reads one partition only.
 a_batch_looks_at_indexes_only()
 {
     for i in 1 2 3; do
@@ -178,9 +178,8 @@ an_obstacle_is_named()
     sql "DROP TABLE mine"
 }
 
-# Nobody queues behind a command that waits for a transaction: an insert gets through
-# in between.
-a_long_transaction_is_not_waited_for()
+# While a drop waits for a long transaction, inserts get through.
+inserts_do_not_wait_for_a_drop()
 {
     sql "CALL mailroom_partition()"
     add_ok 1 10

@@ -3,8 +3,8 @@
 // The pid that libpq was told when it connected is the server process's own, unless a pooler
 // answered in its place. Then a second session asks for its pid while the first one is idle: in
 // transaction mode the pooler serves both with the same server process, and neither locks nor
-// LISTEN are ours. In session mode a pool that is used up does not answer at all; that counts as
-// no, too.
+// LISTEN are ours. In session mode a pool that is used up does not answer at all; then our session
+// counts as not lent.
 #pragma once
 
 #include "session.h"
@@ -17,9 +17,9 @@ struct pooler {
     bool shared; // the answer, once pooler_step is done
 };
 
-// Goes as far as it can without waiting; the owner polls the probe's session
-// until this is true. backend_pid is the server's answer in our session, skip
-// that session's.
+// Goes as far as it can without waiting; the owner polls the probe's session until this is true.
+// `url` and `skip` are those that our session was opened with, told_pid is what libpq was told
+// there, and backend_pid the server's own answer.
 bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, const char *backend_pid,
     int64_t now_ns) MUST_USE;
 

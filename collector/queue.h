@@ -23,7 +23,7 @@ enum queue_request {
     QUEUE_CLAIM,
     QUEUE_DOUBT,
     QUEUE_TAKE,
-    QUEUE_READ, // every kind of it; only one is under way at a time
+    QUEUE_READ, // a read of any kind; only one is under way at a time
     QUEUE_PASS, // a move of the cursor, or the confirmation of a delivery
     QUEUE_CHECK,
     QUEUE_OWNERS,
@@ -72,7 +72,7 @@ bool queue_send_setup(
 // Sets ERR_SCHEMA, which names the migration file, when one is missing.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
-// Asks which backend serves us, as the first question of a session.
+// The first request of a session asks which backend serves it.
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 

@@ -50,7 +50,7 @@ bool ring_rests(const struct collector *c)
     return c->bell.step == BELL_LET_GO && c->bell.look_at_ns > 0;
 }
 
-// A planned look still comes after the migration that brought the bell was undone.
+// A look that was planned is made even if the bell's migration has been undone since.
 int64_t ring_due_ns(const struct collector *c)
 {
     return c->queue.bell[0] || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell) : CLOCK_NEVER;

@@ -24,7 +24,7 @@ main()
     migrate
     export MAILROOM_DATABASE_URL="$MAILROOM_DATABASE_URL password=$password"
     prepare
-    # The same is tried with a program that keeps no secrets, to see it succeed.
+    # The same is tried on `sleep`, which hides nothing, to see that it would succeed.
     start open sleep 600
     start closed "$server_dir/mailroom-collector"
     has_logged closed collecting
@@ -103,12 +103,12 @@ no_core_is_dumped()
     add_accounts 1 3
     drained
     kill -SEGV "$pid_open" "$pid_closed"
-    # The number of SIGSEGV is behind it either way.
+    # The exit code is that of SIGSEGV with or without a core; the shell's message tells which.
     wait "$shell_open" || true
     wait "$shell_closed" || true
     grep -qi "segmentation fault" "$server_dir/closed.log" || failed "it did not crash"
     ! grep -q "core dumped" "$server_dir/closed.log" || failed "a core was dumped"
-    grep -q "core dumped" "$server_dir/open.log" || echo "not shown: nobody's core is dumped here"
+    grep -q "core dumped" "$server_dir/open.log" || echo "not shown: no core is dumped here at all"
     same "files of a crash" "" "$(ls "$server_dir/closed.cores")"
 }
 

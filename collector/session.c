@@ -277,7 +277,7 @@ bool session_execute_first(
     return PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0) == 1 || lost(s, e);
 }
 
-// The answer to a request is its result, then nothing, then its sync. The commit comes with the
+// The answer to a request is its result, then NULL, then its sync. The commit comes with the
 // sync, and may still fail: so a result is held until then, and an error takes its place. An error
 // itself is given out at once, because an error that ends the session has no sync.
 bool session_take(struct session *s, struct session_reply *out)

@@ -30,7 +30,7 @@ struct session {
     PostgresPollingStatusType polling;
     int64_t connect_deadline_ns; // of the host that is being tried
     char host[256];              // that host, to notice when libpq goes on to the next
-    int hosts_tried;             // with it
+    int hosts_tried;             // this one included
     struct session_request requests[SESSION_REQUESTS_MAX];
     int first;
     int count;

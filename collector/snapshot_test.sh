@@ -1,6 +1,6 @@
 #!/bin/bash
-# A batch costs no more after many under an old snapshot, which keeps every row that
-# they deleted and every version that they wrote. Pages are counted, not time.
+# A batch costs no more after many others, while an old snapshot keeps every row that these
+# deleted and every version that they wrote. Pages are counted, not time.
 set -euo pipefail
 
 collector=$BUILD_DIR/bin/mailroom-collector
@@ -29,4 +29,4 @@ stays_flat() { # mode
 
 start_server -c synchronous_commit=on -c autovacuum=off
 for mode in cursor shared leased; do stays_flat "$mode"; done
-echo "an old snapshot costs no batch anything"
+echo "no batch costs more under an old snapshot"

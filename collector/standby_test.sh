@@ -103,8 +103,8 @@ a_stopped_holder_begins_no_line()
     ends i TERM 0
 }
 
-# j writes a line and stops before it is confirmed; its session stays. k takes over when the lease
-# is over, and j writes none of k's tokens.
+# j has the queue and is stopped; its session stays. k takes over when the lease is over, and j,
+# when it goes on, writes none of k's tokens.
 a_hanging_holder_is_replaced()
 {
     export MAILROOM_LEASE=1000
@@ -131,8 +131,7 @@ a_hanging_holder_is_replaced()
     unset MAILROOM_LEASE
 }
 
-# A living holder whose tokens wait for their batch, or whose reader has stopped,
-# renews its lease: nobody takes over.
+# A living holder whose tokens wait for their batch renews its lease: nobody takes over.
 a_waiting_holder_is_not_replaced()
 {
     export MAILROOM_LEASE=1000 MAILROOM_HEALTHCHECK_INTERVAL=60000
@@ -141,7 +140,7 @@ a_waiting_holder_is_not_replaced()
     run m
     has_logged m 'standing by'
     add_accounts 61 61
-    # Nor does a collector take over that was stopped itself and sees a large jump of the clock.
+    # A collector that was stopped itself, and sees its clock jump, does not take over either.
     sql "SELECT pg_sleep(0.5)" >/dev/null
     kill -STOP "$(pid_of m)"
     sql "SELECT pg_sleep(2)" >/dev/null

@@ -14,7 +14,8 @@ static const struct {
         TO(CONNECT)},
     [CONNECT] = {"connect", "connecting", "connects", TO(SET_UP)},
     [SET_UP] = {"set up", "setting up a session",
-        "asks whether the session is our own, sends the set-up and waits for the answers",
+        "asks whether a pooler lends the session to others, sends the set-up and waits for the "
+        "answers",
         TO(STAND_BY)},
     [STAND_BY] = {"stand by", "standing by",
         "polls for the queue's lock, claims the queue, asks what is still in doubt", TO(FETCH)},
@@ -25,7 +26,8 @@ static const struct {
     [WAIT] = {"wait", "waiting for tokens",
         "sleeps until the window fires or a health check is due", TO(FETCH)},
     [WRITE] = {"write", "writing a line",
-        "gives the line to stdout, as fast as it is taken; one that is late is read again",
+        "gives the line to stdout, as fast as it is taken; a batch that is too old to be begun is "
+        "read again",
         TO(PASS) | TO(STALL) | TO(FETCH)},
     [STALL] = {"stall", "waiting for the reader",
         "the reader takes nothing: gives back what was taken, and waits for the reader", TO(FETCH)},

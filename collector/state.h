@@ -9,7 +9,7 @@ enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, FETCH, WAIT, WRITE, STALL, PAS
 
 const char *state_doing(enum state s); // for the log: "reading a batch"
 
-// A step may go from one to the other. Losing the session leads to BACK_OFF from
+// True when a step may go from one to the other. Losing the session leads to BACK_OFF from
 // everywhere.
 bool state_leads(enum state from, enum state to);
 

@@ -1,5 +1,5 @@
-// mailroom-collector --switch-mode: carries a used queue over to the way of
-// dequeuing that MAILROOM_DEQUEUE names. No collector may run meanwhile.
+// mailroom-collector --switch-mode: changes the mode of a used queue to the one that
+// MAILROOM_DEQUEUE names. No collector may run meanwhile.
 #pragma once
 
 #include "config.h"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the collector's shorter tests share; sourced behind ci/private-server.sh.
+# What the collector's shorter tests share; sourced after ci/private-server.sh.
 # A collector has a name; its lines are in $server_dir/NAME.out, its log in
 # $server_dir/NAME.log. It runs as the least privileged role.
 
@@ -100,11 +100,11 @@ ends() # name, signal (or none), exit code, or several with | between them
     esac
 }
 
-# The tokens in the lines of these collectors.
-tokens() # names: all, distinct
+# Prints how many tokens the lines of these collectors hold, and how many distinct ones.
+tokens() # names
 {
     for name in "$@"; do
-        # Only lines with their end: a torn one was never delivered.
+        # `read` drops a line without its end, which was never delivered.
         sed -e '$!b' "$server_dir/$name.out" | while IFS= read -r line; do printf '%s\n' "$line"; done
     done | awk -F, '{ for (i = 2; i <= NF; i += 5) { all++; if (!seen[$i]++) distinct++ } }
         END { print all + 0, distinct + 0 }'

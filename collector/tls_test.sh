@@ -20,10 +20,10 @@ main()
     another_name_is_refused
     another_authority_is_refused
     plain_text_is_refused
-    echo "only the right server is talked to"
+    echo "the collector talks to the right server only"
 }
 
-# A certificate authority, and what it says of the server.
+# Makes two certificate authorities, and serves TLS with a certificate of the first.
 serve_tls() # name
 {
     authority ca
@@ -58,13 +58,13 @@ make_key() # file
     openssl ecparam -name prime256v1 -genkey -noout -out "$server_dir/$1"
 }
 
-url() # name, authority, further
+url() # name, authority, further parameters
 {
     echo "host=$1 hostaddr=$address user=collector dbname=$PGDATABASE sslmode=verify-full" \
         "sslrootcert=$server_dir/$2.crt $3"
 }
 
-# Also when it has to come back.
+# It works after a lost session, too.
 the_right_name_works()
 {
     MAILROOM_DATABASE_URL=$(url db.mail.test ca '') run right

@@ -32,7 +32,7 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     int64_t first_ns = window_due_ns(&c->window), due_ns = first_ns;
 
     assert(c->fetch.asked == ASK_NOTHING && c->fetch.next_step == NEXT_EMPTY);
-    // Announcements may just have become many. A planned look stays planned.
+    // Announcements may just have become frequent. A look that is planned already stays planned.
     if (!ring_rests(c) && !ring_let_go_if_fast(c, e))
         return false;
     // A collector that dies with something in hand is not announced, so we look.

@@ -102,7 +102,8 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
     }
 }
 
-// Assumes that tokens without an announcement came evenly, from the last arrival before them on.
+// Tells the pace of tokens that were not announced, as if they had come evenly between the last
+// arrival before them and the read that shows them.
 static void hear(struct window *w)
 {
     int64_t from_ns = w->pace.last_ns > w->unseen_ns ? w->pace.last_ns : w->unseen_ns;

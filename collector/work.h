@@ -49,20 +49,20 @@ struct collector {
     } ending;
 };
 
-// Returns until when an answer is waited for; a later one is as good as none.
+// Returns the deadline for the answer to a request that is sent now.
 static inline int64_t work_deadline_ns(const struct collector *c)
 {
     return c->now_ns + NS_PER_MS * (queue_patience_ms(&c->queue) + 1000);
 }
 
-// Others take over from a holder that has not moved or renewed for so long.
+// Returns how long a holder may neither move nor renew before others take over.
 static inline int64_t work_lease_ns(const struct config *config)
 {
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
 }
 
-// Others leave us the grace from the moment our session ends. A line is begun
-// within half of that since the database last said that it is ours to begin.
+// Returns how long after the database was asked a line may still be begun. When our session ends,
+// others wait for the grace, and half of it is enough to stay clear of them.
 static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);

@@ -16,7 +16,7 @@ int64_t clock_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-int64_t clock_awake_or_not_ns(void)
+int64_t clock_boot_ns(void)
 {
 #ifdef CLOCK_BOOTTIME
     return read_clock(CLOCK_BOOTTIME);

@@ -1,4 +1,4 @@
-// One monotonic clock for everything that is compared with anything.
+// The clocks. Times that are compared come from the same monotonic clock.
 //
 // Times are int64_t nanoseconds. Pure modules never call this: they take
 // now_ns as an argument, so that tests run on a clock of their own.
@@ -16,9 +16,9 @@
 // Returns CLOCK_MONOTONIC, in nanoseconds since an arbitrary start.
 int64_t clock_now_ns(void);
 
-// Like clock_now, but goes on while the machine is suspended, where the system has such a clock.
+// Like clock_now_ns, but goes on while the machine is suspended, where the system has such a clock.
 // Use it to judge what others may have done in the meantime.
-int64_t clock_awake_or_not_ns(void);
+int64_t clock_boot_ns(void);
 
 // Returns CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
 int64_t clock_wall_ns(void);

@@ -44,8 +44,8 @@ bool err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void err_clear(struct err *e);
 
-// clang's analyzer sees one file at a time; without this it would follow what
-// comes after failures that nobody survives.
+// clang's analyzer sees one file at a time and does not know that these return false. Without this
+// it would analyse impossible paths, on which a function that failed goes on.
 #if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
 #define err_set(...) (err_set(__VA_ARGS__), false)
 #define err_sys(...) (err_sys(__VA_ARGS__), false)

@@ -47,8 +47,7 @@ static void put(const char *line, size_t len)
         state.dropped++;
         return;
     }
-    // A log that cannot be written has nowhere to complain to.
-    ssize_t ignored = 0;
+    ssize_t ignored = 0; // a failure of the log can be reported nowhere
     if (state.dropped > 0) {
         size_t used = stamp(about, sizeof about, "MAIN");
         int more = snprintf(about + used, sizeof about - used,

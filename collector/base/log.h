@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 
-// tag names the part that speaks: "PG", "QUEUE", "OUT", "MAIN". After this call the log never waits
-// for a pipe that nobody empties: it drops the lines that find no room, and the next line that is
-// written says how many.
+// After this call the log never waits for a pipe that nobody empties: it drops the lines that find
+// no room, and the next line that is written says how many.
 void log_never_wait(void);
 
+// `tag` names the part that speaks: "PG", "QUEUE", "OUT", "MAIN".
 void log_line(const char *tag, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -33,7 +33,7 @@ struct flight_line {
                                  // out yet
     int64_t order;               // its place in the order of leasing
     int64_t out_ns;              // when it was begun
-    bool alone;                  // the sender of its one token died before
+    bool alone;                  // its one token comes alone, because senders of it have died
     bool timed_out;              // its unanswered tokens were given up
     struct buf text;             // the whole line
     struct flight_token *tokens; // owned, `cap` of them

@@ -36,7 +36,6 @@ void join_lose(struct leased *l, const struct err *e)
     if (!sender_return_ready(l, "the session ended", &ignored))
         log_line("MAIN", "%s", ignored.text);
     l->link = LINK_BACK_OFF;
-    l->greeted = false;
     l->retry_ns = l->now_ns + backoff_next_ns(&l->backoff,
                                   complained || silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS);
     log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_ns - l->now_ns) / NS_PER_MS);

@@ -191,7 +191,7 @@ a_late_answer_changes_nothing()
     exec 8>&-
     run_with_sender i
     nothing_is_left
-    same "late1's end" "dead" "$(life late1 | awk '{print "dead"}')"
+    same "late1's end" "sent" "$(life late1 | awk '{print $NF}')"
     ends i TERM 0
 }
 

@@ -32,7 +32,7 @@ struct outbox {
     struct outbox_result *results; // owned, in their order
     size_t first, count, cap;
     size_t sent;  // results in the statement that is on its way
-    size_t again; // results in a statement of which nobody knows whether it committed
+    size_t again; // results in a lost session's statement, which may have committed
     struct buf columns[OUTBOX_COLUMNS];
 };
 

@@ -234,7 +234,7 @@ static bool reader_lost(struct leased *l, struct err *e)
     return err_set(e, l->heard ? ERR_OUTPUT : ERR_USAGE, "%s",
         l->heard ? "standard input has ended: nobody answers any more"
                  : "standard input has ended before any answer: MAILROOM_DEQUEUE=leased needs a "
-                   "sender that answers there, or one behind '--'");
+                   "sender that answers there, or one after '--'");
 }
 
 bool sender_serve(struct leased *l, struct err *e)
@@ -268,7 +268,7 @@ static bool begin_line(struct leased *l, struct err *e)
 {
     struct flight_line *line = flight_next(&l->flight);
 
-    // Only when the token is alone with its sender can we see whether it kills that sender.
+    // Only when no other line is out do we know that this token killed the sender.
     if (line && line->alone && flight_in(&l->flight, FLIGHT_OUT) > 0)
         return true;
     if (!line || l->stop != STOP_NOT || !output_ready(&l->output) || !database_fresh(l, e))

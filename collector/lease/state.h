@@ -35,7 +35,7 @@ enum request {
 // From no session to one that has joined the queue.
 enum link { LINK_BACK_OFF, LINK_CONNECT, LINK_GREET, LINK_JOIN, LINK_UP };
 
-// The sender: a child of ours, or whoever reads our output.
+// The sender: a child of ours, or the program that reads our output.
 enum sender_state {
     SENDER_AWAY, // our child is to be started at sender_at_ns
     SENDER_HERE,
@@ -57,7 +57,6 @@ struct leased {
     struct pooler pooler;
     struct backoff backoff;
     enum link link;
-    bool greeted; // the set-up is sent
     int64_t retry_ns;
     char owner[24];             // our number, as text for the database
     char pid[16];               // our backend's pid

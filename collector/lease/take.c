@@ -106,7 +106,8 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
     int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
     bool more = int_at(r, 0, ERRORS) != 0;
 
-    // Nobody announces what others leave to be tried again, or what a person has tried again.
+    // Tokens that other collectors leave to be tried again, and those that a person gives to
+    // mailroom_retry, are not announced.
     fill_due(&l->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
     l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
     if (!PQgetisnull(r, 0, DUE))

@@ -1,10 +1,16 @@
 #!/bin/sh
 # A sender for tests. The word before the number in a login says what it answers for that token:
 #
-#   ok soft hard mute twice junk die once
+#   ok     sent; so does every other word
+#   soft   error transient
+#   hard   error permanent
+#   once   error transient the first time, then sent
+#   twice  sent, two times
+#   junk   a line that is no answer, then sent
+#   mute   nothing
+#   die    the sender exits
 #
-# once: error transient at the first sight of a token, then sent. Every login that
-# it sees goes to the file that is its argument.
+# It appends every login that it sees to the file that is its argument.
 got=$1
 n=0
 seen=' '

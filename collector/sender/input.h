@@ -1,4 +1,4 @@
-// Lines from a file descriptor, which may wait.
+// Reads lines from a file descriptor that may make a read wait.
 #pragma once
 
 #include "base/buf.h"

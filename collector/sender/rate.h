@@ -1,8 +1,8 @@
 // How many mails may go out: a token bucket, and a number a day.
 //
 // Pure but for rate_open and rate_count, which keep the day's count in a file, so that a sender
-// that starts again does not start the day again. Days are those of UTC. A rate of 0 means no
-// limit, and so does a daily limit of 0.
+// that is started again goes on with it. Days are those of UTC. A rate of 0 means no limit, and so
+// does a daily limit of 0.
 #pragma once
 
 #include <stdint.h>

@@ -43,7 +43,7 @@ static const struct setting table[] = {
         "how many may follow each other at once after a pause"},
     {"SENDER_DAILY", NUMBER, AT(daily), 0, 1e9, "0", "mails a day (UTC) at most; 0: no limit"},
     {"SENDER_STATE_FILE", TEXT, AT(state_file), 1, 4095, NULL,
-        "where the day's count outlives the sender"},
+        "a file that keeps the day's count when the sender is started again"},
     {"SENDER_TIMEOUT", NUMBER, AT(timeout_ms), 1, 3600000, "30000",
         "milliseconds that the server may take for one mail; less than the collector's answer "
         "timeout"},

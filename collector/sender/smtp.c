@@ -10,10 +10,10 @@ struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
     struct buf body;
-    bool quitting;              // the mail is done; only the farewell follows
-    char command[16];           // the last command before the farewell, without its arguments
-    char said[256];             // the server's last line before it
-    char curl[CURL_ERROR_SIZE]; // what libcurl makes of a failure
+    bool quitting;              // libcurl has sent QUIT
+    char command[16];           // the last command before QUIT, without its arguments
+    char said[256];             // the server's last line before QUIT
+    char curl[CURL_ERROR_SIZE]; // libcurl's text for a failure
 };
 
 enum outcome smtp_judge(long code, const char *command)
@@ -42,7 +42,7 @@ static size_t on_header(char *data, size_t one, size_t len, void *context)
 {
     struct smtp *s = context;
 
-    (void)one; // libcurl says that it is 1
+    (void)one; // always 1
     if (!s->quitting)
         copy_line(s->said, sizeof s->said, data, len);
     return len;

@@ -13,7 +13,7 @@ enum outcome {
     MAIL_SENT,      // the server answered 250 to the whole mail
     MAIL_TRANSIENT, // this mail may succeed later
     MAIL_LATER,     // no mail has a chance now: the server is away, or says 421 or 454
-    MAIL_PERMANENT, // this mail never will
+    MAIL_PERMANENT, // this mail will never succeed
 };
 
 struct reply {

@@ -5,9 +5,10 @@
 It listens on a free port of 127.0.0.1, which it writes to FOLDER/port, and keeps
 each mail as FOLDER/mails/N.eml. With a certificate it insists on STARTTLS. An
 address decides what happens to its mail: full@ is refused with 452, nobody@ with
-550, spam@ with 554 after its data, busy@ with 454. FOLDER/kill holds the number
-of a process that is killed, once each, by killer@ before its mail's data are
-there, and by killer-after@ when the mail was kept and 250 is not said yet.
+550, spam@ with 554 after its data, busy@ with 454. While FOLDER/mend exists, only
+spam@ is refused. FOLDER/kill holds the number of a process to kill: a mail to
+killer@ kills it before the mail's data come, and one to killer-after@ when the
+mail is kept and 250 is not said yet; each does so once.
 """
 import asyncio
 import os
@@ -76,7 +77,7 @@ def main():
         lambda: SMTP(mailbox, loop=loop, **options), host="127.0.0.1", port=0))
     (folder / "port.new").write_text(str(server.sockets[0].getsockname()[1]))
     (folder / "port.new").rename(folder / "port")
-    # It ends with whoever started it, however that ends.
+    # Ends when standard input is closed, so that it does not outlive the test that started it.
     loop.add_reader(0, lambda: os.read(0, 1) or loop.stop())
     loop.run_forever()
 

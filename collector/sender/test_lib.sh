@@ -21,7 +21,7 @@ mail_same() # what, expected, got
     [ "$2" = "$3" ] || mail_failed "$1: expected '$2', got '$3'"
 }
 
-# Debian's own Python has Debian's modules; another one in the path has not.
+# Debian's own Python has Debian's modules; another Python in the path may not have them.
 mail_python()
 {
     for mail_candidate in /usr/bin/python3 python3; do
@@ -68,14 +68,14 @@ stop_mail_server()
     wait "$mail_server" 2>/dev/null || true
 }
 
-# recipient, secret, code and Message-ID of each mail; fails on a bad signature.
+# Prints recipient, secret, code and Message-ID of each mail; fails on a bad signature.
 read_mails()
 {
     "$mail_interpreter" "$SOURCE_DIR/collector/sender/read_mails.py" "$mail_dir/mails" "$mail_key" ||
         mail_failed "the mails cannot be read back"
 }
 
-# action,email,login,secret,code of a token, signed as the collector does it.
+# Prints action,email,login,secret,code of a token, signed as the collector does it.
 mail_token() # action, email, number that makes the secret, code
 {
     "$mail_interpreter" - "$mail_key" "$@" <<'PYTHON'

@@ -1,2 +1,2 @@
--- Judges what is behind the cursor; between cursor.sql and walk.sql.
+-- Lets walk.sql, which follows, judge what is behind the cursor; cursor.sql comes before.
 , base AS (SELECT * FROM behind)

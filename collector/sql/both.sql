@@ -1,5 +1,5 @@
--- Judges what is ours, and then what is behind the cursor; between cursor.sql with ours.sql, and
--- walk.sql.
+-- Lets walk.sql, which follows, judge what is ours and then what is behind the cursor; cursor.sql
+-- and ours.sql come before.
 --
 -- $3 rows to examine at most
 , base AS (

@@ -1,5 +1,5 @@
--- The head of a statement that reads on from the cursor; take.sql follows, or what makes base of it
--- and walk.sql.
+-- The head of a statement that reads on from the cursor. take.sql follows, or a file that defines
+-- base, and then walk.sql.
 --
 -- $1 queue | $3 rows to examine at most
 --
@@ -10,9 +10,10 @@
 -- id). Nothing else is looked at, however much a running transaction has
 -- inserted.
 --
--- A stretch begins behind (from_xid, from_id). With the least id from_xid itself
--- belongs to it, with the largest it does not. It ends before to_xid. That is a
--- comparison of xid alone: (xid, id) < (to_xid, ...) would walk all entries of to_xid.
+-- A stretch begins behind (from_xid, from_id): with the least possible id, the
+-- tokens of from_xid belong to it, and with the largest they do not. It ends
+-- before to_xid. That is a comparison of xid alone: (xid, id) < (to_xid, ...)
+-- would walk all entries of to_xid.
 --
 -- Everything is lazy: a stretch is begun when the one before it is used up, and
 -- the rows of the two actions are merged one by one. Both have their columns in

@@ -1,5 +1,6 @@
--- Gives back what is ours behind a token, for any collector to take: of the delivery with the
--- token the part behind it, and all later ones. Without the token, the whole delivery goes too.
+-- Gives back what is ours behind a token, for any collector to take: the rest of the delivery that
+-- holds the token, and all later deliveries. When the first delivery does not hold it, all of that
+-- one is given back, too.
 --
 -- $1 queue | $2 our number | $3 n of the first delivery | $4 the token in it
 WITH last AS MATERIALIZED (

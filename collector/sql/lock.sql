@@ -1,7 +1,8 @@
 -- The tail of a look at the queue, behind cursor.sql: takes its lock, if it may.
 --
--- $1 queue | $2 our name | $3 rows to look at: 1 | $4 our number $5 whether
--- only one may collect | $6 take it from the holder $7, who has had its grace
+-- $1 queue | $2 our name | $3 rows to look at: 1 | $4 our number
+-- $5 whether only one may collect
+-- $6 whether to take it from the holder $7, which has had its grace
 -- $8 the epoch whose lease is over
 --
 -- A holder has the lock of its epoch. A collector that takes over needs the

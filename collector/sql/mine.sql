@@ -1,2 +1,2 @@
--- Judges what is ours; between ours.sql and walk.sql.
+-- Lets walk.sql, which follows, judge what is ours; ours.sql comes before.
 , base AS (SELECT * FROM ours)

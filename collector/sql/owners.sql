@@ -1,6 +1,6 @@
--- The other owners of deliveries, each with the counter of its lease, whether a
--- session holds its lock, and whether it has something in hand; and removes
--- from the list those that are gone and have nothing left.
+-- Lists the other owners of deliveries, each with the counter of its lease, whether
+-- a session holds its lock, and whether it has something in hand. Deletes those
+-- that are gone and have nothing left.
 --
 -- $1 queue | $2 our number | $3 those that are gone and have nothing left
 WITH forgotten AS (

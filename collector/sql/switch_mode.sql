@@ -1,2 +1,2 @@
--- Carries the queue over to another way of dequeuing.
+-- Changes the mode of the queue.
 SELECT mailroom_switch_mode($1, $2)

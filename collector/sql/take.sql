@@ -1,7 +1,7 @@
 -- The tail of a take, behind cursor.sql: moves the cursor past tokens and writes
 -- them down in deliveries as ours, a row for each batch. Nothing is read of an
--- account while the cursor is locked: stock.sql reads and judges the tokens
--- afterwards. Consumed and expired ones are passed over here.
+-- account while the cursor is locked: the statement `stock` (queue.c) reads and
+-- judges the tokens afterwards. Consumed and expired ones are passed over here.
 --
 -- $2 tokens to take at most | $4 our number | $5 tokens of a batch
 -- $6 the number of tokens, with the $7 that we have, is a multiple of this
@@ -64,7 +64,7 @@
 )
 SELECT t.taken, coalesce(l.every, false) AS every,
        e.n AS expired, coalesce(l.examined - l.place, 0) - e.n AS consumed,
-       -- The lock is shared once, while anything is ours.
+       -- The shared lock is taken once, and held while anything is ours.
        t.taken > 0 AND NOT EXISTS (
            SELECT
            FROM pg_locks AS l

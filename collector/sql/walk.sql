@@ -1,5 +1,5 @@
--- Lists the rows in their order. Their turn is now, so each has the reason why
--- it is passed over, if it is.
+-- Lists the rows in their order, each with the reason why it is passed over now,
+-- or null.
 , walk AS MATERIALIZED (
     SELECT t.*,
            row_number() OVER so_far AS examined,
