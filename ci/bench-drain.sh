@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Collectors that drain what waits, with a stopwatch; sourced behind
-# collector/test_lib.sh, with $collector and $bare_loop set.
+# Times collectors that drain what waits. Sourced after collector/test_lib.sh, with $collector
+# and $bare_loop set.
 
 # Prints a percentile of the numbers that it reads, one in a line.
 percentile() { # of a hundred
@@ -57,7 +57,7 @@ drained_now() {
     local from i limit=$2 n=$1
     shift 2
     from=$(date +%s%N)
-    # The counter ends at the last token, and then the collectors have no reader any more.
+    # The counter ends at the last token. Then the collectors have no reader and end, too.
     {
         for ((i = 0; i < n; i++)); do
             MAILROOM_BATCH_LIMIT=$limit MAILROOM_BATCH_TIMEOUT=0 "$collector" 2>>"$server_dir/bench.log" &

@@ -23,9 +23,9 @@
 
 BEGIN;
 
--- This waits for every transaction that has inserted a token, and is the order
--- in which a collector comes by: it reads tokens, then moves jobs. It is also
--- the first statement, so that under REPEATABLE READ too the rest sees what
+-- This waits for every transaction that has inserted a token. It locks the tables
+-- in the order of a collector, which reads tokens and then updates jobs. It is
+-- the first statement, so that under REPEATABLE READ, too, the rest sees what
 -- those transactions have committed.
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 
@@ -42,8 +42,8 @@ END
 $$;
 CREATE INDEX IF NOT EXISTS tokens_xid_id_idx ON tokens (xid, id);
 
--- epoch counts those who took the queue over: a collector that was away moves
--- the cursor only if nobody else has been here.
+-- epoch counts the takeovers of the queue: a collector that was away moves the
+-- cursor only if no other has taken the queue meanwhile.
 ALTER TABLE jobs
     ADD COLUMN last_xid xid8 NOT NULL DEFAULT '0',
     ADD COLUMN epoch bigint NOT NULL DEFAULT 0;

@@ -1,5 +1,5 @@
--- What lies after 2038 becomes the last second that there is: an expiry moved
--- there is still to come.
+-- Times after 2038 become the last second that an int can hold, so an expiry
+-- among them stays in the future.
 
 BEGIN;
 

@@ -11,7 +11,7 @@
 
 BEGIN;
 
-SET LOCAL client_min_messages = warning; -- what is not there need not be dropped
+SET LOCAL client_min_messages = warning; -- no notice about objects to drop that do not exist
 
 LOCK TABLE accounts, tokens IN ACCESS EXCLUSIVE MODE;
 

@@ -12,8 +12,8 @@
 --    written with (a restored row was written by the restore), and that is not
 --    older than the row of jobs.
 --
--- The second also makes the function do no harm where the numbers have stayed
--- the same, as with pg_upgrade or where this migration is new.
+-- Because of the second, the function does no harm where the numbers have stayed
+-- the same, as with pg_upgrade or just after this migration.
 
 BEGIN;
 
@@ -66,7 +66,7 @@ BEGIN
 END
 $$;
 
--- Where there is nothing to renumber, this is home.
+-- Where there is nothing to renumber, this cluster is recorded as the home.
 UPDATE jobs SET cluster = mailroom_cluster()
 WHERE last_xid = '0' AND NOT EXISTS (SELECT FROM tokens);
 

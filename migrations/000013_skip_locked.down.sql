@@ -1,4 +1,4 @@
--- The cursor takes over what waits, if it was not its own.
+-- Switches a queue of skip-locked to the cursor, which takes over what waits.
 
 BEGIN;
 

@@ -30,7 +30,7 @@ CREATE INDEX IF NOT EXISTS tokens_waiting_idx ON tokens (claimed_by, id) WHERE p
 ALTER TABLE jobs ADD COLUMN mode text NOT NULL DEFAULT 'cursor'
     CHECK (mode IN ('cursor', 'skip-locked'));
 
--- Returns how many tokens wait; null when the mode was that already.
+-- Returns how many tokens wait; null when the queue had that mode already.
 CREATE FUNCTION mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE

@@ -29,8 +29,8 @@
 BEGIN;
 
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
-SET LOCAL enable_seqscan = off; -- what is looked for under the lock is in indexes
-SET LOCAL jit = off; -- for which a scan that is off costs enough
+SET LOCAL enable_seqscan = off; -- queries under the lock use indexes
+SET LOCAL jit = off; -- a scan that is off counts as so expensive that it would bring in jit
 
 -- A queue of skip-locked goes by way of the older cursor.
 DO $$
@@ -126,12 +126,12 @@ $$;
 --
 -- A point (xid, id) was moved past transactions that were over. So all below xid is
 -- seen, and the tick is what is below xid + 1, of which all up to id was taken. Rows
--- of transaction 0, from before 000004, are in no snapshot: what of them waits is
--- given to nobody in deliveries.
+-- of transaction 0, from before 000004, are in no snapshot: those that wait are
+-- written down in deliveries, with the owner 0, which is nobody.
 --
 -- In another cluster, or another database, the numbers mean nothing: all that waits
--- is given to nobody, the cursor begins behind all that is visible, and visible rows
--- that would stand before it get the number 0. One statement does that, so that no
+-- is written down as nobody's, the cursor begins behind all that is visible, and
+-- visible rows that would stand before it get the number 0. One statement does that, so that no
 -- token is committed in between. Two kinds of tokens wait: those that waited when the
 -- dump was made, and those inserted here since. The latter have a number between that
 -- of the transaction that wrote the row of jobs and that of their own row, which is
@@ -209,7 +209,7 @@ $$;
 
 -- For administrators: changes the way a queue is dequeued. All of them read the
 -- same cursor and drain the same deliveries, so nothing has to be carried over.
--- Returns how many tokens wait; null when the mode was that already.
+-- Returns how many tokens wait; null when the queue had that mode already.
 CREATE FUNCTION mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -250,7 +250,7 @@ GRANT EXECUTE ON FUNCTION mailroom_lock_key(text, text), mailroom_settle(text, t
 
 COMMIT;
 
--- Counting what waits reads all tokens, so the lock is let go first. Were it to fail, the
--- first collector of the shared mode would do the same.
+-- Counting what waits reads all tokens, so the lock is released first. If this fails, the
+-- first collector in shared mode does the same.
 DO $$ BEGIN PERFORM mailroom_settle(queue::text, 'shared') FROM was_shared; END $$;
 DROP TABLE was_shared;

@@ -41,7 +41,7 @@ END
 $$;
 ALTER TABLE tokens DISABLE TRIGGER token_rings;
 
--- The bell's number, null while nobody rings it.
+-- Returns the bell's number; null while producers do not use the bell.
 CREATE FUNCTION mailroom_bell() RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT convert_from(substring(tgargs FROM 1 FOR length(tgargs) - 1), 'UTF8')::bigint

@@ -380,8 +380,8 @@ $$;
 -- done       lines of which every token has its answer now
 -- again      the collector does not know whether it has said this before
 --
--- An answer of which the line is not, or no longer, the owner's changes nothing
--- and is recorded as late; those are returned.
+-- An answer for a line that is not, or no longer, the owner's changes nothing and
+-- is recorded as late. Such answers are returned.
 CREATE FUNCTION mailroom_answer(queue text, owner bigint, lines bigint[], tokens bigint[],
     numbers int[], outcomes text[], texts text[], errors int[], delays_ms bigint[],
     alones bool[], done bigint[], again bool)

@@ -299,8 +299,9 @@ DROP FUNCTION mailroom_ahead(token_action[], pg_snapshot, pg_snapshot, xid8, big
 -- each action a lane, in this order; '' makes one lane of all. Returns how many lanes
 -- there were before. The queue becomes a leased one, if nobody has used it yet.
 --
--- A new lane begins where its action's lane is. Several lanes have no common place, so
--- what waits is given to nobody in deliveries, and the one lane begins behind it.
+-- A new lane begins at the place of the lane that has had its action. Several lanes have
+-- no common place: when they become one, all that waits is written down in deliveries as
+-- nobody's, and the one lane begins behind it.
 CREATE FUNCTION mailroom_lanes(lanes text, queue text DEFAULT 'mailroom') RETURNS int
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -372,7 +373,7 @@ BEGIN
 END
 $$;
 
--- As before, and refuses while there are lanes.
+-- Does what it did before, but refuses while there are lanes.
 CREATE OR REPLACE FUNCTION mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE

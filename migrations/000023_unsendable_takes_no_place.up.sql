@@ -7,8 +7,8 @@
 
 BEGIN;
 
--- A copy of what line.c of the collector judges. The planner puts it in place of the call,
--- so it has no search path of its own.
+-- Judges a token as line.c of the collector does. The planner inlines it, so it has no
+-- search path of its own.
 CREATE FUNCTION mailroom_sendable(action token_action, email text, login text, secret bytea,
     code text, forbidden text) RETURNS bool LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(email !~ forbidden AND login !~ forbidden AND octet_length(secret) = 32

@@ -88,8 +88,9 @@ LANGUAGE sql STABLE AS $$
           WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = 'tokens'::regclass) AS found
 $$;
 
--- Statements that give a new table `tokens` what hangs on the present one: triggers and
--- whether they are enabled, rights, views. Only names are in them.
+-- Returns the statements that give a new table `tokens` what hangs on the present one:
+-- triggers and whether they are enabled, rights, views. They name tables, so they apply to
+-- the table that has the name `tokens` then.
 CREATE FUNCTION mailroom_partition_hangings() RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
     SELECT pg_get_triggerdef(oid) FROM pg_trigger
@@ -141,8 +142,8 @@ BEGIN
 END
 $$;
 
--- The first step: from here on no id lies beyond the first partition. The sequence is
--- far from there.
+-- The first step: from here on no id may lie beyond the first partition. The sequence is
+-- far from that bound.
 CREATE FUNCTION mailroom_partition_bound() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -163,7 +164,7 @@ BEGIN
 END
 $$;
 
--- The second step reads the whole table, beside everybody else.
+-- The second step reads the whole table, while others go on.
 CREATE FUNCTION mailroom_partition_validate() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -171,8 +172,9 @@ BEGIN
 END
 $$;
 
--- The third step: the table becomes a partition. Its indexes and its foreign key are
--- found to be those that the new table wants, and its rows to be in the bound.
+-- The third step: the table becomes a partition. PostgreSQL takes its indexes and its
+-- foreign key as those that the new table asks for, and knows from the constraint that its
+-- rows are within the bound. So it builds no index and reads no row.
 CREATE FUNCTION mailroom_partition_attach() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -258,8 +260,8 @@ END
 $$;
 
 -- Returns whether a partition has a token that no cursor has taken, or that was taken
--- and is not confirmed. What a snapshot does not show is not below its xmin, so a few
--- ends of the index tell.
+-- and is not confirmed. A snapshot shows every transaction below its xmin, so only the end
+-- of each index, from there on, is looked at.
 CREATE FUNCTION mailroom_partition_waits(part regclass, number bigint) RETURNS bool
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE

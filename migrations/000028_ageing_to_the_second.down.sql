@@ -1,4 +1,4 @@
--- Takes the times of tokens for rounded down again.
+-- Treats the times of tokens as rounded down again.
 
 BEGIN;
 

@@ -1,5 +1,5 @@
--- Mends: times of tokens are rounded to the nearest second, and mailroom_lease took them
--- for rounded down. So a lower lane got its turn up to 1.5 s after the ageing bound; now
+-- Mends: times of tokens are rounded to the nearest second, and mailroom_lease treated
+-- them as rounded down. So a lower lane got its turn up to 1.5 s after the ageing bound; now
 -- it is 1 s at most, and never before the bound. And a lower lane whose first thousand
 -- tokens had all expired got no turn at all while the higher one had a backlog.
 --

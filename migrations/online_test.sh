@@ -1,6 +1,6 @@
 #!/bin/sh
-# The files *.online.sql: a database comes to the same schema with them, nobody is kept out
-# for as long as it takes to read a table, and one that was interrupted does no harm.
+# Tests the files *.online.sql: with them a database gets the same schema, they keep nobody out for
+# as long as it takes to read a table, and an interrupted one does no harm.
 set -eu
 
 here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -73,8 +73,8 @@ each_down_undoes_its_up()
     done
 }
 
-# An old snapshot stops the online file when it has built an index. Meanwhile nobody who
-# writes has to wait.
+# An old snapshot makes the online file wait when it has built an index. Meanwhile no writer
+# has to wait.
 writers_go_on()
 {
     for n in $(numbers); do
@@ -101,7 +101,7 @@ writers_go_on()
     done
 }
 
-# Its index may be there and be invalid; and of 000007 a part of the columns.
+# An interrupted online file may leave an invalid index, and that of 000007 a part of the columns.
 an_interrupted_one_does_no_harm()
 {
     for n in $(numbers); do
@@ -157,8 +157,8 @@ no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot
     done
 }
 
-# Each migration is caught when its online file is left out. So would be any later one that reads
-# rows under a lock.
+# Each migration is caught when its online file is left out. A later one that reads rows under a
+# lock would be caught, too.
 the_watch_sees_a_scan()
 {
     for n in $(numbers); do
@@ -184,10 +184,10 @@ the_watch_sees_a_scan()
 
 # --- what they are made of ---------------------------------------------------
 
-# A database at 3 with 2,000 tokens in which no statement that changes a schema may end while
-# its transaction has read more than 200 of their rows and holds a lock on them that writers
-# conflict with. It counts rows and not time, so a slow machine makes no difference. What a
-# transaction has read is known in its own session: the counters since the last report.
+# Makes a database at migration 3 with 2,000 tokens. In it a statement that changes a schema fails
+# when its transaction has read more than 200 rows of tokens or accounts and holds a lock on these
+# tables that writers conflict with. It counts rows and not time, so a slow machine makes no
+# difference. The session itself counts what its transaction has read.
 watched_database() # name
 {
     new_database "$1"

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What the tests of the migrations share; sourced, not run. Starts a server of its own.
-# `at` is the number of the migration that the present database has come to.
+# What the tests of the migrations share; sourced, not run.
+# `at` is the number of the last migration that was applied to the present database.
 
 here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 # shellcheck source=ci/private-server.sh
@@ -24,7 +24,7 @@ new_database() # name
     at=0
 }
 
-# Numbers may be left out.
+# Applies a migration, up or down. Does nothing when there is none of this number.
 apply() # number, direction
 {
     [ -n "$(find "$here/migrations" -name "$(printf %06d "$1")_*.sql")" ] || return 0
@@ -52,7 +52,8 @@ down_to() # number
     while [ "$at" -gt "$1" ]; do down "$at"; done
 }
 
-# The schema, and what the accounts and tokens say. (The cursor may go back on the way down.)
+# Prints the schema, the collector's role, and the rows of accounts and tokens. (Those of the cursor
+# are left out, because it may go back on the way down.)
 photograph()
 {
     schema
@@ -60,7 +61,7 @@ photograph()
     rows
 }
 
-# As pg_dump knows it: without roles.
+# Prints the schema as pg_dump does, which leaves roles out.
 schema()
 {
     # Newer pg_dumps fence their output with a random word.
@@ -85,7 +86,7 @@ add_accounts() # first, last
          FROM generate_series($1, $2) n"
 }
 
-# A little of everything, so that each migration finds rows to carry over.
+# Adds tokens of several kinds, so that each migration finds rows to carry over.
 add_tokens() # prefix
 {
     sql "INSERT INTO accounts (email, login) SELECT '$1-' || n, '$1-' || n
@@ -95,7 +96,7 @@ add_tokens() # prefix
          UPDATE jobs SET last_seq = (SELECT max(id) - 2 FROM tokens)"
 }
 
-# A psql that takes its statements from a pipe, until that is closed.
+# Starts a psql that takes its statements from a pipe, until the pipe is closed.
 open_session() # path
 {
     mkfifo "$1"

@@ -208,13 +208,13 @@ codes_are_five_digits()
     new_database codes
     up 1
     up 2
-    # A picture overflows once in 200,000; ten times as many show it.
+    # The defect shows once in 200,000 codes, so it would hardly hide in ten times as many.
     code=$(sql "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
         WHERE adrelid = 'tokens'::regclass AND adnum = (SELECT attnum FROM pg_attribute
             WHERE attrelid = adrelid AND attname = 'code')")
     same "codes that are not five digits, and leading digits seen" "0 10" "$(sql "
         SELECT count(*) FILTER (WHERE code !~ '^[0-9]{5}\$') || ' ' || count(DISTINCT left(code, 1))
-        FROM (SELECT $code AS code FROM generate_series(1, 200000)) c")"
+        FROM (SELECT $code AS code FROM generate_series(1, 2000000)) c")"
 }
 
 unsendable_accounts_are_refused()
@@ -235,8 +235,8 @@ unsendable_accounts_are_refused()
     same "no token of a refused account" 2 "$(sql 'SELECT count(*) FROM tokens')"
 }
 
-# In a database of its own now() can be made to lie, and column defaults that
-# were made before believe it too.
+# A database of its own can have a now() that lies. Column defaults that were made
+# before use it, too.
 time_goes_on_after_2038()
 {
     new_database future
@@ -296,8 +296,8 @@ the_role_can_do_its_work_only()
     same "and goes with the last one" 0 "$(collector_roles)"
 }
 
-# Of all functions that migrations made, also of those to come: the collector
-# may call these, other roles none. (A trigger's function cannot be called.)
+# Among all functions that migrations have made, the collector may call these only, and
+# other roles none. (A trigger's function cannot be called.)
 only_these_functions_are_for_the_collector()
 {
     ours="FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
@@ -316,8 +316,8 @@ only_these_functions_are_for_the_collector()
     sql "DROP ROLE stranger"
 }
 
-# All that the role has of tables, columns and sequences, from the catalog, so
-# that a grant too many shows wherever it was made.
+# Reads all rights of the role on tables, columns and sequences from the catalog, so
+# that a right too many shows wherever it was granted.
 nothing_else_is_granted()
 {
     same "grants" "accounts: SELECT(email,id,login,status)
@@ -387,7 +387,7 @@ a_used_cursor_becomes_a_snapshot()
     until_true "SELECT count(*) = 1 FROM accounts WHERE login = 'u8'"
     add_accounts 9 10
     same "an older transaction's token" "5 6 7 8 9 10" "$(left_over_or_untaken)"
-    # What a collector does that has delivered them up to 9.
+    # Moves the cursor as a collector does that has delivered the tokens up to 9.
     sql "UPDATE cursors SET n = n + 1, seen = tick, tick = pg_current_snapshot(),
              (xid, id) = (SELECT xid, id FROM tokens WHERE id = 9)"
     same "going on" "10" "$(left_over_or_untaken)"
@@ -523,7 +523,7 @@ partitions_become_one_table()
     same "and one more" 21 "$(sql "SELECT count(*) FROM tokens")"
 }
 
-# A token that came in the second half of a second has the next one as its time.
+# A token that was inserted in the second half of a second has the next second as its time.
 a_lane_ages_by_the_second()
 {
     new_database ageing
@@ -561,7 +561,7 @@ make_lanes()
              SELECT 'password_recovery', id, '12345' FROM accounts"
 }
 
-# Whose token a line of one holds, which is the lower lane's if that has aged.
+# Leases a line of one token, which is the lower lane's if that has aged, and prints its login.
 lease_aged() # ageing in seconds
 {
     sql "SELECT login FROM mailroom_lease('mailroom', 1, 1, 1, aged_turn => true, ageing_s => $1)
@@ -570,7 +570,8 @@ lease_aged() # ageing in seconds
 
 # --- what they are made of ---------------------------------------------------
 
-# An empty database is taken there once; the next one becomes a copy of it.
+# Applies all migrations that are left. The first empty database goes through all of them; a
+# later one becomes a copy of it.
 up_to_latest()
 {
     if [ "$at" -eq 0 ] &&
@@ -602,7 +603,8 @@ waiting_by_xid()
            AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND $eligible"
 }
 
-# The same for a queue whose cursor is a pair of snapshots, with what is left over.
+# Prints the tokens that wait in a queue whose cursor is a pair of snapshots, and those that are
+# left over in deliveries.
 left_over_or_untaken()
 {
     sql "SELECT string_agg(t.id::text, ' ' ORDER BY t.id) FROM (
@@ -610,7 +612,7 @@ left_over_or_untaken()
              UNION ALL SELECT unnest(tokens) FROM deliveries) AS w JOIN tokens AS t ON t.id = w.token"
 }
 
-# What a collector does when it has delivered that many.
+# Moves the cursor as a collector does that has delivered so many tokens.
 move_cursor() # tokens
 {
     sql "UPDATE jobs SET (last_xid, last_seq) = (SELECT xid, tokens.id FROM $tokens
@@ -624,7 +626,7 @@ transition() # from, activated_at, unsuspended_at, to, expected
     same "$1 to $4" "$5" "$(sql "SELECT change('$1', $2, $3, '$4')")"
 }
 
-# psql prints the announcements that reach its own session.
+# Prints how many announcements two inserts in one transaction cause.
 announcements() # prefix
 {
     psql -qAtX -c 'LISTEN token_insert' -c "INSERT INTO accounts (email, login)
