@@ -107,7 +107,7 @@ static double percentile_ms(const struct histogram *h, double percentile)
 }
 
 // Makes the curve on a scale of nines: 1 is 90%, 2 is 99%. It ends where only one value of
-// the run lies beyond.
+// the run is larger.
 json_t *charts_percentiles(const struct result *r)
 {
     enum { STEPS_PER_NINE = 20 };

@@ -31,7 +31,7 @@ MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 // Points `latest` to the folder. Called when the verdict is written.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
-// Removes a folder that has neither a verdict nor a log. Every folder ends here.
+// Call it for every folder, at the end. Removes one that has neither a verdict nor a log.
 void folder_fini(struct folder *f);
 
 // A file that is being written. It has another name until it is whole.

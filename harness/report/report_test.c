@@ -97,8 +97,8 @@ static void assert_life(struct story *s, const char *want)
     story_fini(s);
 }
 
-// The batch timeout is 100 ms. A token of 1.000 s that never comes is overdue at 3.100 s and,
-// with a fault of 1.5 s, at 4.600 s.
+// The batch timeout is 100 ms. A token that is inserted at 1.000 s and never delivered is overdue
+// at 3.100 s or, with a fault of 1.5 s, at 4.600 s.
 static void a_life_has_the_faults_that_explain_it(void **state)
 {
     static struct story s;

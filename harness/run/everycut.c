@@ -182,7 +182,7 @@ static void fail(struct cuts *c, const struct err *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-// Only a trial that shows nothing is tried again.
+// False for a trial that must be repeated: it proves nothing, or did not reach all its cuts.
 static bool is_done(const struct trial_result *r, const struct trial_cuts *cuts)
 {
     return r->ran && (r->verdict == VERDICT_VIOLATED ||

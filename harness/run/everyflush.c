@@ -203,7 +203,7 @@ static bool try_all(struct flushes *f, struct err *e)
         return err_set(e, ERR_INTERNAL, "out of memory");
     for (uint64_t i = 0; ok && i < f->count; i++) {
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
-        // Mutated: only the last state is tried, which lacks nothing.
+        // With this mutant only the last state is tried, which has lost nothing.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {
             f->results[i].starts = true;
             continue;

@@ -67,7 +67,7 @@ void freshdb_close(struct freshdb *db)
     struct err ignored;
 
     if (db->boss && !drop(db, &ignored)) {
-        // It goes when the server ends.
+        // The database disappears with the server.
     }
     PQfinish(db->boss);
     db->boss = NULL;

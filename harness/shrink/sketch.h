@@ -77,8 +77,8 @@ uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
 // Returns the shortest drain in which a good collector must have finished.
 int64_t sketch_drain_ns(const struct scenario *s);
 
-// Takes away from `s`, a scenario loaded from the same file as the whole. The
-// drain is cut too, and expectations of anything but invariants go: a shorter
-// load has other figures.
+// Takes away from `s`, a scenario loaded from the same file as the whole. It also
+// shortens the drain, and removes expectations of anything but invariants, because
+// a shorter load has other figures.
 MUST_USE bool sketch_apply(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);

@@ -2,8 +2,8 @@
 // stamps and decodes every line they write.
 //
 // One thread of the subject's own starts the processes, reads them and starts
-// them again. The others may ask for a signal at any time; the log is theirs to
-// read only after subject_stop.
+// them again. Other threads may call the functions below, but they may read the
+// log only after subject_stop.
 #pragma once
 
 #include <signal.h>

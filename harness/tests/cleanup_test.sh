@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Nothing is left running or lying about: after Ctrl-C, also while the server
-# stands still, after TERM, after the harness itself was killed, and when the
-# server cannot start.
+# A run leaves no process and no file behind: after Ctrl-C, also while the server
+# stands still, after TERM, when the harness itself was killed (the next run tidies
+# up), and when the server cannot start.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -124,11 +124,12 @@ remove_first=$remove
 [ "$(psql "$reach" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the kept server has no tokens"
 timeout 60 psql "$reach" -qc 'CREATE TABLE mine ()' || fail "the kept server's commits wait"
 
-# The next run leaves it alone, and keeps one that took the primary's place.
+# The next run does not touch the kept server. It has --keep, too: after its failover it keeps the
+# promoted server.
 keep failover-sync --set faults.0.at=500ms
 [ "$(psql "$(reach_it)" -Atc 'SELECT count(*) > 0 FROM tokens')" = t ] || fail "the promoted server was not kept"
 [ "$(psql "$reach" -Atc 'SELECT count(*) FROM mine')" = 0 ] || fail "the next run took the kept server away"
-# Then the kept server is used as an existing one, with what a killed run has left on it.
+# A run with --postgres uses the first kept server, and removes what a killed run has left on it.
 reach="${reach% dbname=*} dbname=postgres"
 psql "$reach" -qc 'DROP DATABASE mailroom' -c 'CREATE DATABASE mailproof_0123abcd'
 psql "$reach dbname=mailproof_0123abcd" -qc BEGIN -c 'SELECT pg_current_xact_id()' \

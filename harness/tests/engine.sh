@@ -8,8 +8,8 @@ image=localhost/mailproof-test-$$
 # shellcheck disable=SC2034 # used by those that source this
 in_container=(--postgres container --set "postgres.image=$image")
 
-# Storage of its own for podman, so that all it makes can be counted, on a real
-# disk; and no limits that this machine's own do not allow.
+# Gives podman its own storage, so that everything that it makes can be counted, on a real disk, and
+# limits that are not above this machine's.
 own_podman() { # storage driver
     local files processes
     files=$(ulimit -Hn)

@@ -12,14 +12,14 @@ every() {
     expect_exit "$code" run every-cut "--every-$mode" "$@"
 }
 
-# column NAME MESSAGE: of the table that was printed.
+# column NAME MESSAGE: prints a cell of the table in the output.
 column() {
     awk -v name="$1" -v message="$2" '
         $1 == "message" {for (i = 1; i <= NF; i++) if ($i == name) at = i + 1}
         at && $1 " " $2 == message {print $at}' "$place/out"
 }
 
-# sum COLUMN: over all trials, of the file that goes with the table.
+# sum COLUMN: prints the sum of a column of cuts.csv, over all trials.
 sum() {
     awk -F, -v name="$1" '
         NR == 1 {for (i = 1; i <= NF; i++) if ($i == name) at = i}

@@ -15,7 +15,7 @@ every_flush() {
     expect_exit "$code" run power-cut --every-flush --set postgres.durability=waive "$@"
 }
 
-# sum NAME: of a failure, over all states.
+# sum NAME: prints how often a failure occurred, over all states.
 sum() {
     awk -v name="$1" '$1 == name {print $3}' "$place/out"
 }

@@ -56,7 +56,7 @@ expect_nothing_left
 "$mailproof" explore --out "$place/interrupted" --jobs 2 --quiet --within 100s >"$place/out" 2>&1 &
 pid=$!
 left=600
-# Its own servers: another test beside this one has collectors, too.
+# Looks only at this test's servers, because another test may run beside it.
 until servers=$(pgrep -d, -f "postgres -D $place/tmp") &&
     pgrep -P "$servers" -f "postgres: mailproof_collector" >/dev/null; do
     left=$((left - 1))

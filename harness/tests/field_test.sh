@@ -44,7 +44,7 @@ survives_a_takeover() { # subject
     expect_exit 0 run failover-async --subject "$1" \
         --set 'load=[{name: short, for: 3s, rate: 50/s}]' --set 'faults=[{at: 1s, do: promote-standby}]'
     grep -q 'lost 0 ' "$place/out" || { cat "$place/out" && fail "$1 loses"; }
-    # Only the proxy sees in what state a fault finds a client.
+    # Only with the proxy does the result say in what state the fault found the connection.
     grep -q '"wire": "[a-tv-z]' "$place"/results/failover-async/2*/result.json ||
         fail "$1 did not go through the proxy"
 }

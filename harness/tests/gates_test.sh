@@ -20,7 +20,7 @@ grep -Eq '^  because +the generator (could not send [0-9]+ tokens|sent only)' "$
 grep -Eq '^  because +the generator fell behind: lag p99 [0-9]+ ms, at most 100 ms \(processors [0-9]+% busy: harness [0-9]+%, collector [0-9]+%,' "$place/out" ||
     fail "who used the processors is not told"
 
-# Tried again, it is inconclusive again; junit.xml tells the last try only.
+# The second try is inconclusive, too. junit.xml has only the last try.
 got=0
 run "$place/greedy.yaml" --set slack=auto --retry-inconclusive 1 --junit "$place/junit.xml" >"$place/out" || got=$?
 [ "$got" = 2 ] || fail "exit code $got instead of 2"

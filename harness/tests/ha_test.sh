@@ -55,7 +55,8 @@ every_scenario() {
     expect_nothing_left
 }
 
-# A scenario that needs a cluster is skipped without one, and one that needs a server with one.
+# A scenario that needs a cluster is skipped on a single server, and one that needs a single server
+# is skipped on a cluster.
 skips() {
     expect_exit 77 run switchover-sync --postgres local
     grep -q "switchover needs provider: patroni" "$place/out" || fail "no reason"

@@ -32,7 +32,7 @@ for program in mailroom-collector mailroom-sender; do
 done
 cd /
 expect_exit 0 run steady --set load.0.for=1s
-# Where there is no folder `scenarios`, the word names the installed ones.
+# Without a folder `scenarios` here, the word means the installed scenarios.
 expect_exit 64 "$mailproof" run scenarios --tag no-such-tag
 grep -q "no scenario carries the tag" "$place/err" || fail "no scenarios: $(cat "$place/err")"
 expect_nothing_left

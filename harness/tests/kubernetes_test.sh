@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What ci/examples/kubernetes renders to fits the schemas of Kubernetes, mailproof takes the
-# arguments of the Job and the CronJob, and the page names what they refer to.
+# The manifests that kubectl makes from ci/examples/kubernetes fit the schemas of Kubernetes,
+# mailproof takes the arguments of the Job and the CronJob, and the page names all that they need.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$place"

@@ -7,7 +7,7 @@ mailproof=$BUILD_DIR/bin/mailproof
 # shellcheck disable=SC2034 # used by those that source this
 zoo=$BUILD_DIR/tests/mailroom-zoo
 
-# On a real disk, and open to the user that a root's server runs as.
+# The folder is on a real disk, and readable by the user that root's servers run as.
 place=$(mktemp -d /var/tmp/mp-test.XXXXXX)
 chmod 755 "$place"
 mkdir -m 755 "$place/tmp"
@@ -36,7 +36,7 @@ number() {
     sed -n "s/^ *\"$1\": \([0-9.-]*\),\{0,1\}$/\1/p" "$2" | head -n 1
 }
 
-# No server, no socket, no folder of ours is left.
+# Fails when a file or process of this test's runs is left.
 expect_nothing_left() {
     local left
     left=$(find "$place/tmp" -mindepth 1 | head -n 3)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Each command that a page shows is run, and prints what the page shows, figures apart:
-# pages_test.sh PAGE… A page shows a command behind "$ " and its output below; "..."
-# stands for lines that are left out, "…" for the rest of a line.
+# pages_test.sh PAGE…: runs each command that a page shows, and checks that it prints what
+# the page shows, except for numbers. A page shows a command behind "$ " and its output
+# below; "..." stands for lines that are left out, "…" for the rest of a line.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$place"
 
-# Where the pages' commands find our programs. On a machine that others use too a good
-# collector may be late; that is not what a page is about.
+# Makes the folder build/ in which the pages' commands find our programs. Runs get a slack of
+# 3 s, because on a busy machine a good collector may be late.
 mkdir -p build/bin
 ln -s "$BUILD_DIR/tests" build/tests
 ln -s "$BUILD_DIR/bin/mailroom-collector" build/bin/

@@ -76,7 +76,7 @@ assert.deepStrictEqual(await rows(`SELECT count(*) AS n, count(DISTINCT t.id) AS
     [[4 * delivered, delivered]]);
 assert.deepStrictEqual(await rows(`SELECT count(*) AS n FROM slice t WHERE name = 'token'
     AND abs(dur - (SELECT sum(dur) FROM slice s WHERE s.parent_id = t.id)) > 8`, {n: 0}), [[0]]);
-// What does not end has a length of -1.
+// A slice that does not end has a length of -1.
 assert.deepStrictEqual(await rows('SELECT count(*) AS n FROM slice WHERE dur < 0', {n: 0}), [[0]]);
 
 // The fault: when, how long, and what was seen of it.

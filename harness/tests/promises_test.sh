@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The table of promises in scenarios/README.md is true: each promise of the
-# collector has its scenarios, and each of these convicts the collector that is
-# broken in just that respect, of just that. (ci/soak promises shows that the
-# reference collector passes them.) With names as arguments: only those.
+# collector has its scenarios, and each of these finds broken, in the zoo's
+# collector that the table names, exactly the invariants that the table names.
+# (ci/soak promises shows that the reference collector passes them.) With
+# scenarios as arguments: only those.
 #
 # Several runs at once: most of a run's time is waiting.
 # shellcheck source=harness/tests/lib.sh
@@ -29,7 +30,7 @@ main() {
     expect_nothing_left
 }
 
-# promise, scenario, defect, invariants, from rows like
+# Prints promise, scenario, defect and invariants, from rows like
 # | 3 limit | [promise-limit](promise-limit.yaml) | `limit-plus-one` | over_limit |
 declare_all() {
     awk -F '|' '$3 ~ /\[promise-/ && NF == 6 {
@@ -45,8 +46,8 @@ nothing_is_missing() {
         scenario=$(basename "$file" .yaml)
         grep -q '^tags: .*promise' "$file" || fail "$scenario lacks the tag promise"
         promise=$(awk -v s="$scenario" '$2 == s {print $1; exit}' "$place/all")
-        # A scenario that breaks more than the zoo can survive is not in the table by name. Then the
-        # promise in its summary has to be there.
+        # A scenario with faults that no collector of the zoo survives has no row in the table. Then
+        # the promise in its summary must have one.
         [ -n "$promise" ] || promise=$(sed -nE 's/^summary: Promise ([0-9]+)[, ].*/\1/p' "$file")
         [ -n "$promise" ] && grep -q "^$promise " "$place/all" || fail "$scenario is not in the table of $readme"
         grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
@@ -71,7 +72,8 @@ run_all() { # at once
 
 run_one() { # scenario, defect, invariants
     local log=$place/$1.$2.log shorter=(--set slack=3s)
-    # With this slack a busy machine makes nothing late. A defect of time needs a smaller one.
+    # With this slack a busy machine makes nothing late. To show a defect of timing, it must be
+    # smaller.
     [[ ! $3 =~ early|late|busy_idle ]] || shorter=(--set slack=500ms)
     # Lost tokens do not come however long the drain, so it is short. A collector that is only slow
     # to reconnect needs all of it.

@@ -41,18 +41,18 @@ grep -q '<td class="violated short">does not hold</td>' "$place/dom" || fail "no
 [ "$(grep -o '<div class="legend" id="[a-z-]*-chart-legend"><span' "$place/dom" | wc -l)" = 13 ] || fail "not 13 charts"
 [ "$(grep -o '<details class="figures"><summary>Table: ' "$place/dom" | wc -l)" = 13 ] || fail "not 13 tables"
 
-# cell TABLE ROW N: what stands in the N-th cell of the row that begins so.
+# cell TABLE ROW N: prints the text of the N-th cell in the row whose first cell is ROW.
 cell() {
     tr -d '\n' <"$place/dom" | grep -o "<table id=\"$1\">.*" | sed 's#</table>.*##' |
         sed 's#<tr>#\n#g' | sed -n "s#<td[^>]*>$2</td>#&#p" | sed 's#</td>#\n#g' |
         sed -n "$3s/<[^>]*>//gp"
 }
-# same NAME SHOWN WANTED: numbers, as the page rounds them.
+# same NAME SHOWN WANTED: checks that the numbers are equal, except for the page's rounding.
 same() {
     awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a - b < 0.051 && b - a < 0.051) }' ||
         fail "the page shows $1 $2, not $3"
 }
-# Why batches were sent: those that there were, with as many lines.
+# The number of lines for each reason why batches were sent.
 for reason in 'full limit' 'timeout timeout' 'after.a.fault fault' 'otherwise otherwise'; do
     want=$(sed -n "s/^ *\"fired_[a-z_]*${reason#* }\": \([0-9]*\),$/\1/p" "$folder/result.json")
     got=$(cell reason-table "${reason% *}" 2)
@@ -67,7 +67,7 @@ same 'one flush' "$(cell environment-table 'one flush, µs' 2)" "$(number fsync_
 grep -q '<p id="durability" class="pass">Durability proved: ' "$place/dom" || fail "no proof of durability"
 grep -qF "<pre id=\"repeat\">mailproof run $(realpath "$folder" | sed 's#.*/results#'"$place/results#")</pre>" "$place/dom" ||
     fail "no command to repeat it"
-# Nothing is fetched from anywhere.
+# The page fetches nothing.
 ! grep -qE '<(script|link|img)[^>]+(src|href)=' "$folder/report.html" || fail "not self-contained"
 
 # The index counts its rows, and says which verdicts there are.

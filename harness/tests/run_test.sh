@@ -53,10 +53,9 @@ expect_exit 0 run steady --set load.0.for=1s --set load.0.rate=4/s --set load.0.
     --set 'expect={lost: "= 0"}'
 expect_nothing_left
 
-# Several runs, one junit.xml for all of them, and the exit code of the worst,
-# wherever it comes.
+# Several runs share one junit.xml, and give the exit code of the worst run.
 mkdir "$place/mine"
-# scenario NAME TAG KEY…: a short one of our own.
+# scenario NAME TAG KEY…: writes a short scenario.
 scenario() {
     printf 'name: %s\nsummary: One of our own.\ntags: [%s]\ncollector: {batch_timeout: 100ms}\n' "$1" "$2"
     printf 'load: [{for: 500ms, rate: 100/s}]\n'
@@ -92,7 +91,7 @@ expect_exit 3 run steady --set load.0.for=1s --set 'expect={latency.p50: "< 1us"
 expect_exit 1 run steady --set load.0.for=1s --set 'expect={delivered: "= 0"}'
 # A run that commits nothing proves nothing.
 expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
-# A collector that does not start is the collector's fault, and said early.
+# A collector that does not start breaks its promises, and the run ends early.
 expect_exit 1 run steady --set load.0.for=1s --collector false
 grep -q 'ended 3 times in a row' "$place/out" || fail "no reason"
 

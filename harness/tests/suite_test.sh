@@ -11,8 +11,8 @@ export TERM=xterm
 options=(--out "$place/results" --set 'expect={}' --set recovery_limit=30s
     --set slack=3s "${leak[@]}" --set load.0.for=1s --set load.0.rate=50/s)
 
-# on_terminal COLUMNS LINES COMMAND…: what a terminal of that size gets in
-# $place/screen; the same without colours and movements of the cursor in lines.
+# on_terminal COLUMNS LINES COMMAND…: runs the command on a terminal of that size. Its output is
+# then in $place/screen, and without colours and movements of the cursor in $place/lines.
 on_terminal() {
     local size="cols $1 rows $2" code=0
     shift 2
@@ -22,7 +22,7 @@ on_terminal() {
 }
 widest() { awk '{ if (length > n) n = length } END { print n }' "$place/lines"; }
 
-# The live table alone: verdicts go elsewhere.
+# Only the live table is on the terminal; the verdicts go to a file.
 on_terminal 60 24 bash -c '"$@" >"$0"' "$place/out" "$mailproof" run steady promise-limit "${options[@]}" ||
     fail "exit code $?"
 [ "$(widest)" -lt 60 ] || fail "a line of $(widest) columns in a window of 60"
@@ -33,7 +33,7 @@ grep -qE '^1 of 2 runs over, .* about [0-9]+ s left' "$place/lines" || fail "no 
 grep -qE '^steady +pass .* [0-9.]+ s ' "$place/out" || fail "no table at the end"
 ! grep -q $'\x1b' "$place/out" || fail "control bytes in a file"
 
-# All on one small terminal, without colours. A run that passes gets no table of its own.
+# Everything is on one small terminal, without colours. A run that passes gets no table of its own.
 NO_COLOR=1 on_terminal 40 2 "$mailproof" run steady promise-limit "${options[@]}" ||
     fail "exit code $?"
 ! grep -qE $'\x1b\\[[0-9;]*m' "$place/screen" || fail "colours against NO_COLOR"
@@ -42,7 +42,7 @@ NO_COLOR=1 on_terminal 40 2 "$mailproof" run steady promise-limit "${options[@]}
 [ "$(grep -cE $'\x1b\\[([2-9]|[0-9]{2,})A' "$place/screen")" = 0 ] || fail "higher than the window"
 grep -qE '^[0-2] of 2 runs passed, 0 skipped' "$place/lines" || fail "no count"
 
-# Where there is no terminal, there are plain lines.
+# Without a terminal the progress is plain lines.
 "$mailproof" run steady "${options[@]}" --set load.0.for=6s >"$place/out" 2>"$place/err" ||
     fail "exit code $?"
 ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f]' "$place/out" "$place/err" || fail "control bytes"

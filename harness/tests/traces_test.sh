@@ -16,7 +16,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 mount -t tmpfs -o size=1g,mode=1777 shm /dev/shm
 
-# One line for each thing that a run could leave.
+# Prints a line for each thing that a run could leave.
 traces() {
     find "$place/tmp" /dev/shm -mindepth 1 -printf 'file %p\n'
     awk 'NR > 1 {print "System V memory", $2}' /proc/sysvipc/shm
@@ -125,7 +125,7 @@ kill_postmaster() {
 ended_by INT kill_postmaster steady
 expect_no_traces "SIGKILL of the postmaster"
 
-# A disk and a network of the run's own; both are skipped where they cannot be.
+# Runs with a disk and a network of their own; skipped where these cannot be made.
 [ "$what" = all ] || exit 0
 for scenario in power-cut half-open-kernel; do
     ended_by INT collector_runs "$scenario"
@@ -135,8 +135,8 @@ done
 sweep
 expect_no_traces "SIGKILL of the harness"
 
-# A container of the run's own, by podman: docker's would be outside of these namespaces.
-# The container that tries the image leaves what podman keeps for all that follow.
+# Runs in a container of podman: docker's would be outside of these namespaces. The container that
+# tries the image comes before the count, because podman keeps some things for all later ones.
 ip link set dev lo up
 # shellcheck source=harness/tests/engine.sh
 . "$(dirname "$0")/engine.sh"

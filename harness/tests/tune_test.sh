@@ -44,7 +44,7 @@ expect_exit 64 "${tune[@]}" steady --limit 1,1
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/month'
 expect_exit 64 "${tune[@]}" steady --model --budget '$100/year' --price 0.10/1000
 expect_exit 64 "${tune[@]}"
-# refused TEXT OPTION…: before anything runs.
+# refused TEXT OPTION…: checks that the command is refused with this text.
 refused() {
     expect_exit 64 "${tune[@]}" steady "${@:2}"
     grep -qF -- "$1" "$place/err" || fail "'$1' is not in: $(cat "$place/err")"
@@ -128,7 +128,7 @@ cmp "$place/table.csv" "${page%/*}/tune.csv" || fail "two tables"
 ! grep -qE '<(script|link|img)[^>]+(src|href)=' "$page" || fail "not self-contained"
 sed -n '/data-figure="tokens_per_batch"/,/<\/table>/p' "$page" | grep -q '>1.00<' ||
     fail "the page does not show batches of one"
-# One at a time: each token costs a question or two, and larger batches fewer.
+# In batches of one, each token costs at least one round trip; in larger batches it costs less.
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     { trips[$1] = $at["round_trips_per_token"] }
     END { exit !(trips[1] >= 1 && trips[20] > 0 && trips[20] < trips[1] / 2) }' "$place/table.csv" ||

@@ -36,7 +36,7 @@ wait "$harness" 2>/dev/null || true
 sessions -eq 0
 left=$(ours | grep '^mailproof_[0-9a-f]*$')
 
-# The next one removes that, and keeps its own.
+# The next run removes these, and keeps its own database.
 keep steady "${there[@]}"
 grep -q 'declared, not proved' "$place/out" || fail "durability is not said to be declared"
 kept=$(sed -n 's/^The database \(.*\) is left on the server\.$/\1/p' "$place/out")
@@ -44,7 +44,7 @@ kept=$(sed -n 's/^The database \(.*\) is left on the server\.$/\1/p' "$place/out
 tokens=$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')
 [ "$tokens" -gt 0 ] || fail "the kept database has no tokens"
 
-# The one after that leaves what is kept alone, and nothing of its own.
+# The run after that does not touch the kept database, and leaves nothing of its own.
 expect_exit 0 run steady "${there[@]}"
 [ "$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')" = "$tokens" ] || fail "the kept database is gone"
 [ "$(ours | grep -cE '^mailproof_[0-9a-f]{8}$')" = 1 ] || fail "left behind: $(ours)"

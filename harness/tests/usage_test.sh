@@ -11,7 +11,7 @@ load:
     rate: 20/s
 YAML
 
-# refused TEXT ARGUMENT…: the one line must hold the text.
+# refused TEXT ARGUMENT…: checks that the command fails with one line that holds the text.
 refused() {
     local text=$1
     shift
@@ -20,7 +20,7 @@ refused() {
     grep -qF -- "$text" "$place/err" || fail "'$text' is not in: $(cat "$place/err")"
 }
 
-# edited SED: the path of a copy of mine.yaml, edited.
+# edited SED: edits a copy of mine.yaml, and prints its path.
 edited() {
     mkdir -p "$place/edited"
     sed "$1" "$place/mine.yaml" >"$place/edited/mine.yaml"

@@ -164,7 +164,8 @@ near_machine() {
     near=ssh://$user@127.0.0.1:$port$place/bin/mailproof
 }
 
-# Root's sshd on another machine. Its workers reach our server all the same, whose socket is a file.
+# Starts root's sshd on another machine. Its workers still reach our server, because the server's
+# socket is a file.
 far_machine() {
     ip link set lo up
     mount -t tmpfs run /run
