@@ -69,7 +69,7 @@ static void print_faults(const struct report *r, FILE *out)
     }
     fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
     if (left_out > 0)
-        fprintf(out, " (%zu left out: nobody to hit, or another still at work)", left_out);
+        fprintf(out, " (%zu left out: no target, or another fault still at work)", left_out);
     if (!isnan(value(r, METRIC_RECOVERY_MAX)))
         fprintf(out, ", longest recovery %.0f ms", value(r, METRIC_RECOVERY_MAX));
     fputc('\n', out);

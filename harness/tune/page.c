@@ -38,7 +38,7 @@ static void print_how(const struct tune *t, struct buf *out)
         inconclusive += t->pairs[i].inconclusive;
     }
     if (t->simulated) {
-        buf_append_str(out, "Simulated: the batch window fed with arrivals, nothing was run.");
+        buf_append_str(out, "Simulated with a model of the batch window; nothing was run.");
         return;
     }
     buf_printf(out, "%zu runs in shuffled order", runs);
@@ -178,7 +178,7 @@ static void print_help(const struct tune *t, struct buf *out)
         append_escaped(out, figure_texts[f].help);
         buf_append_str(out, "</dd>");
     }
-    buf_append_str(out, "<dt>95% within</dt><dd>how well the runs know ");
+    buf_append_str(out, "<dt>95% within</dt><dd>the precision of ");
     append_escaped(out, t->objective ? t->objective->metric : "latency.p99");
     buf_append_str(out, ": Student's interval of its logarithm</dd>");
 }

@@ -74,7 +74,7 @@ bool print_table(const struct tune *t, struct buf *out)
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
     if (!t->simulated)
-        buf_printf(out, "; ± of %s, over the runs that count",
+        buf_printf(out, "; ± is the precision of %s, runs are the conclusive ones",
             t->objective ? t->objective->metric : "latency.p99");
     return buf_append_str(out, "\n");
 }

@@ -99,7 +99,7 @@ function broken() {
 
 // --- charts ----------------------------------------------------------------------
 
-// Shades the chart from each fault's start to its undoing.
+// Shades the chart from each fault's start to its end.
 function shadeFaults(canvas, area, graph) {
   canvas.fillStyle = colour('--shade');
   for (const fault of result.faults) {
@@ -203,7 +203,7 @@ function serverCharts() {
     const place = element('div', undefined, 'chart small');
     place.id = id;
     place.setAttribute('role', 'img');
-    place.setAttribute('aria-label', `${title} over time; the figures stand in the table`);
+    place.setAttribute('aria-label', `${title} over time; the table has the figures`);
     box.append(place);
     byId('server-charts').append(box);
     chart(id, title, columns(server, 't', name), ['s', title], ['--a'], { fillGraph: true, ylabel: unit });

@@ -1,6 +1,6 @@
--- Puts the tables back to how the template has them: without a row and with
--- their sequences at the start, but for the queue. Deleting a handful of rows
--- takes a tenth of the time that TRUNCATE takes for its new files.
+-- Restores the tables to the template's state: they are empty, with their
+-- sequences at the start, except for the queue's rows. Deleting a handful of
+-- rows takes a tenth of the time that TRUNCATE takes to make new files.
 DO $$
 DECLARE
     schema regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'jobs'::regclass);

@@ -1,7 +1,7 @@
 -- The outbox: ids of the tokens that no collector has dealt with yet. A trigger
 -- adds an id in the transaction that makes the token, so an id appears with its
 -- token, however late that transaction commits, and none is skipped.
--- Run as often as you like: the second time changes nothing.
+-- You may run this file again: it then changes nothing.
 SELECT pg_advisory_xact_lock(hashtext('outbox setup'));
 DO $$
 BEGIN

@@ -1,10 +1,10 @@
-// A workflow and its queue, after the first example of DBOS's documentation; "schema" makes its
-// tables and ends.
+// A workflow and its queue, after the first example of DBOS's documentation. With the argument
+// "schema" it only makes its tables.
 "use strict";
 const { writeSync } = require("fs");
 const { DBOS } = require("@dbos-inc/dbos-sdk");
 
-// A URL cannot leave the host to libpq's variables.
+// DBOS needs a URL, which must name the server: it does not read libpq's variables.
 const env = process.env;
 const who = `${env.PGUSER}${env.PGPASSWORD ? ":" + encodeURIComponent(env.PGPASSWORD) : ""}`;
 const url = `postgresql://${who}@localhost:${env.PGPORT || 5432}/${env.PGDATABASE}?host=${encodeURIComponent(env.PGHOST)}`;

@@ -1,5 +1,5 @@
-// A worker, after the first example of graphile-worker's documentation; "schema" makes its tables
-// and ends.
+// A worker, after the first example of graphile-worker's documentation. With the argument "schema"
+// it only makes its tables.
 "use strict";
 const { writeSync } = require("fs");
 const { Pool } = require("pg");
@@ -9,7 +9,7 @@ const logger = new Logger(() => (level, message) => {
     if (level !== "debug") process.stderr.write(`${level}: ${message}\n`);
 });
 
-// Tries a start again while the server is away, as a supervisor of a worker does.
+// Repeats the start until the server is there, as a supervisor of a worker does.
 async function start(options) {
     for (;;) {
         try {

@@ -1,10 +1,10 @@
-# A worker with Minion's defaults; "schema" makes its tables and ends.
+# A worker with Minion's defaults. With the argument "schema" it only makes its tables.
 use strict;
 use warnings;
 use Minion;
 use Mojo::Pg;
 
-# Mojo::Pg without an address takes libpq's variables.
+# Without an address, Mojo::Pg reads libpq's variables.
 my $minion = Minion->new(Pg => Mojo::Pg->new);
 $minion->missing_after(3)->backoff(sub { 1 });    # a worker that died is noticed after 3 s
 if (($ARGV[0] // '') eq 'schema') {

@@ -1,4 +1,4 @@
-// pg-boss wants a URL or the parts of one, and does not read libpq's variables.
+// pg-boss needs a URL or the parts of one, and does not read libpq's variables.
 "use strict";
 const PgBoss = require("pg-boss");
 

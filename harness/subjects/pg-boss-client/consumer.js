@@ -1,5 +1,5 @@
 // Fetches jobs, says "got N ATTEMPT", and ends each handler as the harness answers: "ok N",
-// "fail N" or "hang N". "schema" makes the tables and the queue, and ends.
+// "fail N" or "hang N". With the argument "schema" it only makes the tables and the queue.
 "use strict";
 const { writeSync } = require("fs");
 const { createInterface } = require("readline");

@@ -1,4 +1,5 @@
-// "put N" in, "put-ok N" out when send() has committed the job. A put that fails is not answered.
+// Reads "put N", and answers "put-ok N" when send() has committed the job. It does not answer a put
+// that fails.
 "use strict";
 const { writeSync } = require("fs");
 const { createInterface } = require("readline");

@@ -1,10 +1,10 @@
-// A worker, after the first example of pg-boss's documentation; "schema" makes its tables and its
-// queue, and ends.
+// A worker, after the first example of pg-boss's documentation. With the argument "schema" it only
+// makes its tables and its queue.
 "use strict";
 const { writeSync } = require("fs");
 const PgBoss = require("pg-boss");
 
-// It wants a URL or the parts of one, and does not read libpq's variables.
+// pg-boss needs a URL or the parts of one, and does not read libpq's variables.
 const env = process.env;
 const boss = new PgBoss({
     host: env.PGHOST,
