@@ -1,20 +1,18 @@
 #include "os/starved.h"
 
 #include <dirent.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "os/process.h"
+#include "os/ticker.h"
 #include "os/usage.h"
 
-static const int period_ms = 50;
+static const int64_t period_ns = 50 * NS_PER_MS;
 
 #define COLLECTORS_MAX 64
 
@@ -27,7 +25,7 @@ struct task {
     size_t look;
 };
 
-// What one look finds.
+// One look at all processes.
 struct look {
     pid_t collectors[COLLECTORS_MAX];
     size_t collector_count;
@@ -37,9 +35,7 @@ struct look {
 
 struct starved {
     struct starved_config config;
-    pthread_t thread;
-    bool started;
-    int stop; // an eventfd
+    struct ticker ticker;
     struct task *tasks;
     size_t task_count;
     size_t looks;
@@ -51,33 +47,27 @@ struct starved {
     size_t count;
 };
 
-static void *look_until_stopped(void *arg);
+static void take_look(void *arg, int64_t due_ns);
 
 struct starved *starved_start(const struct starved_config *config, struct err *e)
 {
     struct starved *s = calloc(1, sizeof *s);
 
-    if (s) {
-        s->config = *config;
-        s->stop = eventfd(0, EFD_CLOEXEC);
-        s->started = s->stop >= 0 && pthread_create(&s->thread, NULL, look_until_stopped, s) == 0;
+    if (!s) {
+        err_set(e, ERR_INTERNAL, "out of memory");
+        return NULL;
     }
-    if (s && s->started)
+    s->config = *config;
+    if (ticker_start(&s->ticker, period_ns, take_look, s, e))
         return s;
     starved_free(s);
-    err_set(e, ERR_SYSTEM, "cannot watch who waits for a processor");
     return NULL;
 }
 
 void starved_stop(struct starved *s)
 {
-    uint64_t one = 1;
-
-    if (!s || !s->started)
-        return;
-    if (write(s->stop, &one, sizeof one) == sizeof one)
-        pthread_join(s->thread, NULL);
-    s->started = false;
+    if (s && ticker_stop(&s->ticker))
+        take_look(s, clock_now_ns());
 }
 
 const struct starved_sample *starved_samples(const struct starved *s, size_t *count)
@@ -91,8 +81,6 @@ void starved_free(struct starved *s)
     if (!s)
         return;
     starved_stop(s);
-    if (s->stop >= 0)
-        close(s->stop);
     free(s->tasks);
     free(s->samples);
     free(s);
@@ -245,12 +233,14 @@ static void add_up(struct starved *s, double busy_s)
     s->own_ms = s->look.own_ms;
 }
 
-static void take_look(struct starved *s)
+static void take_look(void *arg, int64_t due_ns)
 {
+    struct starved *s = arg;
     const int depth_most = 16;
     pid_t server = s->config.server ? atomic_load(s->config.server) : 0;
     double busy_s = 0, total_s = 0;
 
+    (void)due_ns;
     s->look = (struct look){0};
     s->look.collector_count =
         s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
@@ -264,18 +254,4 @@ static void take_look(struct starved *s)
     s->looks++;
     if (array_grow(&s->samples, s->count, 1, sizeof s->sum))
         s->samples[s->count++] = s->sum;
-}
-
-static void *look_until_stopped(void *arg)
-{
-    struct starved *s = arg;
-    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
-    int ready = 0;
-
-    while (ready <= 0) {
-        take_look(s);
-        ready = poll(&stop, 1, period_ms);
-    }
-    take_look(s);
-    return NULL;
 }

@@ -23,7 +23,7 @@ struct starved_sample {
 };
 
 struct starved_config {
-    // The collector's processes, at most max; called from the watch's thread.
+    // The collector's processes, at most max; called from two threads, one after the other.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
     const char *collector_role, *load_role; // whose backends; outlive the watch
@@ -37,7 +37,7 @@ struct starved;
 // Copies the configuration.
 MUST_USE struct starved *starved_start(const struct starved_config *config, struct err *e);
 
-// Takes a last sample and joins the thread.
+// Joins the thread and takes a last sample.
 void starved_stop(struct starved *s);
 
 // Call it after starved_stop. The watch owns the samples.

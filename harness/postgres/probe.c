@@ -1,66 +1,46 @@
 #include "postgres/probe.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "os/ticker.h"
 #include "postgres/sql.h"
 
-static const int64_t every_ns = 100 * NS_PER_MS;
+static const int64_t period_ns = 100 * NS_PER_MS;
 
 struct probe {
     char *conninfo;
     const char *sql;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool started;
-    bool stopping; // under the lock
+    struct ticker ticker;
     PGconn *conn;
     struct probe_sample *samples; // the thread's until it is joined
     size_t count;
 };
 
-static void *probe_loop(void *arg);
+static void ask(void *arg, int64_t due_ns);
 
 struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 {
     struct probe *p = calloc(1, sizeof *p);
-    pthread_condattr_t monotonic;
 
-    if (!p) {
+    if (p) {
+        p->conninfo = strdup(conninfo);
+        p->sql = sql;
+    }
+    if (!p || !p->conninfo)
         err_set(e, ERR_INTERNAL, "out of memory");
-        return NULL;
-    }
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    p->conninfo = strdup(conninfo);
-    p->sql = sql;
-    p->started = p->conninfo && pthread_create(&p->thread, NULL, probe_loop, p) == 0;
-    if (!p->started) {
-        err_set(e, ERR_SYSTEM, "cannot start a thread");
-        probe_free(p);
-        return NULL;
-    }
-    return p;
+    else if (ticker_start(&p->ticker, period_ns, ask, p, e))
+        return p;
+    probe_free(p);
+    return NULL;
 }
 
 void probe_stop(struct probe *p)
 {
-    if (!p || !p->started)
-        return;
-    pthread_mutex_lock(&p->lock);
-    p->stopping = true;
-    pthread_cond_signal(&p->wake);
-    pthread_mutex_unlock(&p->lock);
-    pthread_join(p->thread, NULL);
-    p->started = false;
+    if (p)
+        ticker_stop(&p->ticker);
 }
 
 const struct probe_sample *probe_samples(const struct probe *p, size_t *count)
@@ -75,27 +55,12 @@ void probe_free(struct probe *p)
         return;
     probe_stop(p);
     PQfinish(p->conn);
-    pthread_cond_destroy(&p->wake);
-    pthread_mutex_destroy(&p->lock);
     free(p->samples);
     free(p->conninfo);
     free(p);
 }
 
-// --- the thread -----------------------------------------------------------------
-
-// Returns false when the probe must end.
-static bool sleep_until(struct probe *p, int64_t due_ns)
-{
-    struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
-
-    pthread_mutex_lock(&p->lock);
-    while (!p->stopping && clock_now_ns() < due_ns)
-        pthread_cond_timedwait(&p->wake, &p->lock, &due);
-    bool stopping = p->stopping;
-    pthread_mutex_unlock(&p->lock);
-    return !stopping;
-}
+// --- a sample -------------------------------------------------------------------
 
 static void keep(struct probe *p, const struct probe_sample *sample)
 {
@@ -104,9 +69,11 @@ static void keep(struct probe *p, const struct probe_sample *sample)
 }
 
 // A new connection is no measure of the server's pace and gives no answer. But one that takes long,
-// or fails after long, shows that the server stands still for everybody who connects then.
-static void ask(struct probe *p, int64_t due_ns)
+// or fails after long, shows that the server stands still for everybody who connects then. A slow
+// answer is the server's fault and no stall of ours: the next query is due when it has come.
+static void ask(void *arg, int64_t due_ns)
 {
+    struct probe *p = arg;
     struct probe_sample sample = {.due_ns = due_ns, .took_ns = CLOCK_NEVER};
     char one[8];
     struct err e;
@@ -125,18 +92,4 @@ static void ask(struct probe *p, int64_t due_ns)
         p->conn = NULL;
     }
     keep(p, &sample);
-}
-
-static void *probe_loop(void *arg)
-{
-    struct probe *p = arg;
-    int64_t due_ns = clock_now_ns();
-
-    while (sleep_until(p, due_ns)) {
-        ask(p, due_ns);
-        // A slow answer is the server's fault and no stall of ours.
-        int64_t now = clock_now_ns();
-        due_ns = due_ns + every_ns > now ? due_ns + every_ns : now;
-    }
-    return NULL;
 }

@@ -1,30 +1,25 @@
 #include "postgres/sampler.h"
 
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "os/process.h"
 #include "os/segments.h"
+#include "os/ticker.h"
 #include "postgres/sql.h"
 #include "postgres_sql.h"
 
-static const int period_ms = 1000;
+static const int64_t period_ns = NS_PER_S;
 
 #define COLLECTORS_MAX 64
 
 struct sampler {
     struct sampler_config config;
     char *conninfo;
-    pthread_t thread;
-    bool started;
-    int stop; // an eventfd
+    struct ticker ticker;
     PGconn *conn;
     struct sample *samples;
     size_t count;
@@ -33,7 +28,7 @@ struct sampler {
     struct usage usage;
 };
 
-static void *sample_until_stopped(void *arg);
+static void take_sample(void *arg, int64_t due_ns);
 
 struct sampler *sampler_start(const struct sampler_config *config, struct err *e)
 {
@@ -41,27 +36,23 @@ struct sampler *sampler_start(const struct sampler_config *config, struct err *e
 
     if (s) {
         s->config = *config;
-        s->stop = eventfd(0, EFD_CLOEXEC);
         s->conninfo = strdup(config->conninfo);
-        s->started = s->conninfo && s->stop >= 0 &&
-                     pthread_create(&s->thread, NULL, sample_until_stopped, s) == 0;
     }
-    if (s && s->started)
+    if (!s || !s->conninfo)
+        err_set(e, ERR_INTERNAL, "out of memory");
+    else if (ticker_start(&s->ticker, period_ns, take_sample, s, e))
         return s;
     sampler_free(s);
-    err_set(e, ERR_SYSTEM, "cannot start the sampler");
     return NULL;
 }
 
 void sampler_stop(struct sampler *s)
 {
-    uint64_t one = 1;
-
-    if (!s || !s->started)
+    if (!s || !ticker_stop(&s->ticker))
         return;
-    if (write(s->stop, &one, sizeof one) == sizeof one)
-        pthread_join(s->thread, NULL);
-    s->started = false;
+    take_sample(s, clock_now_ns());
+    PQfinish(s->conn);
+    s->conn = NULL;
 }
 
 void sampler_free(struct sampler *s)
@@ -69,8 +60,6 @@ void sampler_free(struct sampler *s)
     if (!s)
         return;
     sampler_stop(s);
-    if (s->stop >= 0)
-        close(s->stop);
     free(s->conninfo);
     free(s->samples);
     free(s);
@@ -93,7 +82,7 @@ const struct usage *sampler_usage(const struct sampler *s)
     return s ? &s->usage : NULL;
 }
 
-// --- the thread --------------------------------------------------------------
+// --- a sample -----------------------------------------------------------------
 
 static double number(const PGresult *result, int column)
 {
@@ -225,11 +214,13 @@ static void keep(struct sampler *s, const struct sample *sample)
         s->samples[s->count++] = *sample;
 }
 
-static void take_sample(struct sampler *s)
+static void take_sample(void *arg, int64_t due_ns)
 {
+    struct sampler *s = arg;
     struct sample sample = {.at_ns = clock_now_ns()};
     pid_t pids[COLLECTORS_MAX];
 
+    (void)due_ns;
     usage_begin(&s->usage);
     size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
     for (size_t i = 0; i < collectors; i++) {
@@ -243,21 +234,4 @@ static void take_sample(struct sampler *s)
     sample.total_s = s->usage.total_s;
     sample.collector_rss_kb = s->usage.collector_rss_kb;
     keep(s, &sample);
-}
-
-// The thread may live longer than the server does.
-static void *sample_until_stopped(void *arg)
-{
-    struct sampler *s = arg;
-    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
-    int64_t next_ns = clock_now_ns();
-
-    do {
-        take_sample(s);
-        next_ns += period_ms * NS_PER_MS;
-    } while (poll(&stop, 1, clock_poll_ms(clock_now_ns(), next_ns)) == 0);
-    take_sample(s);
-    PQfinish(s->conn);
-    s->conn = NULL;
-    return NULL;
 }

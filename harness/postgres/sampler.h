@@ -38,7 +38,7 @@ struct sampler_config {
     // ours, 0 while unknown. NULL: the server is in our namespace. Outlives the sampler.
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
-    // The collector's processes, at most max; called from the sampler's thread.
+    // The collector's processes, at most max; called from two threads, one after the other.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
 };
@@ -47,8 +47,8 @@ struct sampler;
 
 MUST_USE struct sampler *sampler_start(const struct sampler_config *config, struct err *e);
 
-// Takes a last sample and joins the thread. A server that is frozen must go on,
-// or end, for this to return.
+// Joins the thread and takes a last sample. A server that is frozen must go on, or end, for this to
+// return.
 void sampler_stop(struct sampler *s);
 
 // Call it after sampler_stop. A NULL sampler has no samples.

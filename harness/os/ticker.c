@@ -1,0 +1,50 @@
+#include "os/ticker.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+// Returns false when the ticker is to stop.
+static bool sleep_until(struct ticker *t, int64_t due_ns)
+{
+    const struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
+    int stopped;
+
+    do
+        stopped = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &due);
+    while (stopped != 0 && errno == EINTR);
+    return stopped != 0;
+}
+
+static void *run(void *arg)
+{
+    struct ticker *t = arg;
+    int64_t due_ns = clock_now_ns();
+
+    while (sleep_until(t, due_ns)) {
+        t->tick(t->arg, due_ns);
+        due_ns = clock_max(due_ns + t->period_ns, clock_now_ns());
+    }
+    return NULL;
+}
+
+bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, int64_t due_ns),
+    void *arg, struct err *e)
+{
+    *t = (struct ticker){.period_ns = period_ns, .tick = tick, .arg = arg};
+    sem_init(&t->stop, 0, 0);
+    t->running = pthread_create(&t->thread, NULL, run, t) == 0;
+    return t->running || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}
+
+bool ticker_stop(struct ticker *t)
+{
+    if (!t->running)
+        return false;
+    sem_post(&t->stop);
+    pthread_join(t->thread, NULL);
+    sem_destroy(&t->stop);
+    t->running = false;
+    return true;
+}

@@ -1,0 +1,27 @@
+// Calls a function every so often from a thread of its own, until it is told to stop.
+#pragma once
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct ticker {
+    pthread_t thread;
+    sem_t stop;
+    bool running;
+    int64_t period_ns;
+    void (*tick)(void *arg, int64_t due_ns);
+    void *arg;
+};
+
+// Calls `tick` at once and then every period. A call that takes longer than that delays the next
+// one; nothing is made up for. The ticker must stay where it is while the thread runs.
+bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, int64_t due_ns),
+    void *arg, struct err *e) MUST_USE;
+
+// Waits for a call under way and joins the thread. Returns false when none was running, as in a
+// ticker of zeros.
+bool ticker_stop(struct ticker *t);
