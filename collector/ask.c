@@ -10,8 +10,8 @@
 #define RETRY_NS (50 * NS_PER_MS)   // before a statement is tried again
 #define OWNERS_NS (100 * NS_PER_MS) // between two looks at the other owners
 
-// A stock that is used up within the first time may be larger. What is left of it after the second
-// is for others.
+// A stock that was used up sooner than the first time may be larger. One that is older than the
+// second is given back, because others may have room for it.
 #define STOCK_SOON_NS (125 * NS_PER_MS)
 #define STOCK_OLD_NS (250 * NS_PER_MS)
 #define STOCK_MOST 8000 // tokens that are taken at once, unless a batch has more
@@ -41,7 +41,7 @@ static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e
         queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
 }
 
-// Takes more at once as long as the stock is soon used up.
+// Doubles what is taken at once if the stock was soon used up, or else halves it.
 static void choose_batches(struct collector *c)
 {
     struct stock *s = &c->fetch.stock;
@@ -69,8 +69,9 @@ static bool send_take(struct collector *c, enum portion portion, struct err *e)
         work_deadline_ns(c), e);
 }
 
-// What is in hand ends the stock's part that is not to be read.
-static struct position begin(const struct collector *c)
+// Returns the position behind which the stock begins: the end of the batch in hand, or the
+// beginning of our first delivery.
+static struct position stock_begin(const struct collector *c)
 {
     if (c->fetch.next_step != NEXT_EMPTY)
         return c->fetch.next.end;
@@ -84,11 +85,10 @@ bool ask_stock(struct collector *c, enum portion portion, struct err *e)
     if (f->stock.left < c->queue.limit && !send_take(c, portion, e))
         return false;
     return sent(c, ASK_STOCK,
-        queue_send_stock(
-            &c->queue, &c->link.session, begin(c), f->wanted, f->examine, work_deadline_ns(c), e));
+        queue_send_stock(&c->queue, &c->link.session, stock_begin(c), f->wanted, f->examine,
+            work_deadline_ns(c), e));
 }
 
-// Others may have room for a stock that we do not use up in time.
 static bool stock_is_old(const struct collector *c)
 {
     const struct stock *s = &c->fetch.stock;
@@ -96,9 +96,9 @@ static bool stock_is_old(const struct collector *c)
     return s->left >= c->queue.limit && c->now_ns - s->taken_ns > STOCK_OLD_NS;
 }
 
-bool ask_keep_no_old_stock(struct collector *c, struct err *e)
+bool ask_give_back_if_old(struct collector *c, struct err *e)
 {
-    struct stock *s = &c->fetch.stock;
+    const struct stock *s = &c->fetch.stock;
 
     if (c->fetch.asked != ASK_NOTHING || s->left == 0)
         return true;
@@ -116,14 +116,15 @@ bool ask_give_back(struct collector *c, struct err *e)
     c->fetch.stock = (struct stock){.batches = 1};
     c->left.ours = false;
     c->left.look_at_ns = c->now_ns;
-    return queue_send_give_back(&c->queue, &c->link.session, begin(c), work_deadline_ns(c), e);
+    return queue_send_give_back(
+        &c->queue, &c->link.session, stock_begin(c), work_deadline_ns(c), e);
 }
 
 bool ask_look(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
-    // Takes the bell first, so that whatever is inserted after this look is announced.
+    // The bell is taken first, so that tokens which are inserted after this look are announced.
     if (!ring_take(c, e))
         return false;
     window_reading(&c->window, c->now_ns);
@@ -167,7 +168,8 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_look(c, e);
 }
 
-// Everything else is asked for before another take, and when the stock is used up.
+// Returns false as long as something else has to be asked for before another take: what an earlier
+// session left to us, and when the stock is used up, the other owners and what they left.
 static bool may_take(struct collector *c)
 {
     if (c->fetch.stock.left >= c->queue.limit)
@@ -192,7 +194,8 @@ bool ask_behind(struct collector *c, struct err *e)
 {
     bool takes = c->queue.mode->takes;
 
-    // An old stock is given back after the pass. If that failed now, the batch would go as well.
+    // An old stock is given back after the pass. In the same trip its batch would go as well if the
+    // pass failed.
     if (takes ? stock_is_old(c) || !may_take(c) : c->left.ours || due(c))
         return true;
     if (!(takes ? ask_stock(c, FULL_BATCHES, e) : ask_look(c, e)))

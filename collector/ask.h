@@ -60,19 +60,20 @@ struct collector;
 // Asks for what is next. A delivery that is left over comes before what the cursor shows.
 bool ask_next(struct collector *c, struct err *e) MUST_USE;
 
-// Asks what waits, behind what is in the stock.
+// Asks for what waits: the stock, and the tokens behind the cursor.
 bool ask_look(struct collector *c, struct err *e) MUST_USE;
 
-// Asks for a batch of the stock. Takes tokens before that, if the stock has less than a batch: as
-// many full batches as are soon used up, or for one batch what there is.
+// Asks for a batch of the stock. If the stock has less than a batch, takes tokens before that: as
+// many full batches as are likely to be used up soon, or what there is for one batch.
 enum portion { FULL_BATCHES, ONE_BATCH };
 bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_USE;
 
-// Gives back all that is ours and not in hand, for any collector to take.
+// Gives back all that is ours and not in hand, so that any collector can take it.
 bool ask_give_back(struct collector *c, struct err *e) MUST_USE;
 
-// The same for an old stock, while a line that was begun cannot be finished.
-bool ask_keep_no_old_stock(struct collector *c, struct err *e) MUST_USE;
+// Does the same with a stock that is old, or wakes the loop when it will be: for a line that was
+// begun and cannot be finished, because its reader has stopped.
+bool ask_give_back_if_old(struct collector *c, struct err *e) MUST_USE;
 
 // Asks for the batch after the one in hand, if that is likely to pay, before this one's line is
 // signed.
@@ -82,5 +83,5 @@ bool ask_ahead(struct collector *c, struct err *e) MUST_USE;
 // a delivery is left over.
 bool ask_behind(struct collector *c, struct err *e) MUST_USE;
 
-// True: the statement failed, and is worth a second try after a while.
+// Returns true when the statement that failed is to be tried again, at `retry_at_ns`.
 bool ask_retry(struct collector *c, struct err *e) MUST_USE;

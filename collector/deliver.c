@@ -81,7 +81,7 @@ static enum meter_id reason(const struct collector *c)
     return b->source == BATCH_DELIVERY ? METER_BATCHES_LEFT_OVER : c->fetch.reason;
 }
 
-// The line is out. From here on it must not be written again.
+// Notes that the line is out: from here on it must not be written again.
 static bool written(struct collector *c, enum state *next, struct err *e)
 {
     struct batch spare = c->deliver->pass.written;
@@ -129,14 +129,14 @@ bool deliver_write(struct collector *c, enum state *next, struct err *e)
         if (!c->link.session.conn)
             return true;
         return turn_renew(c, e) && ring_keep(c, e) &&
-               (!c->queue.mode->takes || o->done == 0 || ask_keep_no_old_stock(c, e));
+               (!c->queue.mode->takes || o->done == 0 || ask_give_back_if_old(c, e));
     }
     output_end(o);
     return written(c, next, e);
 }
 
-// The reader was slow: meanwhile tokens may expire, and others may have room for
-// what we took.
+// Gives back what was taken while the reader is stopped: meanwhile tokens may expire, and others
+// may have room for them.
 bool deliver_stall(struct collector *c, enum state *next, struct err *e)
 {
     struct fetch *f = &c->fetch;
@@ -203,7 +203,7 @@ static void settle(struct collector *c)
         c->left.ours = true; // perhaps there is more
 }
 
-// The batch saw everything, and what came since was announced.
+// Returns true when the batch saw everything, and what came since was announced.
 static bool may_sleep(struct collector *c)
 {
     return subject(c)->all && c->queue.mode->alone &&
@@ -241,7 +241,7 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
     }
 }
 
-// The pass failed and may be tried again: it is sent once more, later.
+// Sends a pass that failed once more, later, if that may help.
 static bool not_passed(struct collector *c, struct err *e)
 {
     struct pass *p = &c->deliver->pass;

@@ -65,7 +65,7 @@ static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
     return true;
 }
 
-// False when somebody else moved the cursor although we are its only holder.
+// Returns false when somebody else moved the cursor although we are its only holder.
 static bool still_ours(const struct collector *c, struct err *e)
 {
     if (!c->queue.mode->alone || c->fetch.next.source != BATCH_CURSOR ||
@@ -172,7 +172,7 @@ bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-// A batch that was taken and not begun is still ours. It is read and judged again.
+// A batch that was taken and not begun is still ours, and is read and judged again later.
 void fetch_drop(struct collector *c)
 {
     struct fetch *f = &c->fetch;
