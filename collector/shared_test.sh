@@ -1,6 +1,6 @@
 #!/bin/sh
-# Several collectors share a queue, also when some hang or die; and a used queue
-# changes its mode only when it is told to, and loses nothing.
+# Several collectors share a queue, also when some hang or die. A used queue changes its mode only
+# when it is told to, and loses nothing.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -21,6 +21,7 @@ main()
     what_is_passed_hides_nothing
     what_is_passed_shortens_no_line
     nothing_is_open_while_the_reader_is_stopped
+    a_line_that_sticks_keeps_nothing_from_others
     a_lost_session_writes_nothing_twice
     a_failed_confirmation_keeps_the_claims
     a_canceled_move_delays_nothing
@@ -113,7 +114,7 @@ what_cannot_be_sent_is_passed()
     sql "INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x01' FROM accounts"
     drained
     same "dead letters" 2 "$(sql "SELECT count(*) FROM dead_letters")"
-    # The log may say so in several lines, one per second.
+    # The log may say it in several lines, one per second.
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(passed_over e)" = 3000 ]; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "$(passed_over e) passed over, not 3000"
@@ -153,8 +154,8 @@ what_cannot_be_sent_takes_no_place()
     export MAILROOM_BATCH_TIMEOUT=20 MAILROOM_HEALTHCHECK_INTERVAL=1000
 }
 
-# Of 35 tokens in a row two have a code that no line carries, and the accounts of three are
-# suspended: so of a backlog that was taken at once some are not sent, and others fill the lines.
+# In each 35 tokens two have a code that no line carries, and three belong to suspended accounts. The
+# tokens behind them fill the lines.
 what_is_passed_shortens_no_line()
 {
     dead=$(sql "SELECT count(*) FROM dead_letters")
@@ -182,25 +183,53 @@ passed_over() # name
 
 nothing_is_open_while_the_reader_is_stopped()
 {
-    mkfifo "$server_dir/stuck"
-    exec 5<>"$server_dir/stuck"
-    : >"$server_dir/f.log"
-    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/stuck" 2>"$server_dir/f.log" &
-    pid_f=$!
-    has_logged f "with others"
+    run_unread f
     add_accounts 3006 4000
     until_true "SELECT count(*) > 0 FROM deliveries"
     until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'
         AND (backend_xmin IS NOT NULL OR state <> 'idle')"
     run g
     drained
-    kill -TERM "$pid_f"
-    wait "$pid_f" || [ $? = 75 ] || failed "a stopped reader and TERM"
-    dd if="$server_dir/stuck" of="$server_dir/f.out" bs=64k iflag=nonblock 2>/dev/null || true
+    ends f TERM "0|75"
+    dd if="$server_dir/f.fifo" of="$server_dir/f.out" bs=64k iflag=nonblock 2>/dev/null || true
     exec 5>&-
     drained
     [ "$(tokens f g | cut -d' ' -f2)" = 995 ] || failed "lost: $(tokens f g) of 995"
     ends g TERM 0
+}
+
+# The pipe has room for one line of y and a part of the second. What y took for further lines goes
+# back, and z delivers it: all but the line that was begun.
+a_line_that_sticks_keeps_nothing_from_others()
+{
+    export MAILROOM_BATCH_LIMIT=400
+    run_unread y
+    add_accounts 10001 14000
+    until_true "SELECT $waiting_tokens = 3600"
+    run z
+    until_true "SELECT $waiting_tokens <= 400"
+    exec 6<"$server_dir/y.fifo" 5>&-
+    cat <&6 >"$server_dir/y.out" &
+    reader=$!
+    exec 6<&-
+    drained
+    ends y TERM 0
+    ends z TERM 0
+    wait "$reader"
+    same "tokens, each once" "4000 4000" "$(tokens y z)"
+    export MAILROOM_BATCH_LIMIT=10
+}
+
+# Starts a collector that writes to a pipe. Descriptor 5 keeps the pipe open, and nobody reads.
+run_unread() # name
+{
+    mkfifo "$server_dir/$1.fifo"
+    exec 5<>"$server_dir/$1.fifo"
+    : >"$server_dir/$1.log"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/$1.fifo" 2>"$server_dir/$1.log" &
+    eval "pid_$1=$!"
+    at_exit "kill -KILL $! 2>/dev/null"
+    has_logged "$1" "with others"
 }
 
 a_lost_session_writes_nothing_twice()
@@ -219,8 +248,8 @@ a_lost_session_writes_nothing_twice()
     ends h TERM 0
 }
 
-# t loses its session with a line that is not marked, and the next session
-# fails to mark it: the tokens stay its own.
+# t loses its session with a line that is not marked, and its next session fails to mark it. The
+# tokens stay its own.
 a_failed_confirmation_keeps_the_claims()
 {
     hold_marking
@@ -240,7 +269,8 @@ a_failed_confirmation_keeps_the_claims()
     ends t TERM 0
 }
 
-# The claim in the move's request is dropped, and made again before other claims.
+# The statement that is cancelled confirms a line, and a take travels with it. The take is dropped,
+# and made again later.
 a_canceled_move_delays_nothing()
 {
     hold_marking
@@ -307,9 +337,8 @@ a_dead_claim_is_freed_during_a_backlog()
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
 }
 
-# An asynchronous standby may look like this when it is promoted: of three
-# tokens that were written and not yet marked, it knows one as claimed, one as
-# nobody's, and has given the id of the third to another token.
+# Three tokens were written and not yet marked when an asynchronous standby is promoted. It knows one
+# of them as claimed and one as nobody's, and has given the id of the third to another token.
 a_promoted_standby_has_forgotten_the_claims()
 {
     hold_marking
@@ -333,8 +362,8 @@ a_promoted_standby_has_forgotten_the_claims()
     ends p TERM 0
 }
 
-# v stops with a line that is out and not confirmed; w delivers it again when v has
-# not renewed its lease for as long as that lasts. v finds out, and goes on.
+# v hangs with a line that is out and not confirmed. When v has not renewed its lease for as long as
+# that lasts, w delivers the tokens again. v finds out, and goes on.
 a_hanging_collector_loses_its_lease()
 {
     export MAILROOM_LEASE=1000
@@ -381,7 +410,7 @@ the_mode_changes_only_when_told()
     ends j TERM 0
     same "before the switch" "5 5" "$(tokens j)"
 
-    # Meanwhile a transaction is open that has its number but has not inserted yet.
+    # During the switch a transaction is open that has its number but has not inserted yet.
     mkfifo "$server_dir/early"
     psql -qAtX <"$server_dir/early" >/dev/null &
     exec 6>"$server_dir/early"
@@ -408,7 +437,7 @@ the_mode_changes_only_when_told()
     drained
     ends o TERM 0
     same "after the switch back" "10 10" "$(tokens o)"
-    # The older name.
+    # skip-locked is the older name of shared.
     MAILROOM_DEQUEUE=skip-locked run p
     has_logged p "with others"
     ends p TERM 0
