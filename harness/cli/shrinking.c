@@ -112,17 +112,6 @@ void shrinking_fini(struct shrinking *h)
 
 // --- the small scenario -----------------------------------------------------------------
 
-static bool replace(char **text, const char *fresh, struct err *e)
-{
-    char *copy = strdup(fresh);
-
-    if (!copy)
-        return err_set(e, ERR_INTERNAL, "out of memory");
-    free(*text);
-    *text = copy;
-    return true;
-}
-
 bool shrinking_scenario(
     struct scenario *s, const struct shrinking *h, const struct sketch *k, struct err *e)
 {
@@ -131,8 +120,8 @@ bool shrinking_scenario(
     snprintf(summary, sizeof summary, "What is left of %.64s after shrinking.", h->scenario.name);
     if (!scenario_load(s, h->path, &h->sets, e))
         return false;
-    if (sketch_apply(k, &h->whole, s, e) && replace(&s->name, h->name, e) &&
-        replace(&s->summary, summary, e))
+    if (sketch_apply(k, &h->whole, s, e) && scenario_replace(&s->name, h->name, e) &&
+        scenario_replace(&s->summary, summary, e))
         return true;
     scenario_fini(s);
     return false;
@@ -150,7 +139,7 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
             name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "--output: the path is too long");
     buf_init(&times, FILE_MAX);
-    bool ok = trace_write(p, &times) && replace(&p->file, name, e) &&
+    bool ok = trace_write(p, &times) && scenario_replace(&p->file, name, e) &&
               file_write("output", path, &times, e);
     buf_fini(&times);
     return ok;

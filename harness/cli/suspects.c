@@ -2,8 +2,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,17 +18,6 @@ static const int64_t shrink_end_ns = 40 * NS_PER_S;
 
 // --- names and files ----------------------------------------------------------------------
 
-static bool replace(char **text, const char *fresh, struct err *e)
-{
-    char *copy = strdup(fresh);
-
-    if (!copy)
-        return err_set(e, ERR_INTERNAL, "out of memory");
-    free(*text);
-    *text = copy;
-    return true;
-}
-
 // Stores the scenario in found/ under the failure's name.
 static bool store(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
 {
@@ -43,8 +30,8 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     snprintf(file, sizeof file, "%s.yaml", f->name);
     snprintf(f->file, sizeof f->file, "found/%s", file);
     buf_init(&yaml, TEXT_MAX);
-    bool ok = exploring_path(x, path, "found", file, e) && replace(&s->name, f->name, e) &&
-              replace(&s->summary, summary, e) &&
+    bool ok = exploring_path(x, path, "found", file, e) && scenario_replace(&s->name, f->name, e) &&
+              scenario_replace(&s->summary, summary, e) &&
               (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "out of memory")) &&
               file_write("out", path, &yaml, e);
     buf_fini(&yaml);

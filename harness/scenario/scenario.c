@@ -151,6 +151,17 @@ void scenario_fini(struct scenario *s)
     *s = (struct scenario){0};
 }
 
+bool scenario_replace(char **text, const char *fresh, struct err *e)
+{
+    char *copy = strdup(fresh);
+
+    if (!copy)
+        return err_set(e, ERR_INTERNAL, "out of memory");
+    free(*text);
+    *text = copy;
+    return true;
+}
+
 bool scenario_has_tag(const struct scenario *s, const char *tag)
 {
     for (char **t = s->tags; tag && *t; t++) {

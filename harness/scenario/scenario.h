@@ -208,6 +208,9 @@ MUST_USE bool scenario_load(
 
 void scenario_fini(struct scenario *s);
 
+// Puts a copy of `fresh` in the place of one of the scenario's strings.
+MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
+
 // Appends the resolved scenario as YAML that scenario_load accepts and that
 // yields the same struct: every key that this version knows, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
