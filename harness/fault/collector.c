@@ -52,22 +52,30 @@ static size_t end_when_there(
     return count;
 }
 
-static bool end_collector(
-    struct fault_context *c, struct fault_record *r, int signal, struct err *e)
+bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count, struct err *e)
 {
-    pid_t pids[INSTANCES_MAX];
-    size_t count = end_when_there(c, r, signal, pids);
     int64_t deadline = clock_now_ns() + gone_wait_ns;
 
-    r->undone = r->spec->for_ns <= 0;
-    if (count == 0)
-        return err_set(e, ERR_SKIP, "no collector was running in time");
     while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "pid %d is still there after 5 s", (int)pids[0]);
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
+    return true;
+}
+
+static bool end_collector(
+    struct fault_context *c, struct fault_record *r, int signal, struct err *e)
+{
+    pid_t pids[INSTANCES_MAX];
+    size_t count = end_when_there(c, r, signal, pids);
+
+    r->undone = r->spec->for_ns <= 0;
+    if (count == 0)
+        return err_set(e, ERR_SKIP, "no collector was running in time");
+    if (!fault_await_end(c, pids, count, e))
+        return false;
     snprintf(r->evidence, sizeof r->evidence, "%zu process%s gone%s, first pid %d", count,
         count == 1 ? "" : "es", r->spec->for_ns == FOR_REST ? " for good" : "", (int)pids[0]);
     return true;

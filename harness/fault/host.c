@@ -5,26 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "os/interrupt.h"
-
 #define INSTANCES_MAX 64
-
-static const int64_t gone_wait_ns = 5 * NS_PER_S;
-static const int64_t poll_ns = 2 * NS_PER_MS;
-
-static bool await_end(struct fault_context *c, const pid_t *pids, size_t count, struct err *e)
-{
-    int64_t deadline = clock_now_ns() + gone_wait_ns;
-
-    while (!subject_ended(c->subject, pids, count)) {
-        if (clock_now_ns() > deadline)
-            return err_set(e, ERR_SYSTEM, "pid %d is still there after 5 s", (int)pids[0]);
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
-    return true;
-}
 
 // Kills the collectors first, so that none of them sees its server die. The reader is on another
 // host, so it still reads what is in the pipe.
@@ -37,7 +18,7 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
     size_t count = subject_put_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running at that time");
-    return fault_stop_server(c, r, e) && await_end(c, pids, count, e);
+    return fault_stop_server(c, r, e) && fault_await_end(c, pids, count, e);
 }
 
 static bool start_host(struct fault_context *c, struct fault_record *r, struct err *e)

@@ -40,3 +40,7 @@ int64_t fault_patience_until_ns(const struct fault_context *c);
 // kill-host uses these steps of the server and of the collectors.
 fault_step fault_stop_server, fault_start_server; // server.c
 fault_step fault_start_collector;                 // collector.c
+
+// Waits up to 5 s until the collector's processes, which got a signal, have ended.
+bool fault_await_end(
+    const struct fault_context *c, const pid_t *pids, size_t count, struct err *e); // collector.c
