@@ -370,6 +370,22 @@ bool check_ledger(
     return true;
 }
 
+struct check_input check_input_of(const struct history *h)
+{
+    const struct history_notes *n = &h->notes;
+
+    return (struct check_input){
+        .load = &h->load,
+        .reconnects = n->reconnects,
+        .interrupted = n->interrupted,
+        .gave_up = n->gave_up[0] ? n->gave_up : NULL,
+        .reader_stalls = &n->reader_stalls,
+        .reader_ns = n->reader_ns,
+        .cpu_users = n->cpu_users,
+        .others_share = n->others_share,
+    };
+}
+
 void result_fini(struct result *r)
 {
     free(r->holds);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "check/cause.h"
 #include "check/stages.h"
+#include "ledger/history.h"
 #include "ledger/ledger.h"
 #include "measure/histogram.h"
 #include "scenario/metrics.h"
@@ -65,6 +66,9 @@ struct check_input {
     const char *cpu_users;              // who used the machine, for people; NULL: not sampled
     double others_share; // of the processors, used by programs outside of the run; 0: unknown
 };
+
+// Returns what a stored history holds of these; it borrows from the history.
+struct check_input check_input_of(const struct history *h);
 
 MUST_USE bool check_ledger(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);

@@ -23,18 +23,7 @@ bool replay_history(struct replay *r, const char *folder, struct err *e)
 
 bool replay_judge(struct replay *r, struct err *e)
 {
-    const struct history_notes *n = &r->history.notes;
-
-    r->input = (struct check_input){
-        .load = &r->history.load,
-        .reconnects = n->reconnects,
-        .interrupted = n->interrupted,
-        .gave_up = n->gave_up[0] ? n->gave_up : NULL,
-        .reader_stalls = &n->reader_stalls,
-        .reader_ns = n->reader_ns,
-        .cpu_users = n->cpu_users,
-        .others_share = n->others_share,
-    };
+    r->input = check_input_of(&r->history);
     return check_ledger(&r->result, &r->history.ledger, &r->input, e);
 }
 

@@ -56,25 +56,9 @@ static struct scenario *scenario_of(struct story *s, unsigned choice)
     return scenario;
 }
 
-static struct check_input input_of(const struct history *h)
-{
-    const struct history_notes *n = &h->notes;
-
-    return (struct check_input){
-        .load = &h->load,
-        .reconnects = n->reconnects,
-        .interrupted = n->interrupted,
-        .gave_up = n->gave_up[0] ? n->gave_up : NULL,
-        .reader_stalls = &n->reader_stalls,
-        .reader_ns = n->reader_ns,
-        .cpu_users = n->cpu_users,
-        .others_share = n->others_share,
-    };
-}
-
 static void judge(struct result *r, const struct history *h)
 {
-    struct check_input input = input_of(h);
+    struct check_input input = check_input_of(h);
     struct err e = {0};
 
     FUZZ_MUST(check_ledger(r, &h->ledger, &input, &e));
