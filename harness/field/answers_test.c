@@ -43,6 +43,14 @@ static void finds_an_answer_again(void **state)
     unlink(path);
 }
 
+static void write_answers(char *path, const char *text)
+{
+    make_path(path);
+    FILE *file = fopen(path, "w");
+    fputs(text, file);
+    fclose(file);
+}
+
 static void refuses_a_line_that_is_no_answer(void **state)
 {
     struct answers a;
@@ -50,10 +58,7 @@ static void refuses_a_line_that_is_no_answer(void **state)
     struct err e;
     (void)state;
 
-    make_path(path);
-    FILE *file = fopen(path, "w");
-    fputs("{\"run\": \"x\"}\n{\"p50\": 1}\n", file);
-    fclose(file);
+    write_answers(path, "{\"run\": \"x\"}\n{\"p50\": 1}\n");
     assert_false(answers_open(&a, path, &e));
     answers_close(&a);
     unlink(path);
@@ -70,10 +75,7 @@ static void removes_a_last_line_that_was_cut(void **state)
     struct err e;
     (void)state;
 
-    make_path(path);
-    FILE *file = fopen(path, "w");
-    fputs("{\"run\": \"x\", \"lost\": 1}\n{\"run\": \"y\", \"lo", file);
-    fclose(file);
+    write_answers(path, "{\"run\": \"x\", \"lost\": 1}\n{\"run\": \"y\", \"lo");
     assert_true(answers_open(&a, path, &e));
     assert_true(answers_find(&a, "x", &found));
     assert_false(answers_find(&a, "y", &found));

@@ -145,6 +145,13 @@ static void a_script_s_children_are_killed(void **state)
     alarm(0);
 }
 
+// Waits until the processes have written so many lines: each one writes "ready" when it starts.
+static void await_ready(struct subject *s, size_t times)
+{
+    while (subject_read_bytes(s) < strlen("ready\n") * times)
+        usleep(1000);
+}
+
 // --- no restart ------------------------------------------------------------------------
 
 static void the_last_one_ends_the_run(void **state)
@@ -156,8 +163,7 @@ static void the_last_one_ends_the_run(void **state)
     (void)state;
     alarm(100);
     struct subject *s = start(command, 2);
-    while (subject_read_bytes(s) < strlen("ready\n") * 2)
-        usleep(1000);
+    await_ready(s, 2);
     for (int i = 0; i < 2; i++) {
         assert_false(subject_gave_up(s, NULL));
         assert_int_equal(subject_signal(s, i, SIGKILL, pids), 1);
@@ -198,21 +204,18 @@ static void an_instance_kept_down_waits(void **state)
     (void)state;
     alarm(100);
     struct subject *s = start_restarted(command, 2);
-    while (subject_read_bytes(s) < strlen("ready\n") * 2)
-        usleep(1000);
+    await_ready(s, 2);
     // The first signal leaves the process alive: the second must find it.
     assert_int_equal(subject_put_down(s, 0, SIGCONT, false, pids, &one), 1);
     assert_int_equal(subject_put_down(s, 0, SIGKILL, false, pids, &other), 1);
     assert_true(one == 1 && other == 1);
     assert_int_equal(subject_signal(s, 1, SIGKILL, pids), 1);
-    while (subject_read_bytes(s) < strlen("ready\n") * 3)
-        usleep(1000);
+    await_ready(s, 3);
     subject_let_up(s, one);
     assert_true(subject_started(s, one)); // as far as it depends on this one
     assert_int_equal(subject_signal(s, 0, 0, pids), 0);
     subject_let_up(s, other);
-    while (subject_read_bytes(s) < strlen("ready\n") * 4)
-        usleep(1000);
+    await_ready(s, 4);
     assert_true(subject_started(s, other));
     assert_int_equal(subject_signal(s, -1, 0, pids), 2);
     subject_free(s);
@@ -228,13 +231,11 @@ static void the_last_one_put_down_for_good_ends_the_run(void **state)
     (void)state;
     alarm(100);
     struct subject *s = start_restarted(command, 2);
-    while (subject_read_bytes(s) < strlen("ready\n") * 2)
-        usleep(1000);
+    await_ready(s, 2);
     assert_int_equal(subject_put_down(s, 1, SIGKILL, true, pids, &held), 1);
     assert_true(held == 0);
     assert_int_equal(subject_signal(s, 0, SIGKILL, pids), 1);
-    while (subject_read_bytes(s) < strlen("ready\n") * 3)
-        usleep(1000);
+    await_ready(s, 3);
     assert_false(subject_gave_up(s, NULL));
     assert_int_equal(subject_put_down(s, -1, SIGKILL, true, pids, &held), 1);
     while (!subject_gave_up(s, NULL))

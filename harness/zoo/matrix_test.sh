@@ -1,38 +1,28 @@
 #!/usr/bin/env bash
-# Runs every collector of the zoo in the scenario in which its defect shows, and
-# the good ones (the zoo's and mailroom-collector) in all scenarios: each must
-# break exactly the invariants that it is declared to break. Prints the matrix.
-# With names as arguments: only those defects. --exact before the names allows so
-# much delay (slack 3s, drain 15s) that a busy machine changes nothing: use it only
-# for defects that do not show as delay.
+# Runs every collector of the zoo in the scenario in which its defect shows, and the good ones (the
+# zoo's and mailroom-collector) in all scenarios: each must break exactly the invariants that it is
+# declared to break. Prints the matrix.
 #
-# Several runs at once: most of a run's time is waiting.
-set -euo pipefail
+#   matrix_test.sh [--exact] [DEFECT...]   without names: all
+#
+# --exact allows so much delay (slack 3s, drain 15s) that a busy machine changes nothing: use it only
+# for defects that do not show as delay. Several runs go on at once, because most of a run's time is
+# waiting.
+# shellcheck source=harness/tests/lib.sh
+. "$(dirname "$0")/../tests/lib.sh"
 
 if [ -n "${SANITIZE-}" ]; then
     echo "skipped: under a sanitizer every collector seems to leak, and none is as quick as declared"
     exit 77
 fi
 
-here=${SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${BUILD_DIR:-$here/build}
-mailproof=$build/bin/mailproof
-zoo=$build/tests/mailroom-zoo
-scenarios=$here/harness/zoo/scenarios
+scenarios=$SOURCE_DIR/harness/zoo/scenarios
 at_once=${ZOO_AT_ONCE:-3}
 slack=()
 if [ "${1-}" = --exact ]; then
     slack=(--set slack=3s --set drain=15s)
     shift
 fi
-
-place=$(mktemp -d /var/tmp/mp-zoo.XXXXXX)
-chmod 755 "$place"
-mkdir -m 755 "$place/tmp"
-export MAILPROOF_TMPDIR=$place/tmp
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 
 main() {
     declare_all "$@" >"$place/declared"
@@ -43,7 +33,7 @@ main() {
     [ ! -s "$place/deviants" ]
 }
 
-# name, scenario, invariants: tab-separated.
+# Prints lines of name, scenario and invariants, tab-separated.
 declare_all() {
     local file scenario
     for file in "$scenarios"/*.yaml; do
@@ -71,13 +61,13 @@ run_one() { # defect, scenario
     local out=$place/runs/$1.$2 collector="$zoo --defect $1"
     rm -rf "$out"
     mkdir -p "$out"
-    [ "$1" != reference ] || collector=$build/bin/mailroom-collector
+    [ "$1" != reference ] || collector=$BUILD_DIR/bin/mailroom-collector
     "$mailproof" run --quiet "${slack[@]}" --out "$out" --collector "$collector" "$scenarios/$2.yaml" \
         >"$out/log" 2>&1 || true
     broken "$out" "$2" >"$out/broken"
 }
 
-# The invariants that a run found broken, comma-joined; ? without a verdict.
+# Prints the invariants that a run found broken, comma-joined, or ? without a verdict.
 broken() { # folder, scenario
     local result=$1/$2/latest/result.json
     if [ ! -s "$result" ] || grep -q '"verdict": "inconclusive"' "$result"; then
