@@ -57,8 +57,8 @@ start_server()
 # Starts the server again in the folder that it had.
 resume_server()
 {
-    # The settings are words without spaces, and are meant to be split. No
-    # fsync: nobody cuts the power of a unit test.
+    # The settings are words without spaces, and are meant to be split. fsync is
+    # off, because no power is cut in a unit test.
     # shellcheck disable=SC2086
     (exec_as_server_user "$server_bindir/postgres" -D "$server_dir/data" -k "$server_dir" \
         -c listen_addresses= -c fsync=off -c shared_buffers=32MB $server_settings) \

@@ -223,8 +223,8 @@ enum verdict {
     SKIP,    // none of its tokens can be sent
 };
 
-// The read did not see everything, and yet found less than a batch, because many rows do not count.
-// The next read looks further, if it may.
+// The read stopped before the end of the queue, and yet found less than a batch, because it passed
+// over many rows. Makes the next read look further. Returns false if that is the limit.
 static bool look_further(struct collector *c)
 {
     struct fetch *f = &c->fetch;

@@ -28,7 +28,7 @@ void look_init(struct look *l);
 void look_fini(struct look *l);
 
 // Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody waits
-// for the figures. Returns true when they are on their way and worth waiting for.
+// for the figures. Returns true while they are asked for and may still come in time.
 bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,
     struct meters *m);
 

@@ -33,8 +33,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
         p->level[i].balance = floor_of(p, &p->level[i]);
 }
 
-// Adds to the balance of a level that its imagined line, or the next level's, was begun or was
-// held.
+// Adds to the balance of a level what its imagined line, or with `next` the next level's, costs:
+// that it was begun, and how long it was held.
 static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];

@@ -249,7 +249,7 @@ static void unannounced_tokens_have_a_rate(void **state)
     // In 80 ms a batch is full, so that is the longest timeout that is worth it.
     assert_int_equal(w.pace.level[w.pace.now].timeout_ns, 80 * MS);
     assert_true(window_glance_ns(&w, true, 10020 * MS) == 10040 * MS);
-    // It ends: after a stretch nothing is planned.
+    // Tokens come slowly now, so after a stretch no look is planned.
     shows(&w, id + 1, id + 20, 10050 * MS, 10050 * MS);
     shows(&w, id + 1, id + 20, 10150 * MS, 10150 * MS);
     window_glance_ns(&w, true, 10150 * MS);

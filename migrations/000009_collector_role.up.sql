@@ -1,5 +1,5 @@
--- Mends: the collector ran as the owner of the tables, and whoever took it over
--- could read, change and drop everything.
+-- Mends: the collector ran as the owner of the tables, and an attacker who took it
+-- over could read, change and drop everything.
 --
 -- This role can do exactly what the collector does. It cannot log in; make a
 -- login for each collector and grant it the role:

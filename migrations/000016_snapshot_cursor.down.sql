@@ -1,6 +1,7 @@
--- The cursor becomes a point again. What waits is given a number just below every
--- running transaction, the point is put before it, and all else behind. Nothing
--- is lost; a batch that was taken and not confirmed may be delivered again.
+-- The cursor becomes a point again. All tokens that wait get one transaction number,
+-- just below that of every running transaction, and the point is put just before
+-- them. All other tokens get a number that the point has passed. Nothing is lost; a
+-- batch that was taken and not confirmed may be delivered again.
 
 BEGIN;
 

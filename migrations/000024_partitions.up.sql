@@ -172,9 +172,9 @@ BEGIN
 END
 $$;
 
--- The third step: the table becomes a partition. PostgreSQL takes its indexes and its
--- foreign key as those that the new table asks for, and knows from the constraint that its
--- rows are within the bound. So it builds no index and reads no row.
+-- The third step: the table becomes a partition. It has the indexes and the foreign key
+-- that the new table requires, so PostgreSQL uses these, and the constraint proves that its
+-- rows are within the bound. So PostgreSQL builds no index and reads no row.
 CREATE FUNCTION mailroom_partition_attach() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

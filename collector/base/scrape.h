@@ -24,7 +24,7 @@ struct scrape_client {
     enum scrape_step {
         SCRAPE_FREE,
         SCRAPE_READING, // its request
-        SCRAPE_WAITING, // the owner owes the text
+        SCRAPE_WAITING, // for the owner's text
         SCRAPE_WRITING, // the answer
     } step;
     int fd;
@@ -41,7 +41,7 @@ struct scrape {
     struct scrape_client clients[SCRAPE_CLIENTS];
 };
 
-// For a struct that scrape_close and scrape_poll accept before scrape_open.
+// Initializes a struct, so that scrape_close and scrape_poll accept it before scrape_open.
 #define SCRAPE_INIT                                                                                \
     {                                                                                              \
         .fd = -1                                                                                   \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every token ends as sent, dead or expired, whatever the sender does, and
-# whoever dies.
+# Every token ends as sent, dead or expired, whatever the sender does, and whichever
+# process dies.
 set -eu
 
 # shellcheck source=ci/private-server.sh

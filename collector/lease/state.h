@@ -138,8 +138,8 @@ bool join_on_schema(const PGresult *r, struct err *e) MUST_USE;
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 
-// take.c: asks for the next line.
-bool take_step(struct leased *l, struct err *e) MUST_USE; // if one may be leased now
+// take.c
+bool take_step(struct leased *l, struct err *e) MUST_USE; // asks for the next line, if it may
 bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 
 // database.c
