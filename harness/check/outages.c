@@ -29,9 +29,10 @@ int64_t outages_session_ns(const struct ledger *l, int64_t from_ns)
     return l->sessions[low];
 }
 
+// A fault that was left out only at its end keeps its times: the subject may have felt it.
 static bool touches(const struct ledger *l, const struct fault_record *f)
 {
-    return f->began_ns && !f->left_out && harm_of(l->scenario, f->spec) != HARM_NONE;
+    return f->began_ns && harm_of(l->scenario, f->spec) != HARM_NONE;
 }
 
 static int64_t next_fault_ns(const struct ledger *l, const struct fault_record *after)
@@ -303,7 +304,7 @@ bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
     if (!o->items)
         return err_set(e, ERR_INTERNAL, "out of memory for the faults' outages");
     for (uint32_t i = 0; i < l->fault_count; i++) {
-        if (l->faults[i].began_ns && harm_of(l->scenario, l->faults[i].spec) != HARM_NONE)
+        if (touches(l, &l->faults[i]))
             o->items[o->count++] = outage_of(l, &l->faults[i], (struct cause){CAUSE_FAULT, i});
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {

@@ -16,7 +16,7 @@ static const int64_t period_ns = 50 * NS_PER_MS;
 
 #define COLLECTORS_MAX 64
 
-enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND };
+enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND, OF_DISK };
 
 // A thread as it was at the last look.
 struct task {
@@ -29,8 +29,8 @@ struct task {
 struct look {
     pid_t collectors[COLLECTORS_MAX];
     size_t collector_count;
-    uint64_t thread_us, backend_us; // the longest wait of one since the last look
-    uint64_t own_ms;                // of the collector's living processes, in all their life
+    uint64_t thread_us, backend_us, disk_us; // the longest wait of one since the last look
+    uint64_t own_ms; // of the collector's living processes, in all their life
 };
 
 struct starved {
@@ -115,6 +115,9 @@ static void count(struct starved *s, enum whose whose, uint64_t waited_us, uint6
         s->look.backend_us = longest(s->look.backend_us, waited_us);
         s->sum.own_us += ran_us;
         break;
+    case OF_DISK:
+        s->look.disk_us = longest(s->look.disk_us, waited_us);
+        break;
     case OF_LOAD_BACKEND:
         s->sum.load_us += waited_us;
         s->sum.load_ran_us += ran_us;
@@ -156,7 +159,8 @@ static bool has_role(const char *title, const char *role)
 }
 
 // A collector leads a group of its own, and whatever it starts belongs to the group or lies below
-// it. A backend says in its title whom it serves.
+// it. A backend says in its title whom it serves; the title of another program begins with its
+// path.
 static enum whose whose_is(
     const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
 {
@@ -164,6 +168,8 @@ static enum whose whose_is(
         if (pid == s->look.collectors[i] || stat->group == s->look.collectors[i])
             return OF_COLLECTOR;
     }
+    if (strcmp(basename(title), s->config.disk) == 0)
+        return OF_DISK;
     if (strncmp(title, "postgres: ", 10) != 0)
         return OF_NOBODY;
     return has_role(title, s->config.collector_role) ? OF_COLLECTOR_BACKEND
@@ -227,7 +233,7 @@ static void add_up(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;
     s->sum.busy_us = (uint64_t)((busy_s - s->first_busy_s) * 1e6);
-    s->sum.collector_us += s->look.thread_us + s->look.backend_us;
+    s->sum.collector_us += s->look.thread_us + s->look.backend_us + s->look.disk_us;
     if (s->looks && s->look.own_ms > s->own_ms)
         s->sum.own_us += (s->look.own_ms - s->own_ms) * 1000;
     s->own_ms = s->look.own_ms;

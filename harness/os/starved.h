@@ -14,7 +14,8 @@
 struct starved_sample {
     int64_t at_ns;
     // The collector's time without a processor: for each look, the wait of the thread that waited
-    // longest, and that of the backend that waited longest.
+    // longest, that of the backend that waited longest, and that of the disk. A backend that reads
+    // or flushes waits for the disk.
     uint64_t collector_us;
     uint64_t own_us;  // that the collector, all below it and its backends ran
     uint64_t busy_us; // that all processors of the machine ran
@@ -27,6 +28,7 @@ struct starved_config {
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
     const char *collector_role, *load_role; // whose backends; outlive the watch
+    const char *disk; // the name of the program below ours that may serve the server's disk
     // The pid of a server's first process that is not below ours, 0 while unknown; NULL: there is
     // none. Outlives the watch.
     const atomic_int *server;

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,6 +25,12 @@ static void spin(int policy)
         ;
 }
 
+static size_t none(void *arg, pid_t *pids, size_t max)
+{
+    (void)arg, (void)pids, (void)max;
+    return 0;
+}
+
 static size_t only(void *arg, pid_t *pids, size_t max)
 {
     assert_true(max > 0);
@@ -31,16 +38,14 @@ static size_t only(void *arg, pid_t *pids, size_t max)
     return 1;
 }
 
-// Watches a process for another second in which we are busy, too, and adds what it sees.
-static void watch(pid_t collector, struct starved_sample *seen)
+// Watches for another second in which we are busy, too, and adds what it sees.
+static void watch(const struct starved_config *config, struct starved_sample *seen)
 {
-    const struct starved_config config = {
-        .collectors = only, .arg = &collector, .collector_role = "c", .load_role = "l"};
     int64_t until_ns = clock_now_ns() + NS_PER_S;
     struct err e = {0};
     size_t count;
 
-    struct starved *s = starved_start(&config, &e);
+    struct starved *s = starved_start(config, &e);
     assert_non_null(s);
     while (clock_now_ns() < until_ns)
         ;
@@ -59,14 +64,34 @@ static void end(pid_t child)
     waitpid(child, NULL, 0);
 }
 
+static void watch_collector(pid_t collector, struct starved_sample *seen)
+{
+    watch(&(struct starved_config){.collectors = only,
+              .arg = &collector,
+              .collector_role = "c",
+              .load_role = "l",
+              .disk = "d"},
+        seen);
+}
+
+// A program of this test's name is the disk, and there is no collector.
+static void watch_disk(pid_t disk, struct starved_sample *seen)
+{
+    (void)disk;
+    watch(&(struct starved_config){.collectors = none,
+              .collector_role = "c",
+              .load_role = "l",
+              .disk = program_invocation_short_name},
+        seen);
+}
+
 // Two busy processes share one processor; the one with the idle policy gets next to nothing.
-static void starving_is_seen(void **state)
+static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
 {
     struct starved_sample seen = {0};
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
     cpu_set_t before, one;
 
-    (void)state;
     if (access("/proc/self/schedstat", R_OK) != 0)
         skip(); // a kernel that does not say
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
@@ -78,11 +103,23 @@ static void starving_is_seen(void **state)
     if (child == 0)
         spin(SCHED_IDLE);
     while (seen.collector_us < 200000 && clock_now_ns() < deadline_ns)
-        watch(child, &seen);
+        look(child, &seen);
     end(child);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     assert_true(seen.collector_us >= 200000);
     assert_true(seen.busy_us > seen.own_us);
+}
+
+static void a_starving_collector_is_seen(void **state)
+{
+    (void)state;
+    see_starving(watch_collector);
+}
+
+static void a_starving_disk_is_seen(void **state)
+{
+    (void)state;
+    see_starving(watch_disk);
 }
 
 // The processor time of a collector's children counts as the collector's.
@@ -104,7 +141,7 @@ static void children_of_a_collector_count(void **state)
             pause();
     }
     while (seen.own_us < 100000 && clock_now_ns() < deadline_ns)
-        watch(child, &seen);
+        watch_collector(child, &seen);
     end(child);
     assert_true(seen.own_us >= 100000);
 }
@@ -112,7 +149,8 @@ static void children_of_a_collector_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starving_is_seen),
+        cmocka_unit_test(a_starving_collector_is_seen),
+        cmocka_unit_test(a_starving_disk_is_seen),
         cmocka_unit_test(children_of_a_collector_count),
     };
 

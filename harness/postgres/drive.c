@@ -44,7 +44,7 @@ static bool read_line(const struct drive *d, char *line, size_t size, struct err
 // Finds the program: in the build beside our own, elsewhere when installed.
 static bool find_program(char out[PATH_MAX], struct err *e)
 {
-    static const char *const places[] = {"mailproof-disk", "../libexec/mailproof/mailproof-disk"};
+    static const char *const places[] = {DRIVE_PROGRAM, "../libexec/mailproof/" DRIVE_PROGRAM};
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!path_sibling(out, places[i], e))
@@ -53,7 +53,7 @@ static bool find_program(char out[PATH_MAX], struct err *e)
             return true;
     }
     return err_set(e, ERR_SKIP,
-        "storage: crashable needs mailproof-disk, which is built where libfuse3-dev is");
+        "storage: crashable needs " DRIVE_PROGRAM ", which is built where libfuse3-dev is");
 }
 
 bool drive_start(struct drive *d, const char *dir, struct err *e)

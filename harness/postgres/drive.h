@@ -14,6 +14,9 @@ struct drive {
     int fuse;    // /dev/fuse, until it is mounted; -1 afterwards
 };
 
+// The name of the program.
+#define DRIVE_PROGRAM "mailproof-disk"
+
 #define DRIVE_INIT                                                                                 \
     {                                                                                              \
         .control = -1, .fuse = -1                                                                  \

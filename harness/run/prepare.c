@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/interrupt.h"
+#include "postgres/drive.h"
 #include "postgres/migrate.h"
 #include "run/queue.h"
 #include "run/shared.h"
@@ -248,6 +249,7 @@ static bool start_watch(struct run *r, struct err *e)
                                    .arg = r,
                                    .collector_role = MIGRATE_COLLECTOR,
                                    .load_role = MIGRATE_LOAD,
+                                   .disk = DRIVE_PROGRAM,
                                    .server = r->server.shares_pids ? NULL : &r->outer_pid},
         e);
     return r->starved;

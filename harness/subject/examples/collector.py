@@ -9,6 +9,7 @@ LIMIT = int(os.environ.get("MAILROOM_BATCH_LIMIT", 10))
 TIMEOUT = int(os.environ.get("MAILROOM_BATCH_TIMEOUT", 5000)) / 1000
 HEALTH = int(os.environ.get("MAILROOM_HEALTHCHECK_INTERVAL", 270000)) / 1000
 ANSWER = 5  # seconds that one query may take
+NOTICE = min(0.025, TIMEOUT)  # seconds in which a token's notice follows it
 BATCH = """SELECT o.token, t.account, t.action, a.email, a.login, t.secret, t.code,
         t.consumed_at IS NULL AND t.expires_at > extract(epoch FROM now())
         AND (t.action, a.status) IN (('activation', 'provisioned'), ('password_recovery', 'active'))
@@ -83,25 +84,27 @@ def confirm(sql):
 def serve(db, sql):  # one session, until it dies or the process is told to stop
     sql.execute("LISTEN token_insert")
     confirm(sql)  # the line that the last session could not confirm
-    heard = [-math.inf]  # when each waiting token was announced; what waits already is due
+    heard = []  # when each waiting token was announced
+    unheard = -math.inf  # when a token is due that was not: at once, if it is older than the session
     more = True  # a full batch went: look again at once
     while not stop:
         db.poll()
         now = time.monotonic()
         heard += [now] * len(db.notifies)
         db.notifies.clear()
-        due = heard[0] + TIMEOUT if heard else math.inf
+        due = heard[0] + TIMEOUT if heard else unheard
         if now < due and len(heard) < LIMIT and not more:
-            if not any(select.select([db, WAKE], [], [], min(due - now, HEALTH))) and not heard:
+            if not any(select.select([db, WAKE], [], [], min(due - now, HEALTH))) and due == math.inf:
                 sql.execute("SELECT 1")  # nothing was heard for long: does the session still live?
             continue
         batch = take(sql)
         more = len(batch) == LIMIT
         if more or (batch and now >= due):
             send(sql, batch)
-            heard = heard[LIMIT:] if more else []
+            heard, unheard = heard[LIMIT:] if more else [], math.inf
         else:  # an announced token that is not there was passed over, or sent before its notice
-            heard = heard[:len(batch)] or [now] * len(batch)
+            heard = heard[:len(batch)]
+            unheard = now + NOTICE if batch else math.inf
 
 
 def on_term(*_):
