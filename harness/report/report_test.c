@@ -77,7 +77,7 @@ static void percentiles_of_a_closed_loop(void **state)
     histogram_fini(&r.from_commit);
 }
 
-static void keep_told(const struct ledger *l, int64_t at_ns, const char *what, void *context)
+static void append_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct buf *told = context;
 
@@ -91,7 +91,7 @@ static void assert_life(struct story *s, const char *want)
 
     story_settle(s);
     buf_init(&told, 10000);
-    assert_true(life_each(&s->ledger, 0, keep_told, &told));
+    assert_true(life_each(&s->ledger, 0, append_event, &told));
     assert_string_equal(buf_str(&told), want);
     buf_fini(&told);
     story_fini(s);

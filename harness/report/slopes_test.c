@@ -68,7 +68,7 @@ static void slopes_are_per_hour(void **state)
     free(o.samples);
 }
 
-static void a_short_run_has_none(void **state)
+static void a_short_run_has_no_slopes(void **state)
 {
     (void)state;
     struct observed o = made_up();
@@ -86,7 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_per_hour),
-        cmocka_unit_test(a_short_run_has_none),
+        cmocka_unit_test(a_short_run_has_no_slopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "subject/command.h"
 
 // This token follows those of the workload: when it has come out, so has everything ahead of it.
-#define QUESTION AFTERLIFE_TOKENS
+#define LAST_TOKEN AFTERLIFE_TOKENS
 #define TOKENS AFTERLIFE_ALL
 
 static const int64_t poll_ns = 500 * NS_PER_US;
@@ -117,7 +117,7 @@ static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_
     }
 }
 
-static void look_before(const struct before *b, int64_t at_ns, struct fates *f)
+static void note_before_cut(const struct before *b, int64_t at_ns, struct fates *f)
 {
     for (uint32_t t = 0; t < AFTERLIFE_TOKENS; t++) {
         f->acked[t] = b->acked_ns[t] && b->acked_ns[t] < at_ns;
@@ -227,7 +227,7 @@ static int64_t patience_ns(const struct afterlife_setting *setting)
            (s->slack_ns == SLACK_AUTO ? 0 : s->slack_ns);
 }
 
-// Returns until when to wait once the question has come out. All other tokens waited before the
+// Returns until when to wait after the last token has come out. All other tokens waited before the
 // collectors began, so one that is still missing then will never come. Only in leased mode may a
 // retry be due later.
 static int64_t last_call_ns(const struct afterlife_setting *setting)
@@ -257,7 +257,7 @@ static bool wait_for_tokens(const struct afterlife_setting *setting, struct subj
     PGconn *conn, const struct fates *f, struct err *e)
 {
     int64_t deadline = clock_now_ns() + patience_ns(setting);
-    bool answered = false;
+    bool last_seen = false;
 
     while (!is_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
            !subject_gave_up(subject, NULL)) {
@@ -265,16 +265,17 @@ static bool wait_for_tokens(const struct afterlife_setting *setting, struct subj
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (subject_failed(subject, e))
             return false;
-        if (!answered && subject_seen(subject, QUESTION)) {
-            answered = true;
+        if (!last_seen && subject_seen(subject, LAST_TOKEN)) {
+            last_seen = true;
             deadline = clock_min(deadline, last_call_ns(setting));
         }
     }
     return true;
 }
 
-// Judges what the collectors wrote and how they ended, after they were stopped.
-static void look_after(const struct subject_log *log, struct fates *f, struct afterlife_result *r)
+// Counts deliveries and unplanned exits after the collectors were stopped.
+static void count_after_stop(
+    const struct subject_log *log, struct fates *f, struct afterlife_result *r)
 {
     count_deliveries(log, CLOCK_NEVER, f->after, f->again);
     for (size_t i = 0; i < log->process_count; i++)
@@ -291,15 +292,15 @@ static bool drain(const struct afterlife_setting *setting, PGconn *conn, int ins
 
     if (ok) {
         // A database that accepts no token any more is damaged as well.
-        f->present[QUESTION] = afterlife_insert(conn, QUESTION, &refused);
-        if (!f->present[QUESTION] && r->damaged++ == 0)
+        f->present[LAST_TOKEN] = afterlife_insert(conn, LAST_TOKEN, &refused);
+        if (!f->present[LAST_TOKEN] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
         ok = wait_for_tokens(setting, subject, conn, f, e);
         subject_stop(subject, collector_end_ns);
         ok = ok && !subject_failed(subject, e);
     }
     if (ok)
-        look_after(subject_log(subject), f, r);
+        count_after_stop(subject_log(subject), f, r);
     if (ok && setting->leased && !afterlife_find_ended(conn, f->ended, &refused) &&
         r->damaged++ == 0)
         snprintf(r->why, sizeof r->why, "%.190s", refused.text);
@@ -373,7 +374,7 @@ bool afterlife_try(const struct afterlife_setting *setting, const struct before 
     bool ok = true;
 
     *result = (struct afterlife_result){0};
-    look_before(before, state->at_ns, &f);
+    note_before_cut(before, state->at_ns, &f);
     if (!start_on_state(setting, trial, result, e))
         return false;
     if (result->starts) {

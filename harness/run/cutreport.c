@@ -60,7 +60,7 @@ static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
     }
 }
 
-static const char *first_why(const struct cutreport *c)
+static const char *first_inconclusive_reason(const struct cutreport *c)
 {
     for (size_t i = 0; i < c->points->count; i++) {
         if (c->results[i].verdict == VERDICT_INCONCLUSIVE && *c->results[i].why)
@@ -81,8 +81,8 @@ static void judge(const struct cutreport *c, const struct report_cuts *n, struct
     if ((double)(n->tried - n->reached) > most)
         add_reason(r, "%zu of %zu cut points were not reached", n->tried - n->reached, n->tried);
     if ((double)n->inconclusive > most)
-        add_reason(
-            r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried, first_why(c));
+        add_reason(r, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
+            first_inconclusive_reason(c));
     if (r->verdict == VERDICT_PASS && r->reason_count > 0)
         r->verdict = VERDICT_INCONCLUSIVE;
 }

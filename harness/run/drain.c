@@ -47,7 +47,7 @@ static bool join_load(struct run *r, struct err *e)
     return ledger_settle_unknown(&r->ledger, r->context.admin, e);
 }
 
-static bool must_be_seen(const struct run *r, uint32_t token)
+static bool must_be_read(const struct run *r, uint32_t token)
 {
     enum token_kind kind = r->plan.kinds[token];
 
@@ -109,7 +109,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     for (;;) {
         int64_t now = clock_now_ns();
         while (token < r->plan.token_count &&
-               (!must_be_seen(r, token) || subject_seen(r->subject, token)))
+               (!must_be_read(r, token) || subject_seen(r->subject, token)))
             token++;
         if (tokens != subject_tokens(r->subject)) {
             tokens = subject_tokens(r->subject);
@@ -128,7 +128,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     return true;
 }
 
-// Counts round trips: the server answers each of the collector's questions with one ReadyForQuery.
+// Counts round trips: the server answers each of the collector's queries with one ReadyForQuery.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];

@@ -138,7 +138,7 @@ static void agree(struct trial_tally *known, const struct trial_tally *seen)
 }
 
 // Runs a trial without a cut, and repeats it while it is inconclusive.
-static bool take_lesson(struct cuts *c, struct trial_tally *tally, struct err *e)
+static bool learn_once(struct cuts *c, struct trial_tally *tally, struct err *e)
 {
     const struct trial_cuts none = {0};
 
@@ -156,10 +156,10 @@ static bool learn(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
 
-    if (!bench_open(c, &c->first, 0, e) || !take_lesson(c, &known, e))
+    if (!bench_open(c, &c->first, 0, e) || !learn_once(c, &known, e))
         return false;
     for (int i = 1; i < LESSONS && c->uncut.verdict == VERDICT_PASS; i++) {
-        if (!take_lesson(c, &seen, e))
+        if (!learn_once(c, &seen, e))
             return false;
         agree(&known, &seen);
     }
@@ -191,7 +191,7 @@ static bool is_done(const struct trial_result *r, const struct trial_cuts *cuts)
 
 // Moves the second cut nearer, because the recovery took fewer messages than were learned and never
 // reached it.
-static void draw_nearer(struct trial_cuts *cuts, const struct trial_result *r)
+static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_result *r)
 {
     struct cut_point *second = &cuts->at[POINTS_CUTS_MAX - 1];
 
@@ -211,7 +211,7 @@ static void *work(void *arg)
         struct trial_result *result = &c->results[i];
         for (int tries = 0; tries < TRIES && !is_done(result, cuts); tries++) {
             if (tries > 0)
-                draw_nearer(cuts, result);
+                move_second_cut_nearer(cuts, result);
             if (trial_run(&c->setting, w->bench, cuts, result, NULL, &e))
                 continue;
             fail(c, &e);

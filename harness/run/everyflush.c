@@ -53,7 +53,7 @@ static bool add_amcheck(struct flushes *f, PGconn *admin)
 
 // Lets tokens expire after a week, not after 15 minutes: the last state may be tried later than
 // that.
-static bool let_tokens_last(PGconn *admin, struct err *e)
+static bool delay_expiry(PGconn *admin, struct err *e)
 {
     return sql_exec(admin,
         "ALTER TABLE tokens ALTER expires_at SET DEFAULT extract(epoch FROM now() + interval '7 "
@@ -81,7 +81,7 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
-    bool ok = admin && let_tokens_last(admin, e) &&
+    bool ok = admin && delay_expiry(admin, e) &&
               durability_prove(
                   &f->server, admin, s->postgres.durability, &s->postgres.settings, &f->proof, e);
     f->before.amcheck = ok && add_amcheck(f, admin);

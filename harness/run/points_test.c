@@ -38,7 +38,7 @@ static void test_singles(void **state)
     points_fini(&p);
 }
 
-static void test_only(void **state)
+static void test_only_one_kind(void **state)
 {
     struct conversation c = small();
     struct message_kind any_server = {.sender = MESSAGE_SERVER, .type = MESSAGE_ANY};
@@ -108,7 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_singles),
-        cmocka_unit_test(test_only),
+        cmocka_unit_test(test_only_one_kind),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_pairs_reach_everything),
     };

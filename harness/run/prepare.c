@@ -334,7 +334,7 @@ bool run_start_load(struct run *r, struct err *e)
         r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
         r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
     }
-    // The collector's questions during its start do not count as the load's.
+    // The collector's queries during its start do not count as the load's.
     run_count_trips(r);
     r->trips = 0;
     r->load_started = pthread_create(&r->load_thread, NULL, load_thread, r) == 0;

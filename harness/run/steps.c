@@ -8,9 +8,9 @@
 // A larger batch adds messages of the same kinds, which show nothing new.
 #define ROWS_MAX 12
 
-enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_QUESTION };
+enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_AFTER_CUT };
 
-_Static_assert(STEP_QUESTION + 1 == STEPS, "every step has a name");
+_Static_assert(STEP_AFTER_CUT + 1 == STEPS, "every step has a name");
 
 // Returns how many rows make a full batch, one token more, and one that cannot be sent.
 static int batch_rows(const struct scenario *s)

@@ -2,9 +2,9 @@
 // one before were read. They have one token, several, or more than a batch; among them are a
 // recovery, a token that cannot be sent, and one that is no longer eligible.
 //
-// The last step is a question, asked only after a cut. When its token has come out, everything that
-// a collector would send again has come out as well, except what a dead collector has left to
-// others. The trial waits for that.
+// The last step runs only after a cut. When its token has come out, everything that a collector
+// would send again has come out as well, except what a dead collector has left to others. The trial
+// waits for that.
 #pragma once
 
 #include <libpq-fe.h>

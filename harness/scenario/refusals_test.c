@@ -97,7 +97,7 @@ static void refuses_recordings_that_are_no_files(void **state)
     CHECK_ALL(cases);
 }
 
-static void refuses_recordings_of_other_than_seconds(void **state)
+static void refuses_recordings_not_in_seconds(void **state)
 {
     static const char *const times[] = {
         "12m", "12u", "1s", "0.5h", "-1", "+1", " 1", "1e0", "1.", "x"};
@@ -200,7 +200,7 @@ static void refuses_wrong_keys_and_values(void **state)
     CHECK_ALL(cases);
 }
 
-static void blames_the_override(void **state)
+static void errors_name_the_override(void **state)
 {
     static const struct {
         const char *set, *error;
@@ -239,9 +239,9 @@ int main(void)
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(refuses_names_that_cannot_be_written),
         cmocka_unit_test(refuses_recordings_that_are_no_files),
-        cmocka_unit_test(refuses_recordings_of_other_than_seconds),
+        cmocka_unit_test(refuses_recordings_not_in_seconds),
         cmocka_unit_test(refuses_wrong_keys_and_values),
-        cmocka_unit_test(blames_the_override),
+        cmocka_unit_test(errors_name_the_override),
     };
     return cmocka_run_group_tests_name("harness.refusals", tests, enter_folder, leave_folder);
 }

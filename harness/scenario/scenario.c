@@ -16,7 +16,7 @@
 static bool read_file(struct buf *text, const char *path, struct err *e);
 static bool apply_all(struct node *root, const struct overrides *sets, struct err *e);
 static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
-static void keep_to_a_line(struct err *e);
+static void make_one_line(struct err *e);
 
 bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e)
@@ -37,7 +37,7 @@ out:
     buf_fini(&text);
     if (!ok) {
         scenario_fini(s);
-        keep_to_a_line(e);
+        make_one_line(e);
     }
     return ok;
 }
@@ -88,7 +88,7 @@ static bool keep_sets(struct scenario *s, const struct overrides *sets, struct e
 }
 
 // Replaces line breaks and control characters, which quoted text may hold.
-static void keep_to_a_line(struct err *e)
+static void make_one_line(struct err *e)
 {
     for (char *p = e->text; *p; p++)
         if (iscntrl((unsigned char)*p))

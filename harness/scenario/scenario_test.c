@@ -132,7 +132,7 @@ static const char full[] =
 
 static const char recorded[] = "# seconds, what came\n0\n1.25,order\n\n9.999999999\r\n";
 
-static void reads_a_full_one(void **state)
+static void reads_a_full_scenario(void **state)
 {
     struct scenario s;
 
@@ -319,7 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overrides_change_and_add),
         cmocka_unit_test(fills_in_defaults),
-        cmocka_unit_test(reads_a_full_one),
+        cmocka_unit_test(reads_a_full_scenario),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(an_option_may_choose_any_provider),
         cmocka_unit_test(dequeue_is_set_in_two_ways),

@@ -323,7 +323,7 @@ static enum answer partly(void *context, const struct sketch *k)
     return !k->faults[7] ? ANSWER_PASSES : seconds(f, k) < 5 ? ANSWER_PARTLY : ANSWER_IMPOSSIBLE;
 }
 
-static void some_of_what_was_broken_counts_when_no_more_is(void **state)
+static void a_partial_failure_counts_when_no_full_one_is_found(void **state)
 {
     struct fixture *f = *state;
     struct oracle oracle = {partly, f};
@@ -426,7 +426,7 @@ int main(void)
         TEST(a_failure_that_does_not_repeat_is_given_up),
         TEST(a_sure_failure_is_better_than_the_smallest),
         TEST(a_failure_that_never_repeats_leaves_the_whole),
-        TEST(some_of_what_was_broken_counts_when_no_more_is),
+        TEST(a_partial_failure_counts_when_no_full_one_is_found),
         TEST(a_sketch_becomes_a_scenario_that_reads_back),
         TEST(a_phase_can_go_between_others),
     };

@@ -95,7 +95,7 @@ static struct sender_due pop(struct sender *s)
 
 // True when a reply is written. A queue's consumer is even told to hang, because its handler waits
 // for an answer.
-static bool is_said(const struct sender *s, enum reply reply)
+static bool is_written(const struct sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
 }
@@ -119,13 +119,13 @@ bool sender_line(struct sender *s, struct subject_log *log, uint32_t line, enum 
         d->replied_ns = 0;
         if (s->jobs && r.reply != REPLY_SENT)
             d->flags |= DELIVERY_REFUSED;
-        if (is_said(s, r.reply) && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                                                .number = number,
-                                                .delivery = l->first_delivery + i,
-                                                .place = i + 1,
-                                                .reply = r.reply,
-                                                .twice = r.twice,
-                                                .oddly = r.oddly}))
+        if (is_written(s, r.reply) && !push(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                                                   .number = number,
+                                                   .delivery = l->first_delivery + i,
+                                                   .place = i + 1,
+                                                   .reply = r.reply,
+                                                   .twice = r.twice,
+                                                   .oddly = r.oddly}))
             return false;
     }
     return true;

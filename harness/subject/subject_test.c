@@ -91,7 +91,7 @@ static void malformed_tokens_are_refused(void **state)
     decoder_free(d);
 }
 
-static void shapes(void **state)
+static void lines_have_five_fields_a_token(void **state)
 {
     (void)state;
     const struct {
@@ -287,7 +287,7 @@ int main(void)
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),
-        cmocka_unit_test(shapes),
+        cmocka_unit_test(lines_have_five_fields_a_token),
         cmocka_unit_test(fingerprints_keep_fields_apart),
         cmocka_unit_test_setup_teardown(test_reads_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_come_in_pieces, setup, teardown),

@@ -29,7 +29,7 @@ static void vitals_are_read(void **state)
 }
 
 // A shell may stand in front of the collector. The memory of its child counts too.
-static void vitals_of_a_tree(void **state)
+static void vitals_of_a_process_tree(void **state)
 {
     struct process_sample sample = {0};
     const size_t size = 32 << 20;
@@ -69,7 +69,7 @@ static void spin(void)
 }
 
 // Two busy processes share one processor; the one with the idle policy gets next to nothing.
-static void starving_is_seen(void **state)
+static void starvation_is_measured(void **state)
 {
     struct process_sample sample = {0}, later = {0};
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
@@ -101,8 +101,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vitals_are_read),
-        cmocka_unit_test(vitals_of_a_tree),
-        cmocka_unit_test(starving_is_seen),
+        cmocka_unit_test(vitals_of_a_process_tree),
+        cmocka_unit_test(starvation_is_measured),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

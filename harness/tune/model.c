@@ -75,7 +75,8 @@ struct window {
     double sender_free_ns;
 };
 
-static void let_in(struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until)
+static void admit_arrivals(
+    struct window *w, const struct model *m, struct arrivals_cycle *a, int64_t until)
 {
     while (w->count < m->limit && w->next_ns <= until && w->next_ns != CLOCK_NEVER) {
         w->waiting[w->count++] = w->next_ns;
@@ -89,12 +90,12 @@ static void take_batch(
     int64_t due_ns = w->next_ns + m->timeout_ns;
 
     w->count = 0;
-    let_in(w, m, a, due_ns);
+    admit_arrivals(w, m, a, due_ns);
     int64_t fire_ns = w->count == m->limit ? w->waiting[w->count - 1] : due_ns;
     int64_t read_ns = queries_draw(&m->queries->reads, (uint32_t)w->count, rng);
     int64_t turn_ns = queries_draw(&m->queries->turns, (uint32_t)w->count, rng);
     w->written_ns = w->written_ns < fire_ns ? fire_ns + read_ns : w->written_ns + turn_ns;
-    let_in(w, m, a, w->written_ns);
+    admit_arrivals(w, m, a, w->written_ns);
 }
 
 static bool deliver(struct window *w, const struct model *m, struct model_result *r)

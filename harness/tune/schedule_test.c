@@ -252,7 +252,7 @@ static void orders_are_shuffled(void **state)
         assert_in_range(first[i], 70, 130);
 }
 
-static void the_unknown_come_first(void **state)
+static void unmeasured_pairs_come_first(void **state)
 {
     const double values[] = {50, 100};
     struct schedule_pair known = {
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(misses_the_objective_for_certain),
         cmocka_unit_test(broken_and_spoilt_pairs),
         cmocka_unit_test(orders_are_shuffled),
-        cmocka_unit_test(the_unknown_come_first),
+        cmocka_unit_test(unmeasured_pairs_come_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
