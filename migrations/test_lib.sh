@@ -52,6 +52,22 @@ down_to() # number
     while [ "$at" -gt "$1" ]; do down "$at"; done
 }
 
+# Applies all migrations that are left. The first empty database goes through all of them; a
+# later one becomes a copy of it.
+up_to_latest()
+{
+    if [ "$at" -eq 0 ] &&
+        [ "$(sql "SELECT count(*) FROM pg_database WHERE datname = 'at_latest'")" -eq 1 ]; then
+        sql "DROP DATABASE $PGDATABASE" dbname=postgres
+        sql "CREATE DATABASE $PGDATABASE TEMPLATE at_latest" dbname=postgres
+        at=$latest
+        return
+    fi
+    started_at=$at
+    while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+    [ "$started_at" -ne 0 ] || sql "CREATE DATABASE at_latest TEMPLATE $PGDATABASE" dbname=postgres
+}
+
 # Prints the schema, the collector's role, and the rows of accounts and tokens. (Those of the cursor
 # are left out, because it may go back on the way down.)
 photograph()

@@ -1,0 +1,331 @@
+#!/bin/sh
+# Looks at what the migrated schema does: its grants, its triggers, and its lanes.
+set -eu
+
+here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+# shellcheck source=migrations/test_lib.sh
+. "$here/migrations/test_lib.sh"
+
+main()
+{
+    start_server
+    the_role_can_do_its_work_only # before other databases of this server need it
+    status_changes
+    every_token_is_announced
+    codes_are_five_digits
+    unsendable_accounts_are_refused
+    time_goes_on_after_2038
+    a_conflict_makes_no_token
+    another_search_path_finds_the_tables
+    a_lane_ages_by_the_second
+    tokens_that_expired_keep_no_lane_from_ageing
+    [ "$failures" -eq 0 ] && echo "the schema does what it promises"
+}
+
+# --- the tests ---------------------------------------------------------------
+
+the_role_can_do_its_work_only()
+{
+    new_database role
+    up_to_latest
+    add_accounts 1 1
+    # These are PostgreSQL's rights from 15 on.
+    sql "REVOKE CREATE ON SCHEMA public FROM public"
+    sql "SET ROLE mailroom_collector;
+         SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;
+         UPDATE jobs SET last_seq = 1, last_xid = '5', epoch = epoch + 1 WHERE last_seq = 0;
+         INSERT INTO dead_letters (token, account, action, reason)
+             VALUES (1, 1, 'activation', 'test')" >/dev/null
+    for forbidden in "SELECT created_at FROM accounts" "SELECT * FROM dead_letters" \
+        "INSERT INTO accounts (email, login) VALUES ('x', 'x')" "DELETE FROM accounts" \
+        "UPDATE accounts SET status = 'active'" "UPDATE accounts SET email = 'x'" \
+        "INSERT INTO tokens (action, account) VALUES ('activation', 1)" \
+        "UPDATE tokens SET consumed_at = 1" "UPDATE tokens SET xid = '0'" "DELETE FROM tokens" \
+        "UPDATE jobs SET job_type = 'mailroom'" "UPDATE jobs SET mode = 'cursor'" \
+        "UPDATE jobs SET cluster = ''" \
+        "SELECT mailroom_switch_mode('mailroom', 'shared')" "INSERT INTO jobs VALUES ('mailroom', 1)" \
+        "DELETE FROM jobs" "UPDATE dead_letters SET reason = ''" "TRUNCATE dead_letters" \
+        "CREATE TABLE mine ()" "CREATE SCHEMA mine" "DROP TABLE tokens" \
+        "ALTER TABLE tokens DISABLE TRIGGER ALL" "CREATE ROLE mine" \
+        "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'" \
+        "SELECT pg_read_file('postgresql.conf')" "COPY tokens TO PROGRAM 'cat'"; do
+        denied "$forbidden"
+    done
+    only_these_functions_are_for_the_collector
+    nothing_else_is_granted
+
+    new_database role_too
+    up_to_latest
+    sql "DROP DATABASE at_latest"
+    down_to 8
+    same "the role stays while another database needs it" 1 "$(collector_roles)"
+    PGDATABASE=role
+    at=$latest
+    down_to 8
+    same "and goes with the last one" 0 "$(collector_roles)"
+}
+
+# Among all functions that migrations have made, the collector may call these only, and
+# other roles none. (A trigger's function cannot be called.)
+only_these_functions_are_for_the_collector()
+{
+    ours="FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+        AND prorettype <> 'trigger'::regtype AND NOT EXISTS (SELECT FROM pg_depend
+            WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')"
+    same "functions for the collector" \
+        "mailroom_answer mailroom_bell mailroom_cluster mailroom_free mailroom_join mailroom_lease mailroom_leave mailroom_lock_key mailroom_others mailroom_partitions mailroom_renew mailroom_settle mailroom_spend" \
+        "$(sql "SELECT string_agg(proname, ' ' ORDER BY proname) $ours
+            AND has_function_privilege('mailroom_collector', p.oid, 'EXECUTE')")"
+    sql "CREATE ROLE stranger"
+    same "functions for anybody" "" "$(sql "SELECT string_agg(proname, ' ') $ours
+        AND has_function_privilege('stranger', p.oid, 'EXECUTE')")"
+    same "functions with others' rights and a search path of the caller's" "" \
+        "$(sql "SELECT string_agg(proname, ' ') $ours AND prosecdef
+            AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c LIKE 'search_path=pg_catalog, %pg_temp')")"
+    sql "DROP ROLE stranger"
+}
+
+# Reads all rights of the role on tables, columns and sequences from the catalog, so
+# that a right too many shows wherever it was granted.
+nothing_else_is_granted()
+{
+    same "grants" "accounts: SELECT(email,id,login,status)
+budgets: SELECT
+cursors: SELECT UPDATE(id,n,seen,tick,xid)
+dead_letters: INSERT
+dead_letters_id_seq: USAGE
+deliveries: DELETE INSERT SELECT UPDATE(owner,tokens)
+jobs: SELECT UPDATE(epoch,holder,last_seq,last_xid,renewed)
+owners: DELETE INSERT SELECT UPDATE(renewed)
+tokens: SELECT" "$(sql "
+        WITH acl AS (
+            SELECT c.relname, c.relnamespace, NULL AS attname, a.grantee, a.privilege_type
+            FROM pg_class c, aclexplode(c.relacl) a
+            UNION ALL
+            SELECT c.relname, c.relnamespace, t.attname, a.grantee, a.privilege_type
+            FROM pg_attribute t JOIN pg_class c ON c.oid = attrelid AND NOT attisdropped,
+                aclexplode(t.attacl) a
+        ), grants AS (
+            SELECT relname, privilege_type || coalesce('(' ||
+                string_agg(attname, ',' ORDER BY attname) || ')', '') AS what
+            FROM acl
+            WHERE grantee IN (0, 'mailroom_collector'::regrole) -- 0: everybody
+              AND relnamespace = 'public'::regnamespace
+            GROUP BY relname, privilege_type
+        )
+        SELECT relname || ': ' || string_agg(what, ' ' ORDER BY what)
+        FROM grants GROUP BY relname ORDER BY relname")"
+    same "memberships" 0 "$(sql "SELECT count(*) FROM pg_auth_members
+        WHERE member = 'mailroom_collector'::regrole")"
+    same "attributes" f "$(sql "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolcanlogin
+        OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = 'mailroom_collector'")"
+}
+
+# Each row: the old status, whether the account was activated before, the new status; and then the
+# result: its status, and c(hanged) a(ctivated) s(uspended) u(nsuspended) where set.
+status_changes()
+{
+    new_database status
+    up_to_latest
+    sql "CREATE FUNCTION change(was account_status, activated int, unsuspended int,
+            becomes account_status) RETURNS text LANGUAGE plpgsql AS \$\$
+        DECLARE
+            a accounts;
+        BEGIN
+            DELETE FROM accounts;
+            INSERT INTO accounts (email, login, status, activated_at, suspended_at, unsuspended_at)
+                VALUES ('a', 'a', was, activated,
+                    CASE WHEN was = 'suspended' THEN 1 END, unsuspended);
+            UPDATE accounts SET status = becomes RETURNING * INTO a;
+            RETURN a.status || ' ' || CASE WHEN a.status_changed_at > 1 THEN 'c' ELSE '' END
+                || CASE WHEN a.activated_at IS NULL THEN '' WHEN a.activated_at = 1 THEN 'a'
+                   ELSE 'A' END
+                || CASE WHEN a.suspended_at IS NULL THEN '' WHEN a.suspended_at = 1 THEN 's'
+                   ELSE 'S' END
+                || CASE WHEN a.unsuspended_at IS NULL THEN '' WHEN a.unsuspended_at = 1 THEN 'u'
+                   ELSE 'U' END;
+        END \$\$"
+    # A capital letter stands for a time that the change itself has set.
+    transition provisioned NULL NULL provisioned 'provisioned '
+    transition provisioned NULL NULL active 'active cA'
+    transition provisioned NULL NULL suspended 'suspended cS'
+    transition active 1 NULL active 'active a'
+    transition active 1 1 suspended 'suspended caS'
+    transition suspended 1 NULL active 'active caU'
+    transition suspended NULL NULL active 'provisioned cU'
+    transition suspended NULL NULL suspended 'suspended s'
+
+    sql "DELETE FROM accounts; INSERT INTO accounts (email, login) VALUES ('b', 'b');
+         UPDATE tokens SET consumed_at = 1;"
+    same "using the activation link" "active t" "$(sql "SELECT status || ' ' ||
+        CASE WHEN activated_at > 1 THEN 't' ELSE 'f' END FROM accounts")"
+    sql "UPDATE accounts SET status = 'suspended'; UPDATE tokens SET consumed_at = NULL;
+         UPDATE tokens SET consumed_at = 1;"
+    same "does not lift a suspension" suspended "$(sql 'SELECT status FROM accounts')"
+    sql "INSERT INTO accounts (email, login, status) VALUES ('c', 'c', 'active')"
+    same "an active account gets no activation" 1 "$(sql 'SELECT count(*) FROM tokens')"
+}
+
+every_token_is_announced()
+{
+    new_database announce
+    up 1
+    up 2
+    same "folded at 000002" 1 "$(announcements two)"
+    up 3
+    same "each at 000003" 2 "$(announcements more)"
+}
+
+codes_are_five_digits()
+{
+    new_database codes
+    up 1
+    up 2
+    # The defect shows once in 200,000 codes, so it would hardly hide in ten times as many.
+    code=$(sql "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+        WHERE adrelid = 'tokens'::regclass AND adnum = (SELECT attnum FROM pg_attribute
+            WHERE attrelid = adrelid AND attname = 'code')")
+    same "codes that are not five digits, and leading digits seen" "0 10" "$(sql "
+        SELECT count(*) FILTER (WHERE code !~ '^[0-9]{5}\$') || ' ' || count(DISTINCT left(code, 1))
+        FROM (SELECT $code AS code FROM generate_series(1, 2000000)) c")"
+}
+
+unsendable_accounts_are_refused()
+{
+    new_database unsendable
+    up 1
+    sql "INSERT INTO accounts (email, login) VALUES ('old,bad@x', 'old')"
+    up_to_latest
+    for bad in ',' '"' '\n' '\r' '\t' '\u0001' '\u001f' '\u007f' '\u0080' '\u0085' '\u009f'; do
+        refused "email with $bad" "INSERT INTO accounts (email, login) VALUES (E'a${bad}b', 'a')"
+        refused "login with $bad" "INSERT INTO accounts (email, login) VALUES ('a', E'a${bad}b')"
+    done
+    sql "INSERT INTO accounts (email, login) VALUES (E'd''\u00e4 \u00a0;@x', 'd~\!')"
+    refused "a changed email" "UPDATE accounts SET email = 'a,b' WHERE login = 'old'"
+    refused "a changed login" "UPDATE accounts SET login = 'a,b' WHERE login = 'old'"
+    sql "UPDATE accounts SET status = 'suspended' WHERE login = 'old'"
+    sql "UPDATE accounts SET email = email, login = 'renamed' WHERE login = 'old'"
+    same "no token of a refused account" 2 "$(sql 'SELECT count(*) FROM tokens')"
+}
+
+# The now() of this database lies, also to the column defaults that were made before.
+time_goes_on_after_2038()
+{
+    new_database future
+    up_to_latest
+    sql "CREATE OR REPLACE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE
+         AS \$\$ SELECT timestamptz '2040-01-01 00:00:00+00' \$\$"
+    sql "INSERT INTO accounts (email, login) VALUES ('f', 'f');
+         UPDATE tokens SET consumed_at = extract(epoch FROM now());
+         UPDATE accounts SET status = 'suspended';
+         INSERT INTO dead_letters (token, account, action, reason) VALUES (1, 1, 'activation', '')"
+    same "seconds of 2040" "2208988800 2208988800 2208988800 2208988800 2208989700 2208988800" "$(sql "
+        SELECT concat_ws(' ', a.created_at, activated_at, suspended_at, t.created_at, expires_at,
+            d.created_at) FROM accounts a, tokens t, dead_letters d")"
+    down_to 6
+    same "as late as an integer can be" "2147483647 2147483647" "$(sql "
+        SELECT concat_ws(' ', a.created_at, expires_at) FROM accounts a, tokens")"
+}
+
+a_conflict_makes_no_token()
+{
+    new_database conflict
+    up_to_latest
+    for _ in 1 2; do
+        sql "INSERT INTO accounts (email, login) VALUES ('c@x', 'c') ON CONFLICT DO NOTHING"
+    done
+    sql "INSERT INTO accounts (email, login) VALUES ('c@x', 'c')
+         ON CONFLICT (email) DO UPDATE SET login = 'd'"
+    same "accounts and tokens of three upserts" "1 1" "$(sql "SELECT
+        (SELECT count(*) FROM accounts) || ' ' || (SELECT count(*) FROM tokens)")"
+}
+
+another_search_path_finds_the_tables()
+{
+    new_database elsewhere
+    up_to_latest
+    sql "CREATE SCHEMA decoy; CREATE TABLE decoy.tokens (LIKE public.tokens);
+         CREATE TABLE decoy.accounts (LIKE public.accounts);
+         SET search_path = decoy;
+         INSERT INTO public.accounts (email, login) VALUES ('e', 'e');
+         UPDATE public.tokens SET consumed_at = 1"
+    same "the token, and the account that it activated" "1 active" "$(sql "
+        SELECT count(*) || ' ' || min(a.status::text) FROM tokens t JOIN accounts a ON a.id = account")"
+}
+
+# A token that was inserted in the second half of a second has the next second as its time.
+a_lane_ages_by_the_second()
+{
+    new_database ageing
+    up_to_latest
+    make_lanes
+    sql "SELECT pg_sleep((2.55 - extract(epoch FROM clock_timestamp())::numeric % 1) % 1)" >/dev/null
+    add_accounts 1 1
+    same "a young token's turn" "r1" "$(lease_aged 30)"
+    sql "SELECT pg_sleep(greatest(0, max(a.created_at) + 0.55 - extract(epoch FROM clock_timestamp())))
+        FROM accounts AS a" >/dev/null
+    same "an aged token's turn" "u1" "$(lease_aged 0)"
+}
+
+# A lease of one token looks at 1004 at most.
+tokens_that_expired_keep_no_lane_from_ageing()
+{
+    new_database expired_lane
+    up_to_latest
+    make_lanes
+    add_accounts 1 2010
+    sql "UPDATE tokens SET expires_at = 1, created_at = 1 WHERE action = 'activation';
+         INSERT INTO accounts (email, login) VALUES ('last@x', 'last');
+         UPDATE tokens SET created_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
+    same "the turns of a lane that begins with expired tokens" "  last" \
+        "$(lease_aged 30) $(lease_aged 30) $(lease_aged 30)"
+}
+
+# Two lanes, and five recoveries in the higher one.
+make_lanes()
+{
+    sql "SELECT mailroom_lanes('password_recovery,activation')" >/dev/null
+    sql "INSERT INTO accounts (email, login, status)
+             SELECT 'r' || n || '@x', 'r' || n, 'active' FROM generate_series(1, 5) n;
+         INSERT INTO tokens (action, account, code)
+             SELECT 'password_recovery', id, '12345' FROM accounts"
+}
+
+# Leases a line of one token, which is the lower lane's if that has aged, and prints its login.
+lease_aged() # ageing in seconds
+{
+    sql "SELECT login FROM mailroom_lease('mailroom', 1, 1, 1, aged_turn => true, ageing_s => $1)
+        WHERE kind = 1"
+}
+
+# --- what they are made of ---------------------------------------------------
+
+transition() # from, activated_at, unsuspended_at, to, expected
+{
+    same "$1 to $4" "$5" "$(sql "SELECT change('$1', $2, $3, '$4')")"
+}
+
+# Prints how many announcements two inserts in one transaction cause.
+announcements() # prefix
+{
+    psql -qAtX -c 'LISTEN token_insert' -c "INSERT INTO accounts (email, login)
+        VALUES ('$1a', '$1a'), ('$1b', '$1b')" | grep -c 'notification "token_insert"'
+}
+
+refused() # what, statement
+{
+    same "refuse $1" 23514 "$(sqlstate "$2")"
+}
+
+denied() # statement
+{
+    same "deny $1" 42501 "$(sqlstate "SET ROLE mailroom_collector; $1")"
+}
+
+sqlstate() # statement that fails
+{
+    psql -X -v VERBOSITY=sqlstate -qAt -c "$1" 2>&1 | sed -n 's/^ERROR:  //p'
+}
+
+main
+[ "$failures" -eq 0 ]
