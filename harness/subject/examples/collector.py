@@ -85,7 +85,7 @@ def serve(db, sql):  # one session, until it dies or the process is told to stop
     sql.execute("LISTEN token_insert")
     confirm(sql)  # the line that the last session could not confirm
     heard = []  # when each waiting token was announced
-    unheard = -math.inf  # when a token is due that was not: at once, if it is older than the session
+    unheard = -math.inf  # when one is due that was not; those before the session are
     more = True  # a full batch went: look again at once
     while not stop:
         db.poll()
@@ -94,7 +94,8 @@ def serve(db, sql):  # one session, until it dies or the process is told to stop
         db.notifies.clear()
         due = heard[0] + TIMEOUT if heard else unheard
         if now < due and len(heard) < LIMIT and not more:
-            if not any(select.select([db, WAKE], [], [], min(due - now, HEALTH))) and due == math.inf:
+            woken = any(select.select([db, WAKE], [], [], min(due - now, HEALTH)))
+            if not woken and due == math.inf:
                 sql.execute("SELECT 1")  # nothing was heard for long: does the session still live?
             continue
         batch = take(sql)
