@@ -43,7 +43,7 @@ static size_t end_when_there(
 
     if (!stays_away(r->spec))
         return signal_when_there(c, r, signal, pids);
-    while ((count = subject_put_down(
+    while ((count = subject_hold_down(
                 c->subject, r->spec->instance, signal, good, pids, &r->mark)) == 0 &&
            clock_now_ns() < deadline) {
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
@@ -101,7 +101,7 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
     r->mark = 0;
     if (held == 0)
         return true;
-    for (subject_let_up(c->subject, held); !subject_started(c->subject, held);) {
+    for (subject_release(c->subject, held); !subject_started(c->subject, held);) {
         if (subject_gave_up(c->subject, NULL))
             return true;
         if (clock_now_ns() > deadline)

@@ -15,7 +15,7 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 
     if (!fault_admin(c, e))
         return false;
-    size_t count = subject_put_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
+    size_t count = subject_hold_down(c->subject, -1, SIGKILL, false, pids, &r->mark);
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running at that time");
     return fault_stop_server(c, r, e) && fault_await_end(c, pids, count, e);

@@ -206,15 +206,15 @@ static void an_instance_kept_down_waits(void **state)
     struct subject *s = start_restarted(command, 2);
     await_ready(s, 2);
     // The first signal leaves the process alive: the second must find it.
-    assert_int_equal(subject_put_down(s, 0, SIGCONT, false, pids, &one), 1);
-    assert_int_equal(subject_put_down(s, 0, SIGKILL, false, pids, &other), 1);
+    assert_int_equal(subject_hold_down(s, 0, SIGCONT, false, pids, &one), 1);
+    assert_int_equal(subject_hold_down(s, 0, SIGKILL, false, pids, &other), 1);
     assert_true(one == 1 && other == 1);
     assert_int_equal(subject_signal(s, 1, SIGKILL, pids), 1);
     await_ready(s, 3);
-    subject_let_up(s, one);
+    subject_release(s, one);
     assert_true(subject_started(s, one)); // as far as it depends on this one
     assert_int_equal(subject_signal(s, 0, 0, pids), 0);
-    subject_let_up(s, other);
+    subject_release(s, other);
     await_ready(s, 4);
     assert_true(subject_started(s, other));
     assert_int_equal(subject_signal(s, -1, 0, pids), 2);
@@ -232,12 +232,12 @@ static void the_last_one_put_down_for_good_ends_the_run(void **state)
     alarm(100);
     struct subject *s = start_restarted(command, 2);
     await_ready(s, 2);
-    assert_int_equal(subject_put_down(s, 1, SIGKILL, true, pids, &held), 1);
+    assert_int_equal(subject_hold_down(s, 1, SIGKILL, true, pids, &held), 1);
     assert_true(held == 0);
     assert_int_equal(subject_signal(s, 0, SIGKILL, pids), 1);
     await_ready(s, 3);
     assert_false(subject_gave_up(s, NULL));
-    assert_int_equal(subject_put_down(s, -1, SIGKILL, true, pids, &held), 1);
+    assert_int_equal(subject_hold_down(s, -1, SIGKILL, true, pids, &held), 1);
     while (!subject_gave_up(s, NULL))
         usleep(1000);
     subject_free(s);

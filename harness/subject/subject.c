@@ -49,7 +49,7 @@ size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids)
     return count;
 }
 
-size_t subject_put_down(
+size_t subject_hold_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held)
 {
     size_t count = 0;
@@ -72,7 +72,7 @@ size_t subject_put_down(
     return count;
 }
 
-void subject_let_up(struct subject *s, uint64_t held)
+void subject_release(struct subject *s, uint64_t held)
 {
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {

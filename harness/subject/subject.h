@@ -139,12 +139,12 @@ MUST_USE struct subject *subject_start(const struct subject_config *config, stru
 // the pids. Returns how many.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
-// Does the same, and keeps the signalled processes from being started again: until subject_let_up
+// Does the same, and keeps the signalled processes from being started again: until subject_release
 // or, with `for_good`, for ever. Their numbers are set as bits of *held, unless for good. Several
 // faults may hold an instance down; it starts when the last lets go.
-size_t subject_put_down(
+size_t subject_hold_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
-void subject_let_up(struct subject *s, uint64_t held);
+void subject_release(struct subject *s, uint64_t held);
 
 // True when each of these instances runs, or is kept down by another.
 bool subject_started(struct subject *s, uint64_t held);
