@@ -226,7 +226,7 @@ static void tell_more_than_allowed(struct story *s)
     allow(s, 1);
 }
 
-// A fault comes twice, and finds nobody to hit the first time.
+// A fault comes twice, and finds no target the first time.
 static void tell_left_out(struct story *s)
 {
     story_good_token(s);

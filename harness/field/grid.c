@@ -88,7 +88,7 @@ void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
     c->text[0] = '\0';
     if (o->missed) {
         c->mark = CELL_EMPTY;
-        append(c->text, size, "nobody to hit");
+        append(c->text, size, "no target");
         return;
     }
     c->mark = mark_of(o);

@@ -51,7 +51,7 @@ struct fault_outcome {
     double lost, again, left, exits; // NAN: not known
     double recovery_ms;              // the longest; NAN: nothing to recover from
     bool judged;                     // false: inconclusive
-    bool missed;                     // the fault found nobody to hit
+    bool missed;                     // the fault found no target
     bool may_exit;                   // the queue does not promise to outlive its sessions
     double retry_s; // when the queue's own retry comes, if the run cannot wait so long; else 0
     int runs, bad;  // with several seeds: all runs, and the bad ones; 0: there was one run

@@ -31,7 +31,7 @@ static void cells_tell_the_outcome(void **state)
             "1 missing, 2 left until its retry after 240 min", CELL_FIGURE},
         {{1, 0, 0, 1, NAN, .judged = true, .retry_s = 14400}, "1 missing, 1 exits", CELL_BAD},
         {{0, 0, 0, 2, NAN, .judged = true, .may_exit = true}, "2 exits", CELL_GOOD},
-        {{NAN, NAN, NAN, NAN, NAN, .judged = false, .missed = true}, "nobody to hit", CELL_EMPTY},
+        {{NAN, NAN, NAN, NAN, NAN, .judged = false, .missed = true}, "no target", CELL_EMPTY},
     };
     (void)state;
 
