@@ -63,13 +63,9 @@ bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim,
     snprintf(window_text, sizeof window_text, "%d", window);
     snprintf(most_text, sizeof most_text, "%d", most);
     snprintf(least_text, sizeof least_text, "%d", least);
-    // After a lost race, locks the cursor first: on a busy machine the others might win every time.
-    bool ok = claim && sh->overtaken ? session_query_after(s, sql_share_wait, sh->settings->queue,
-                                           sql_share_take, 7, params, rows, e)
-                                     : session_query(s, sql_share_take, 7, params, rows, e);
-    if (ok && claim)
-        sh->overtaken = PQgetisnull(*rows, 0, 4);
-    return ok;
+    return claim ? session_query_after(
+                       s, sql_share_wait, sh->settings->queue, sql_share_take, 7, params, rows, e)
+                 : session_query(s, sql_share_take, 7, params, rows, e);
 }
 
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e)

@@ -19,7 +19,6 @@ struct sharing {
                            // format
     int64_t gone_since_ns; // since when `gone` has not changed
     int64_t asked_ns;      // when we last asked who is gone
-    bool overtaken;        // another moved the cursor during our last claim
 };
 
 void sharing_init(struct sharing *sh, const struct settings *settings, enum defect defect);

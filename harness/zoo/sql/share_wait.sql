@@ -1,2 +1,4 @@
--- Locks the cursor, so that nobody moves it before the claim in the same transaction. $1 queue
-SELECT FROM jobs WHERE job_type = $1::job_type FOR UPDATE
+-- Waits for the turn to claim, until the end of the transaction. Waiting for the cursor's row would
+-- not do: each claim writes a new version of it, and a slow collector would wait for one after the
+-- other. This lock goes to those who wait in the order in which they came. $1 queue
+SELECT pg_advisory_xact_lock(hashtextextended('mailroom-zoo claims from ' || $1, 0))
