@@ -14,10 +14,10 @@ static void again(struct bell *b, int64_t last_ns, int64_t now_ns)
     b->look_at_ns = now_ns + b->every_ns;
 }
 
-void bell_answered(struct bell *b, bool ours, int64_t now_ns)
+void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns)
 {
-    if (ours) {
-        *b = (struct bell){.step = BELL_OURS};
+    if (silent_below > 0) {
+        *b = (struct bell){.step = BELL_OURS, .silent_below = silent_below};
         return;
     }
     b->step = BELL_WANTED;
@@ -26,14 +26,10 @@ void bell_answered(struct bell *b, bool ours, int64_t now_ns)
 
 void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
 {
-    char *end;
-    uint64_t xmin = strtoull(snapshot, &end, 10);
-    uint64_t xmax = strtoull(*end ? end + 1 : end, NULL, 10);
+    uint64_t xmin = strtoull(snapshot, NULL, 10);
 
     if (b->step != BELL_OURS)
         return;
-    if (b->silent_below == 0)
-        b->silent_below = xmax;
     if (xmin >= b->silent_below)
         b->every_ns = b->look_at_ns = 0;
     else

@@ -19,15 +19,17 @@ struct bell {
         BELL_ASKED,  // an answer is awaited
         BELL_OURS,
     } step;
-    uint64_t silent_below; // transactions below this may have stayed silent; 0: not known yet
+    uint64_t silent_below; // transactions below this may have stayed silent
     int64_t every_ns;      // how often to look meanwhile, or to try again
     int64_t look_at_ns;    // 0: no look is planned
 };
 
-// The answer came: the bell is ours, or somebody else has it or is testing it just now.
-void bell_answered(struct bell *b, bool ours, int64_t now_ns);
+// The answer came: the bell is ours, and producers with a lower transaction number may have stayed
+// silent. 0: somebody else has it, or is testing it just now.
+void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns);
 
-// A look saw everything that is visible in this snapshot (xmin:xmax:…).
+// A look saw everything that is visible in this snapshot (xmin:xmax:…): all transactions below xmin
+// have ended.
 void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns);
 
 // Returns when to look without an announcement; 0: at once; CLOCK_NEVER: not at all.

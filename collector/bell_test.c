@@ -14,21 +14,22 @@ static void no_look_is_planned_while_nobody_is_silent(void **state)
     (void)state;
     struct bell b = {.step = BELL_ASKED};
 
-    bell_answered(&b, true, 0);
+    bell_answered(&b, 100, 0);
     assert_int_equal(b.step, BELL_OURS);
-    bell_looked(&b, "100:100:", 0);
+    bell_looked(&b, "101:101:", 0);
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 
-// Transaction 100 ran when the bell was taken. Transaction 105 began later, so it announces.
+// Transactions 100 and 102 ran when the bell was taken by 103. Transaction 105 began later, so it
+// announces.
 static void looks_go_on_until_the_silent_have_ended(void **state)
 {
     (void)state;
     struct bell b = {.step = BELL_ASKED};
     int64_t at = 0;
 
-    bell_answered(&b, true, at);
-    bell_looked(&b, "100:103:100,102", at);
+    bell_answered(&b, 103, at);
+    bell_looked(&b, "100:104:100,102", at);
     for (int64_t every = MS; every < 50 * MS; every *= 2) {
         assert_true(bell_due_ns(&b) == at + every);
         at += every;
@@ -49,13 +50,13 @@ static void a_taken_bell_is_tried_again(void **state)
 
     for (int i = 0; i < 20; i++) {
         b.step = BELL_ASKED;
-        bell_answered(&b, false, at);
+        bell_answered(&b, 0, at);
         assert_int_equal(b.step, BELL_WANTED);
         bell_looked(&b, "100:100:", at); // without the bell the look proves nothing
         assert_true(bell_due_ns(&b) > at && bell_due_ns(&b) <= at + 1000 * MS);
         at = bell_due_ns(&b);
     }
-    bell_answered(&b, true, at);
+    bell_answered(&b, 100, at);
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 

@@ -18,6 +18,7 @@ main()
     tokens_from_before_the_bell_are_found
     a_sleeping_collector_hears_of_tokens
     a_lost_session_is_not_deaf
+    the_last_transaction_may_be_silent
     nobody_announces_under_a_backlog
     producers_are_silent_while_a_batch_fills
     the_change_is_noticed
@@ -68,6 +69,24 @@ a_lost_session_is_not_deaf()
     asleep
     sql "$(account 11)"
     delivered a 10
+}
+
+# No later transaction has ended when the collector takes the bell. So the snapshot of its look
+# lists no running transaction, and the producer's number is the snapshot's xmax.
+the_last_transaction_may_be_silent()
+{
+    ends a TERM 0
+    open_session last 6
+    echo "SELECT pg_advisory_lock(mailroom_bell());" >&6
+    until_true "SELECT EXISTS (SELECT $bell_is_taken)"
+    run a
+    has_logged a collecting
+    echo "SELECT pg_advisory_unlock(mailroom_bell()); BEGIN; $(account 22);" >&6
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    asleep
+    echo "COMMIT;" >&6
+    drained
+    exec 6>&-
 }
 
 # The collector lets the bell go when it has more than a batch, and takes it again later.

@@ -298,11 +298,11 @@ bool queue_send_bell(const struct queue *q, struct session *s, int64_t deadline_
     return session_query(s, QUEUE_BELL, queue_sql_bell, SESSION_PARAMS(q->bell), deadline_ns, e);
 }
 
-bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e)
+bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e)
 {
     if (!session_check(r, e))
         return false;
-    *ours = PQgetvalue(r, 0, 0)[0] == 't';
+    *silent_below = strtoull(PQgetvalue(r, 0, 0), NULL, 10);
     return true;
 }
 

@@ -120,7 +120,7 @@ void queue_send_release(const struct queue *q, struct session *s, int64_t deadli
 // Takes the bell (bell.h), or lets it go. Nobody waits for the answer to the latter.
 bool queue_send_bell(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
-bool queue_decode_bell(const PGresult *r, bool *ours, struct err *e) MUST_USE;
+bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 

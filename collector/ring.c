@@ -58,12 +58,12 @@ int64_t ring_due_ns(const struct collector *c)
 
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
 {
-    bool ours;
+    uint64_t silent_below;
 
     assert(c->bell.step == BELL_ASKED);
-    if (!queue_decode_bell(result, &ours, e))
+    if (!queue_decode_bell(result, &silent_below, e))
         return false;
-    bell_answered(&c->bell, ours, c->now_ns);
+    bell_answered(&c->bell, silent_below, c->now_ns);
     return true;
 }
 
