@@ -209,7 +209,7 @@ static bool record_error(
     if (has(g, DEFECT_RETRIES_AT_ONCE))
         delay_ms = 0;
     if (has(g, DEFECT_PUTS_OFF))
-        delay_ms = 3600 * 1000;
+        delay_ms = INT64_C(3600) * 1000;
     return record(g, line, t, "transient", delay_ms, e);
 }
 
