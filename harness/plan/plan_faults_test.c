@@ -190,7 +190,7 @@ static void faults_of_all_collectors_may_last_together(void **state)
             .for_ns = NS_PER_S,
             .instance = i / KINDS};
     f->s.faults = specs;
-    f->s.fault_count = INSTANCES * KINDS;
+    f->s.fault_count = (size_t)INSTANCES * KINDS;
     make(f);
     for (size_t i = 0; i < f->p.fault_count; i++)
         assert_int_equal(f->p.faults[i].busy, 0);
