@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the collector's shorter tests share; sourced after ci/private-server.sh.
+# Functions that the collector's shorter tests share. They source it after ci/private-server.sh.
 # A collector has a name; its lines are in $server_dir/NAME.out, its log in
 # $server_dir/NAME.log. It runs as the least privileged role.
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the tests of the migrations share; sourced, not run.
+# Functions that the tests of the migrations share. It is sourced, not run.
 # `at` is the number of the last migration that was applied to the present database.
 
 here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}

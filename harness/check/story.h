@@ -35,8 +35,8 @@ struct story {
     struct ledger ledger;
     struct check_input input;
     uint8_t outcomes[STORY_MAX]; // of enum token_outcome, per token
-    // Of enum token_flags, per token. story_settle toggles PRESENT of a committed token, and
-    // DEAD_LETTER of an unsendable one: set here, they say that it is not so.
+    // The flags of each token (enum token_flags). story_settle toggles PRESENT of a committed token
+    // and DEAD_LETTER of an unsendable one, so a story that sets one of them says the contrary.
     uint32_t token_flags[STORY_MAX];
     struct attempt_record attempts[STORY_MAX];
     size_t attempt_count;

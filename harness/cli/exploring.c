@@ -178,7 +178,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_set(e, ERR_INTERNAL, "out of memory");
     if (ok) {
-        // What --only names holds for each base.
+        // The limits that --only sets hold for each base.
         *limits = x->limits[0];
         limits->base = x->bases[x->base_count++];
         limits->base_load_ns = scenario_load_ns(&s);

@@ -69,7 +69,7 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
     f->server.provider = provider_find(&s->postgres);
     f->server.conninfo = f->options->postgres;
     f->server.seed = s->seed;
-    f->setting = (struct recovery_setting){.scenario = s,
+    f->setting = (struct flush_trial_setting){.scenario = s,
         .collector = f->options->collector,
         .server = &f->server,
         .leased = leased.on,
@@ -95,13 +95,13 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 // is committed, and a cut must leave it.
 static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 {
-    bool ended[RECOVERY_ALL] = {false};
+    bool ended[FLUSH_TRIAL_ALL] = {false};
 
     if (!f->setting.leased)
         return true;
-    if (!recovery_find_ended(conn, ended, e))
+    if (!flush_trial_find_ended(conn, ended, e))
         return false;
-    for (uint32_t t = 0; t < RECOVERY_TOKENS; t++) {
+    for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
         if (ended[t] && !f->before.recorded_ns[t])
             f->before.recorded_ns[t] = clock_now_ns();
     }
@@ -110,9 +110,9 @@ static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 
 static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 {
-    for (uint32_t t = 0; t < RECOVERY_TOKENS; t++) {
+    for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
         f->before.sent_ns[t] = clock_now_ns();
-        if (!recovery_insert(conn, t, e))
+        if (!flush_trial_insert(conn, t, e))
             return false;
         f->before.acked_ns[t] = clock_now_ns();
         if (!note_ends(f, conn, e))
@@ -127,7 +127,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 
 static bool is_done(const struct flushes *f)
 {
-    for (uint32_t t = 0; t < RECOVERY_TOKENS; t++) {
+    for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
         if (!subject_seen(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
             return false;
     }
@@ -154,7 +154,7 @@ static bool record(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
     bool ok = conn && states_record(&f->server, flush_ns, e) &&
-              (f->subject = recovery_start_collectors(
+              (f->subject = flush_trial_start_collectors(
                    &f->setting, f->setting.scenario->collector.instances, &f->command, e)) &&
               insert_all(f, conn, e) && await_all(f, conn, e) &&
               states_begin(&f->server, &f->count, e);
@@ -178,12 +178,12 @@ static void show(const struct flushes *f, uint64_t done)
 
 // Starts all collectors again after one cut, and only one after the next, by turns. The seed draws
 // where a second cut comes.
-static struct recovery_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
+static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
 {
     struct rng rng;
 
     rng_init(&rng, seed, 1);
-    return (struct recovery_trial){
+    return (struct flush_trial){
         .instances = i % 2 == 0 ? f->setting.scenario->collector.instances : 1,
         .again = rng_below(&rng, AGAIN_ONE_IN) == 0,
         .again_seed = rng_next(&rng),
@@ -209,9 +209,9 @@ static bool try_all(struct flushes *f, struct err *e)
             continue;
         }
         show(f, i);
-        struct recovery_trial trial = trial_of(f, i, seed);
+        struct flush_trial trial = trial_of(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
-             recovery_try(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
+             flush_trial_run(&f->setting, &f->before, &f->states[i], &trial, &f->results[i], e);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }

@@ -3,12 +3,12 @@
 
 #include "postgres/durability.h"
 #include "report/folder.h"
-#include "run/recovery.h"
+#include "run/everyflush_trial.h"
 #include "run/everyflush.h"
 #include "subject/command.h"
 
 struct flushes {
-    struct recovery_setting setting;
+    struct flush_trial_setting setting;
     const struct run_options *options;
     struct server server;
     struct folder folder;
@@ -17,7 +17,7 @@ struct flushes {
     struct subject *subject; // of the workload
     struct command command;
     struct state *states;
-    struct recovery_result *results;
+    struct flush_trial_result *results;
     uint64_t count;
     int64_t took_ns;
 };

@@ -11,32 +11,32 @@
 
 #define WORST_SHOWN 10
 
-static unsigned count_unstartable(const struct recovery_result *r)
+static unsigned count_unstartable(const struct flush_trial_result *r)
 {
     return !r->starts;
 }
 
-static unsigned count_vanished(const struct recovery_result *r)
+static unsigned count_vanished(const struct flush_trial_result *r)
 {
     return r->vanished;
 }
 
-static unsigned count_lost(const struct recovery_result *r)
+static unsigned count_lost(const struct flush_trial_result *r)
 {
     return r->lost;
 }
 
-static unsigned count_duplicated(const struct recovery_result *r)
+static unsigned count_duplicated(const struct flush_trial_result *r)
 {
     return r->duplicated;
 }
 
-static unsigned count_damaged(const struct recovery_result *r)
+static unsigned count_damaged(const struct flush_trial_result *r)
 {
     return r->damaged;
 }
 
-static unsigned count_exits(const struct recovery_result *r)
+static unsigned count_exits(const struct flush_trial_result *r)
 {
     return r->exits;
 }
@@ -44,7 +44,7 @@ static unsigned count_exits(const struct recovery_result *r)
 // The kinds of failure, each with the function that counts it in a state.
 static const struct failure {
     const char *name, *help;
-    unsigned (*count)(const struct recovery_result *r);
+    unsigned (*count)(const struct flush_trial_result *r);
 } failures[] = {
     {"unstartable", "the server does not start", count_unstartable},
     {"vanished", "acknowledged, but missing", count_vanished},
@@ -58,12 +58,12 @@ static const struct failure {
 
 // A repair may have thrown away what was flushed, so a state whose file system needed one is not
 // judged.
-static unsigned count_in(const struct failure *kind, const struct recovery_result *r)
+static unsigned count_in(const struct failure *kind, const struct flush_trial_result *r)
 {
     return r->repaired ? 0 : kind->count(r);
 }
 
-static bool is_bad(const struct recovery_result *r)
+static bool is_bad(const struct flush_trial_result *r)
 {
     unsigned count = 0;
 
@@ -97,7 +97,7 @@ static bool write_states(struct flushes *f, struct err *e)
     buf_append_str(&csv, ",ms\n");
     for (uint64_t i = 0; i < f->count; i++) {
         const struct state *s = &f->states[i];
-        const struct recovery_result *r = &f->results[i];
+        const struct flush_trial_result *r = &f->results[i];
         buf_printf(&csv, "%" PRIu64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64, i + 1,
             (double)(s->at_ns - f->before.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
         buf_printf(
@@ -131,7 +131,7 @@ static void print_repeat(const struct flushes *f)
 static void print_worst(const struct flushes *f)
 {
     for (uint64_t i = 0, shown = 0; i < f->count && shown < WORST_SHOWN; i++) {
-        const struct recovery_result *r = &f->results[i];
+        const struct flush_trial_result *r = &f->results[i];
         if (!is_bad(r))
             continue;
         printf("  flush %" PRIu64 "%s:", i + 1, r->again ? " and one of the recovery" : "");
@@ -175,7 +175,7 @@ static void print_states(const struct flushes *f)
     }
     printf("  %" PRIu64 " states in %.0f s, of a workload of %d commits; %" PRIu64 " of %" PRIu64
            " unflushed sectors kept, in %" PRIu64 " states a part\n",
-        f->count, (double)f->took_ns / 1e9, RECOVERY_TOKENS, kept, sectors, torn);
+        f->count, (double)f->took_ns / 1e9, FLUSH_TRIAL_TOKENS, kept, sectors, torn);
     printf("  %" PRIu64 " of them cut again while the server recovered, of which %" PRIu64
            " kept a part; %" PRIu64 " not judged, whose file system was repaired\n",
         again, again_torn, repaired);

@@ -1,4 +1,4 @@
-#include "run/recovery.h"
+#include "run/everyflush_trial.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "subject/command.h"
 
 // This token follows those of the workload: when it has come out, so has everything ahead of it.
-#define LAST_TOKEN RECOVERY_TOKENS
-#define TOKENS RECOVERY_ALL
+#define LAST_TOKEN FLUSH_TRIAL_TOKENS
+#define TOKENS FLUSH_TRIAL_ALL
 
 static const int64_t poll_ns = 500 * NS_PER_US;
 static const int64_t margin_ns = 500 * NS_PER_MS;
@@ -31,8 +31,8 @@ struct fates {
     unsigned again[TOKENS]; // deliveries after a final answer, in one life of the collectors
 };
 
-struct subject *recovery_start_collectors(
-    const struct recovery_setting *setting, int instances, struct command *command, struct err *e)
+struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
+    int instances, struct command *command, struct err *e)
 {
     const struct scenario *s = setting->scenario;
     struct buf conninfo;
@@ -57,7 +57,7 @@ struct subject *recovery_start_collectors(
     return subject_start(&config, e);
 }
 
-bool recovery_insert(PGconn *conn, uint32_t token, struct err *e)
+bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e)
 {
     char login[NAMES_MAX], email[NAMES_MAX];
     const char *params[] = {email, login};
@@ -119,7 +119,7 @@ static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_
 
 static void note_before_cut(const struct before *b, int64_t at_ns, struct fates *f)
 {
-    for (uint32_t t = 0; t < RECOVERY_TOKENS; t++) {
+    for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
         f->acked[t] = b->acked_ns[t] && b->acked_ns[t] < at_ns;
         f->recorded[t] = b->recorded_ns[t] && b->recorded_ns[t] < at_ns;
     }
@@ -148,7 +148,7 @@ static bool find_present(PGconn *conn, bool present[TOKENS], struct err *e)
         conn, "SELECT a.login FROM accounts a JOIN tokens t ON t.account = a.id", present, e);
 }
 
-bool recovery_find_ended(PGconn *conn, bool ended[RECOVERY_ALL], struct err *e)
+bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct err *e)
 {
     return find_tokens(conn,
         "SELECT a.login FROM mailroom_status s JOIN tokens t ON t.id = s.token JOIN accounts a ON "
@@ -158,7 +158,7 @@ bool recovery_find_ended(PGconn *conn, bool ended[RECOVERY_ALL], struct err *e)
 
 // Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
 // table.
-static bool look_for_damage(PGconn *conn, struct recovery_result *r, struct err *e)
+static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
     static const char heaps[] =
         "SELECT format('%s block %s: %s', c.relname, v.blkno, v.msg) FROM pg_class c, LATERAL "
@@ -180,13 +180,13 @@ static bool look_for_damage(PGconn *conn, struct recovery_result *r, struct err 
 }
 
 // Examines the database. Data that the server cannot read, or that makes it crash, is damage.
-static PGconn *examine(const struct recovery_setting *setting, const struct before *before,
-    struct fates *f, struct recovery_result *r)
+static PGconn *examine(const struct flush_trial_setting *setting, const struct before *before,
+    struct fates *f, struct flush_trial_result *r)
 {
     struct err e = {0};
     PGconn *conn = migrate_admin(setting->server, &e);
     bool ok = conn && find_present(conn, f->present, &e) &&
-              (!setting->leased || recovery_find_ended(conn, f->recorded, &e)) &&
+              (!setting->leased || flush_trial_find_ended(conn, f->recorded, &e)) &&
               (!before->amcheck || look_for_damage(conn, r, &e));
 
     if (!ok) {
@@ -218,7 +218,7 @@ static int64_t inherit_ns(const struct scenario *s)
     return s->collector.instances > 1 || shares(s) ? harm_grace_ns(s) + harm_takeover_ns : 0;
 }
 
-static int64_t patience_ns(const struct recovery_setting *setting)
+static int64_t patience_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
     int64_t retries_ns = setting->leased ? s->drain_ns : 0;
@@ -230,7 +230,7 @@ static int64_t patience_ns(const struct recovery_setting *setting)
 // Returns until when to wait after the last token has come out. All other tokens waited before the
 // collectors began, so one that is still missing then will never come. Only in leased mode may a
 // retry be due later.
-static int64_t last_call_ns(const struct recovery_setting *setting)
+static int64_t last_call_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
@@ -240,8 +240,8 @@ static int64_t last_call_ns(const struct recovery_setting *setting)
 }
 
 // True when nothing is missing, and nothing is claimed or waits for a retry.
-static bool is_done(const struct recovery_setting *setting, struct subject *subject, PGconn *conn,
-    const struct fates *f)
+static bool is_done(const struct flush_trial_setting *setting, struct subject *subject,
+    PGconn *conn, const struct fates *f)
 {
     struct err unanswered;
     char count[24] = "";
@@ -253,7 +253,7 @@ static bool is_done(const struct recovery_setting *setting, struct subject *subj
                                               strcmp(count, "0") == 0));
 }
 
-static bool wait_for_tokens(const struct recovery_setting *setting, struct subject *subject,
+static bool wait_for_tokens(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct fates *f, struct err *e)
 {
     int64_t deadline = clock_now_ns() + patience_ns(setting);
@@ -275,24 +275,24 @@ static bool wait_for_tokens(const struct recovery_setting *setting, struct subje
 
 // Counts deliveries and unplanned exits after the collectors were stopped.
 static void count_after_stop(
-    const struct subject_log *log, struct fates *f, struct recovery_result *r)
+    const struct subject_log *log, struct fates *f, struct flush_trial_result *r)
 {
     count_deliveries(log, CLOCK_NEVER, f->after, f->again);
     for (size_t i = 0; i < log->process_count; i++)
         r->exits += !log->processes[i].asked;
 }
 
-static bool drain(const struct recovery_setting *setting, PGconn *conn, int instances,
-    struct fates *f, struct recovery_result *r, struct err *e)
+static bool drain(const struct flush_trial_setting *setting, PGconn *conn, int instances,
+    struct fates *f, struct flush_trial_result *r, struct err *e)
 {
     struct command command = {0};
     struct err refused;
-    struct subject *subject = recovery_start_collectors(setting, instances, &command, e);
+    struct subject *subject = flush_trial_start_collectors(setting, instances, &command, e);
     bool ok = subject != NULL;
 
     if (ok) {
         // A database that accepts no token any more is damaged as well.
-        f->present[LAST_TOKEN] = recovery_insert(conn, LAST_TOKEN, &refused);
+        f->present[LAST_TOKEN] = flush_trial_insert(conn, LAST_TOKEN, &refused);
         if (!f->present[LAST_TOKEN] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
         ok = wait_for_tokens(setting, subject, conn, f, e);
@@ -301,7 +301,7 @@ static bool drain(const struct recovery_setting *setting, PGconn *conn, int inst
     }
     if (ok)
         count_after_stop(subject_log(subject), f, r);
-    if (ok && setting->leased && !recovery_find_ended(conn, f->ended, &refused) &&
+    if (ok && setting->leased && !flush_trial_find_ended(conn, f->ended, &refused) &&
         r->damaged++ == 0)
         snprintf(r->why, sizeof r->why, "%.190s", refused.text);
     subject_free(subject);
@@ -318,7 +318,7 @@ static unsigned count_repeats(const struct fates *f, uint32_t t, bool leased)
 }
 
 static void judge(const struct fates *f, const struct before *b, int64_t cut_ns, bool leased,
-    struct recovery_result *r)
+    struct flush_trial_result *r)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
         bool written = f->before[t] || f->after[t];
@@ -332,7 +332,8 @@ static void judge(const struct fates *f, const struct before *b, int64_t cut_ns,
 
 // --- the server ---------------------------------------------------------------------
 
-static bool start(const struct recovery_setting *setting, struct recovery_result *r, struct err *e)
+static bool start(
+    const struct flush_trial_setting *setting, struct flush_trial_result *r, struct err *e)
 {
     struct err refused = {0};
 
@@ -345,8 +346,8 @@ static bool start(const struct recovery_setting *setting, struct recovery_result
 
 // Starts the server. For a second cut its recovery shows how often it flushes; then the disk goes
 // back to one of these flushes, and the server starts once more.
-static bool start_on_state(const struct recovery_setting *setting,
-    const struct recovery_trial *trial, struct recovery_result *r, struct err *e)
+static bool start_on_state(const struct flush_trial_setting *setting,
+    const struct flush_trial *trial, struct flush_trial_result *r, struct err *e)
 {
     uint64_t flushes;
     struct rng rng;
@@ -364,15 +365,15 @@ static bool start_on_state(const struct recovery_setting *setting,
     return true;
 }
 
-bool recovery_try(const struct recovery_setting *setting, const struct before *before,
-    const struct state *state, const struct recovery_trial *trial, struct recovery_result *result,
+bool flush_trial_run(const struct flush_trial_setting *setting, const struct before *before,
+    const struct state *state, const struct flush_trial *trial, struct flush_trial_result *result,
     struct err *e)
 {
     struct fates f = {0};
     int64_t began_ns = clock_now_ns();
     bool ok = true;
 
-    *result = (struct recovery_result){0};
+    *result = (struct flush_trial_result){0};
     note_before_cut(before, state->at_ns, &f);
     if (!start_on_state(setting, trial, result, e))
         return false;

@@ -7,19 +7,19 @@
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 
-#define RECOVERY_TOKENS 40
-#define RECOVERY_ALL (RECOVERY_TOKENS + 1) // and one that is inserted after the cut
+#define FLUSH_TRIAL_TOKENS 40
+#define FLUSH_TRIAL_ALL (FLUSH_TRIAL_TOKENS + 1) // and one that is inserted after the cut
 
 // The events of the recorded workload, all by one clock.
 struct before {
-    int64_t sent_ns[RECOVERY_TOKENS];     // 0: never
-    int64_t acked_ns[RECOVERY_TOKENS];    // 0: never
-    int64_t recorded_ns[RECOVERY_TOKENS]; // leased: its end was seen in the database; 0: never
-    const struct subject_log *log;        // its lines count as delivered when they were read
-    bool amcheck;                         // the extension that looks for damage is there
+    int64_t sent_ns[FLUSH_TRIAL_TOKENS];     // 0: never
+    int64_t acked_ns[FLUSH_TRIAL_TOKENS];    // 0: never
+    int64_t recorded_ns[FLUSH_TRIAL_TOKENS]; // leased: its end was seen in the database; 0: never
+    const struct subject_log *log;           // its lines count as delivered when they were read
+    bool amcheck;                            // the extension that looks for damage is there
 };
 
-struct recovery_result {
+struct flush_trial_result {
     bool starts;         // the server starts and answers
     unsigned vanished;   // acknowledged before the cut and missing
     unsigned lost;       // present, but read neither before nor after the cut, or without an end
@@ -34,7 +34,7 @@ struct recovery_result {
     int64_t took_ns;
 };
 
-struct recovery_setting {
+struct flush_trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario's
     struct server *server; // not running; its disk is in the state
@@ -45,17 +45,17 @@ struct recovery_setting {
 // Starts this many collectors on the running server. In leased mode the harness answers their
 // lines. The caller owns them; `command` must outlive them.
 struct command;
-MUST_USE struct subject *recovery_start_collectors(
-    const struct recovery_setting *setting, int instances, struct command *command, struct err *e);
+MUST_USE struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
+    int instances, struct command *command, struct err *e);
 
 // In leased mode: which tokens have an end in the database. `conn` is the superuser's.
-MUST_USE bool recovery_find_ended(PGconn *conn, bool ended[RECOVERY_ALL], struct err *e);
+MUST_USE bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct err *e);
 
 // Commits a token of the workload as the load would.
-MUST_USE bool recovery_insert(PGconn *conn, uint32_t token, struct err *e);
+MUST_USE bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e);
 
 // The settings of the trial of one state.
-struct recovery_trial {
+struct flush_trial {
     int instances;       // of the collectors that start again
     bool again;          // the power is cut a second time, while the server recovers
     uint64_t again_seed; // draws the flush of the second cut, and what it keeps
@@ -63,6 +63,6 @@ struct recovery_trial {
 
 // Starts the server and the collectors, and judges what comes. False when the harness itself
 // failed.
-MUST_USE bool recovery_try(const struct recovery_setting *setting, const struct before *before,
-    const struct state *state, const struct recovery_trial *trial, struct recovery_result *result,
-    struct err *e);
+MUST_USE bool flush_trial_run(const struct flush_trial_setting *setting,
+    const struct before *before, const struct state *state, const struct flush_trial *trial,
+    struct flush_trial_result *result, struct err *e);
