@@ -22,6 +22,7 @@ main()
     nobody_announces_under_a_backlog
     producers_are_silent_while_a_batch_fills
     the_change_is_noticed
+    many_changes_at_once_are_one_question
     both_of_two_that_share_hear_of_tokens
     a_producer_can_be_silent
     echo "no wake-up is lost"
@@ -153,6 +154,26 @@ the_change_is_noticed()
     sql "$(account 15)"
     drained
     ends a TERM 0
+}
+
+# Anybody can send the notification of mailroom_announce. The collector stands still meanwhile, so
+# that it finds all of them at once.
+many_changes_at_once_are_one_question()
+{
+    run many
+    has_logged many collecting
+    asleep
+    kill -STOP "$(pid_of many)"
+    for n in 1 2 3 4 5 6 7 8 9 10; do
+        echo "NOTIFY token_insert, 'announce $n';"
+        echo "NOTIFY token_insert, 'announce ten$n';"
+        echo "NOTIFY token_insert, 'announce twenty$n';"
+    done | psql -v ON_ERROR_STOP=1 -qAtX
+    kill -CONT "$(pid_of many)"
+    sql "$(account 23)"
+    drained
+    ends many TERM 0
+    if grep -q lost "$server_dir/many.log"; then failed "the session was lost"; fi
 }
 
 # The collector that has the bell dies, and so does the next.

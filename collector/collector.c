@@ -79,6 +79,7 @@ static void lose(struct collector *c, const struct err *why)
 
     err_clear(&e);
     link_lose(c, why);
+    c->recheck = false; // the set-up of the next session asks anyway
     turn_forget(c);
     if (c->state == WRITE && deliver_begun(c)) { // the line is finished before all else
         fetch_abandon(c);
@@ -155,6 +156,18 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     return ok;
 }
 
+// Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send its
+// notification, and often, so a question that is under way is answered before the next.
+static bool recheck(struct collector *c, struct err *e)
+{
+    struct session *s = &c->link.session;
+
+    if (!c->recheck || session_awaits(s, QUEUE_CHECK))
+        return true;
+    c->recheck = false;
+    return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
+}
+
 static bool serve_session(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
@@ -167,14 +180,12 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
-        bool switched = strncmp(n->extra, "announce ", strlen("announce ")) == 0;
+        if (strncmp(n->extra, "announce ", strlen("announce ")) == 0)
+            c->recheck = true;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
-        // mailroom_announce was called: the check asks how tokens are announced from now on.
-        if (switched && !queue_send_check(&c->queue, s, work_deadline_ns(c), e))
-            return false;
     }
-    return true;
+    return recheck(c, e);
 }
 
 static void serve_signals(struct collector *c)

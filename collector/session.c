@@ -266,6 +266,14 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
     return queued(s, sent, tag, deadline_ns, e);
 }
 
+bool session_awaits(const struct session *s, int tag)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->requests[(s->first + i) % SESSION_REQUESTS_MAX].tag == tag)
+            return true;
+    return false;
+}
+
 bool session_query_first(struct session *s, const char *sql, struct session_params p, struct err *e)
 {
     return PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0) == 1 || lost(s, e);

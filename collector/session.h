@@ -95,6 +95,10 @@ bool session_prepare(struct session *s, int tag, const char *name, const char *s
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
     bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
 
+// True while the answer to a request with this tag is not complete. The caller of what may be asked
+// again and again tests it, because a session holds SESSION_REQUESTS_MAX requests and no more.
+bool session_awaits(const struct session *s, int tag);
+
 // Queues the first part of a request that has two. The next call of a function above sends the
 // second part, in the same transaction, and its answer stands for both.
 bool session_query_first(

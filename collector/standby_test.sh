@@ -18,6 +18,7 @@ main()
     a_stopped_holder_begins_no_line
     a_hanging_holder_is_replaced
     a_waiting_holder_is_not_replaced
+    renewals_do_not_pile_up
     echo "all promises of standing by hold"
 }
 
@@ -151,6 +152,29 @@ a_waiting_holder_is_not_replaced()
     ends l TERM 0
     ends m TERM 0
     unset MAILROOM_LEASE
+}
+
+# A slow reader keeps a line in hand, and wakes the collector again and again, while the server is
+# silent. A large batch gives the server's answer much time, in which a short lease is due often.
+renewals_do_not_pile_up()
+{
+    mkfifo "$server_dir/slow.out"
+    exec 7<>"$server_dir/slow.out"
+    MAILROOM_LEASE=1000 MAILROOM_BATCH_LIMIT=100000 run slow
+    has_logged slow collecting
+    add_accounts 50001 60000
+    until_true "SELECT renewed > 5 FROM jobs"
+    backend=$(sql "SELECT pid FROM pg_stat_activity WHERE usename = 'collector'")
+    at_exit "kill -CONT $backend 2>/dev/null"
+    kill -STOP "$backend"
+    while kill -0 "$(pid_of slow)" && ! grep -q lost "$server_dir/slow.log"; do
+        dd bs=4096 count=1 <&7
+        sleep 0.1
+    done >/dev/null 2>&1
+    kill -CONT "$backend"
+    has_logged slow "the server did not answer in time"
+    ends slow KILL 137
+    exec 7<&-
 }
 
 main

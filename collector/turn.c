@@ -163,6 +163,9 @@ bool turn_renew(struct collector *c, struct err *e)
         work_wake_at(c, c->turn.renewed_ns + every_ns);
         return true;
     }
+    // A short lease is renewed many times within the deadline of one answer.
+    if (session_awaits(&c->link.session, QUEUE_RENEW))
+        return true;
     c->turn.renewed_ns = c->now_ns;
     return queue_send_renew(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }

@@ -42,6 +42,7 @@ struct collector {
     struct doubt doubt; // written by sessions before this one, and not passed
     struct tally tally;
     struct deliver *deliver;
+    bool recheck; // mailroom_announce was called since the last check was sent
     struct ending {
         enum { RUNNING, STOPPING, ENDED } step;
         enum collector_exit exit;

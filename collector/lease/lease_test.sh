@@ -24,6 +24,7 @@ main()
     a_collector_that_hangs_loses_its_lines
     a_late_answer_changes_nothing
     term_gives_back_what_is_unanswered
+    a_sender_that_never_pauses_holds_nothing_up
     what_others_give_back_is_taken_at_once
     somebody_must_answer
     an_ineligible_token_is_not_retried
@@ -222,6 +223,15 @@ term_gives_back_what_is_unanswered()
     run_with_sender x
     nothing_is_left
     ends x TERM 0
+}
+
+# There is always something to read from it.
+a_sender_that_never_pauses_holds_nothing_up()
+{
+    run y -- yes
+    has_logged y "'y' is no answer"
+    has_logged y leasing
+    ends y TERM 0
 }
 
 # Nothing else wakes the collector that stays.

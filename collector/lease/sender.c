@@ -10,6 +10,7 @@
 #include "base/log.h"
 
 #define ANSWERS_MAX ((size_t)1024 * 1024)
+#define ROUND_MAX ((size_t)16 * 1024) // bytes that are read before other work has its turn
 #define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before it is started again
 
 // Puts what became of a token into the outbox. Transient errors are tried again, until there were
@@ -172,14 +173,15 @@ static bool take_lines(struct leased *l, struct err *e)
     return true;
 }
 
-// Reads what is there; sets *ended at the end of the file.
-static bool read_answers(struct leased *l, bool *ended, struct err *e)
+// Reads what is there, but not more than about `most` bytes, because a sender may write faster than
+// we read. Sets *ended at the end of the file.
+static bool read_answers(struct leased *l, size_t most, bool *ended, struct err *e)
 {
     struct pollfd p = {.fd = l->in, .events = POLLIN};
 
     *ended = false;
-    while (poll(&p, 1, 0) > 0) {
-        size_t want = ANSWERS_MAX - l->input.len < 65536 ? ANSWERS_MAX - l->input.len : 65536;
+    for (size_t done = 0; done < most && poll(&p, 1, 0) > 0;) {
+        size_t left = ANSWERS_MAX - l->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
         char *room = buf_reserve(&l->input, want);
         if (!room)
             return err_set(e, ERR_SYSTEM, "no memory for answers");
@@ -191,6 +193,7 @@ static bool read_answers(struct leased *l, bool *ended, struct err *e)
             return true;
         }
         l->input.len += (size_t)n;
+        done += (size_t)n;
         if (!take_lines(l, e))
             return false;
     }
@@ -204,8 +207,8 @@ bool sender_lost(struct leased *l, struct err *e)
     bool ended;
     int unanswered = 0;
 
-    // Answers from before the sender's end count.
-    if (l->child.out >= 0 && !read_answers(l, &ended, e))
+    // Answers from before the sender's end count. A pipe holds no more than this.
+    if (l->child.out >= 0 && !read_answers(l, ANSWERS_MAX, &ended, e))
         return false;
     for (int i = 0; i < l->flight.count; i++)
         unanswered += l->flight.lines[i].state == FLIGHT_OUT ? l->flight.lines[i].left : 0;
@@ -244,7 +247,7 @@ bool sender_serve(struct leased *l, struct err *e)
     if (l->in < 0)
         return true;
     int64_t before = l->answered;
-    if (!read_answers(l, &ended, e))
+    if (!read_answers(l, ROUND_MAX, &ended, e))
         return false;
     if (l->answered > before)
         backoff_reset(&l->sender_backoff);
