@@ -100,7 +100,7 @@ static void wait_for_something(struct leased *l)
 
     metrics_poll(l->metrics, fds + 5);
     leased_wake_at(l, session_deadline_ns(&l->session));
-    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_now_ns(), l->wake_ns));
+    poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), l->wake_ns));
 }
 
 // Scrapers are served last in a round, so that they never delay mail.
@@ -118,7 +118,7 @@ static void serve_metrics(struct leased *l)
 
 static bool serve(struct leased *l, struct err *e)
 {
-    l->now_ns = clock_now_ns();
+    l->now_ns = clock_boot_ns();
     l->wake_ns = CLOCK_NEVER;
     serve_signals(l);
     if (!database_serve(l, e) || !sender_serve(l, e) || !sender_time_out(l, e) ||
