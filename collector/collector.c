@@ -6,11 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/rand.h>
-
 #include "base/log.h"
 #include "deliver.h"
 #include "fetch.h"
+#include "random.h"
 #include "ring.h"
 #include "wait.h"
 #include "work.h"
@@ -288,12 +287,12 @@ static bool serve(struct collector *c, struct err *e)
 static bool collector_init(
     struct collector *c, const struct config *config, int output_fd, struct err *e)
 {
-    uint64_t seed = 0;
+    uint64_t seed;
     int limit = (int)config->batch_limit;
 
-    RAND_bytes((unsigned char *)&seed, sizeof seed);
+    if (!queue_init(&c->queue, config, e) || !random_fill(&seed, sizeof seed, e))
+        return false;
     backoff_init(&c->link.backoff, seed);
-    queue_init(&c->queue, config->queue_name, config->channel_name, config->mode, limit);
     batch_init(&c->fetch.next, limit);
     tally_init(&c->tally);
     turn_forget(c);

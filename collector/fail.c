@@ -46,6 +46,7 @@ FAKE(void *, malloc, (size_t n), (n), NULL)
 FAKE(void *, calloc, (size_t n, size_t size), (n, size), NULL)
 FAKE(void *, realloc, (void *p, size_t n), (p, n), NULL)
 FAKE(char *, strdup, (const char *s), (s), NULL)
+FAKE(int, RAND_bytes, (unsigned char *out, int n), (out, n), 0)
 FAKE(PGconn *, PQconnectStartParams, (const char *const *k, const char *const *v, int expand),
     (k, v, expand), NULL)
 FAKE(PGnotify *, PQnotifies, (PGconn * c), (c), NULL)

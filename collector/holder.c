@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/rand.h>
+#include "random.h"
 
 #define BOOT_LEN 40
 #define SPACE_LEN 40
@@ -60,18 +60,20 @@ static bool started(long pid, unsigned long long *ticks)
     return *ticks > 0;
 }
 
-void holder_self(char name[HOLDER_LEN])
+bool holder_self(char name[HOLDER_LEN], struct err *e)
 {
     char boot[BOOT_LEN], space[SPACE_LEN];
-    uint64_t number[2] = {(uint64_t)getpid(), 0};
+    uint64_t number[2];
     unsigned long long ticks;
 
     if (started(getpid(), &ticks) && here(boot, space)) {
         snprintf(name, HOLDER_LEN, "%s/%s/%ld/%llu", boot, space, (long)getpid(), ticks);
-        return;
+        return true;
     }
-    RAND_bytes((unsigned char *)number, sizeof number);
+    if (!random_fill(number, sizeof number, e))
+        return false;
     snprintf(name, HOLDER_LEN, "random/%016" PRIx64 "%016" PRIx64, number[0], number[1]);
+    return true;
 }
 
 bool holder_is_dead(const char *name)

@@ -9,9 +9,9 @@
 // dead when no process has its pid.
 #pragma once
 
-#include <stdbool.h>
+#include "base/err.h"
 
 #define HOLDER_LEN 128
 
-void holder_self(char name[HOLDER_LEN]);
+bool holder_self(char name[HOLDER_LEN], struct err *e) MUST_USE;
 bool holder_is_dead(const char *name);

@@ -5,26 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/rand.h>
-
 #include "base/buf.h"
 #include "base/clock.h"
 #include "batch.h"
 #include "queue_sql.h"
+#include "random.h"
 
 #define INVALID_TEXT "22P02" // there is no such job_type
 
 static const struct session_params none = {0};
 
-void queue_init(
-    struct queue *q, const char *name, const char *channel, const struct mode *mode, int limit)
+bool queue_init(struct queue *q, const struct config *config, struct err *e)
 {
-    int64_t number = 0;
+    uint64_t number;
 
-    *q = (struct queue){.name = name, .channel = channel, .mode = mode, .limit = limit};
-    RAND_bytes((unsigned char *)&number, sizeof number);
-    snprintf(q->number, sizeof q->number, "%" PRId64, number & INT64_MAX);
-    holder_self(q->self);
+    *q = (struct queue){.name = config->queue_name,
+        .channel = config->channel_name,
+        .mode = config->mode,
+        .limit = (int)config->batch_limit};
+    if (!random_fill(&number, sizeof number, e))
+        return false;
+    // It is never 0, because 0 means nobody.
+    snprintf(q->number, sizeof q->number, "%" PRIu64, number >> 1 | 1);
+    return holder_self(q->self, e);
 }
 
 int64_t queue_patience_ms(const struct queue *q)

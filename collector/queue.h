@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "config.h"
 #include "doubt.h"
 #include "holder.h"
 #include "mode.h"
@@ -55,8 +56,8 @@ struct queue {
     bool set_up;            // the whole set-up was answered
 };
 
-void queue_init(
-    struct queue *q, const char *name, const char *channel, const struct mode *mode, int limit);
+// Borrows the strings of `config`. Draws our number, and makes our name.
+bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
 
 // How long a statement may take: 4 s, and 100 us for each token of a batch. The server then cancels
 // it. When an answer takes a second longer, the server is taken for lost.

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+static const struct config config = {.batch_limit = 10};
+
 // Makes a session that learns its backend, and perhaps gets its set-up answered.
 static void session(struct queue *q, const char *pid, bool set_up)
 {
@@ -21,7 +23,7 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
     (void)state;
     struct queue q;
 
-    queue_init(&q, "mailroom", "token_insert", mode_find("cursor"), 10);
+    assert_true(queue_init(&q, &config, &(struct err){0}));
     session(&q, "1", false);
     assert_string_equal(q.predecessor.pid, "");
     session(&q, "2", true);
@@ -44,7 +46,7 @@ static void a_large_batch_gets_more_time(void **state)
     (void)state;
     struct queue q;
 
-    queue_init(&q, "mailroom", "token_insert", mode_find("cursor"), 10);
+    assert_true(queue_init(&q, &config, &(struct err){0}));
     assert_int_equal(queue_patience_ms(&q), 4001);
     q.limit = 100000;
     assert_int_equal(queue_patience_ms(&q), 14000);

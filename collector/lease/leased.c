@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <openssl/rand.h>
-
 #include "base/log.h"
 #include "lease/state.h"
+#include "random.h"
 
 #define STOP_NS (800 * NS_PER_MS)  // at the end: the time for answers
 #define LEAVE_NS (150 * NS_PER_MS) // and then for the database to record what was given back
@@ -128,37 +127,32 @@ static bool serve(struct leased *l, struct err *e)
     return true;
 }
 
-static bool init(struct leased *l, const struct config *c, int signal_fd, char *const command[],
-    struct metrics *metrics, struct err *e)
+// Makes the members that own something, or that are drawn.
+static bool init(struct leased *l, struct err *e)
 {
-    uint64_t seeds[3] = {0};
+    const struct config *c = l->config;
     int limit = (int)c->batch_limit;
+    uint64_t seeds[4];
 
-    RAND_bytes((unsigned char *)seeds, sizeof seeds);
-    *l = (struct leased){.config = c,
-        .metrics = metrics,
-        .command = command,
-        .signal_fd = signal_fd,
-        .link = LINK_BACK_OFF,
-        .in = command ? -1 : STDIN_FILENO,
-        .sender = command ? SENDER_AWAY : SENDER_HERE,
-        .others_at_ns = CLOCK_NEVER};
+    child_init(&l->child);
+    outbox_init(&l->outbox);
+    buf_init(&l->input, (size_t)2 << 20);
+    if (!random_fill(seeds, sizeof seeds, e))
+        return false;
     l->retry = (struct retry){.base_ms = c->leased.retry_base_ms,
         .max_ms = c->leased.retry_max_ms,
         .attempts = (int)c->leased.attempts,
         .random = seeds[0]};
-    backoff_init(&l->backoff, seeds[0]);
-    backoff_init(&l->sender_backoff, seeds[1]);
-    // Draws our number, which is never 0, because 0 means nobody.
-    snprintf(l->owner, sizeof l->owner, "%" PRId64, (int64_t)(seeds[2] >> 1 | 1));
-    child_init(&l->child);
-    outbox_init(&l->outbox);
-    buf_init(&l->input, (size_t)2 << 20);
+    backoff_init(&l->backoff, seeds[1]);
+    backoff_init(&l->sender_backoff, seeds[2]);
+    // Our number is never 0, because 0 means nobody.
+    snprintf(l->owner, sizeof l->owner, "%" PRIu64, seeds[3] >> 1 | 1);
     if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS, l->fill.timeout_ns, limit);
     return flight_init(&l->flight, (int)c->leased.in_flight, limit, e) &&
-           sign_init(&l->sign, c->key, e) && (command || output_init(&l->output, STDOUT_FILENO, e));
+           sign_init(&l->sign, c->key, e) &&
+           (l->command || output_init(&l->output, STDOUT_FILENO, e));
 }
 
 static void fini(struct leased *l)
@@ -178,11 +172,18 @@ static void fini(struct leased *l)
 enum collector_exit leased_run(
     const struct config *config, int signal_fd, char *const command[], struct metrics *metrics)
 {
-    struct leased l;
+    struct leased l = {.config = config,
+        .metrics = metrics,
+        .command = command,
+        .signal_fd = signal_fd,
+        .link = LINK_BACK_OFF,
+        .in = command ? -1 : STDIN_FILENO,
+        .sender = command ? SENDER_AWAY : SENDER_HERE,
+        .others_at_ns = CLOCK_NEVER};
     struct err e;
 
     err_clear(&e);
-    if (!init(&l, config, signal_fd, command, metrics, &e)) {
+    if (!init(&l, &e)) {
         log_line("MAIN", "%s", e.text);
         l.exit = collector_exit_of(e.kind);
         l.stop = STOP_DONE;
