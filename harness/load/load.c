@@ -21,10 +21,9 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     struct pollfd *fds = NULL;
     struct timespec cpu = {0};
 
-    *result = (struct load_result){.records = result->records, .changes = result->changes};
     if (config->producer)
         return producer_run(config, progress, result, e);
-    bool ok = load_init(&l, &fds, e);
+    bool ok = load_result_begin(result, config->plan, e) && load_init(&l, &fds, e);
     if (ok) {
         run_loop(&l, fds);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
@@ -40,6 +39,18 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     return ok;
 }
 
+bool load_result_begin(struct load_result *result, const struct plan *plan, struct err *e)
+{
+    stalls_fini(&result->stalls);
+    *result = (struct load_result){.records = result->records, .changes = result->changes};
+    if (!result->records)
+        result->records = calloc(plan->txn_count + 1, sizeof *result->records);
+    if (!result->changes)
+        result->changes = calloc(plan->change_count + 1, sizeof *result->changes);
+    return (result->records && result->changes) ||
+           err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", plan->txn_count);
+}
+
 void load_result_fini(struct load_result *result)
 {
     free(result->records);
@@ -51,7 +62,6 @@ void load_result_fini(struct load_result *result)
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
 {
     const struct scenario *s = l->config->scenario;
-    size_t txns = l->config->plan->txn_count;
     int64_t end_ns = l->config->start_ns;
 
     buf_init(&l->scratch, 4 << 20);
@@ -64,14 +74,10 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
         l->phase_end_ns[i] = end_ns += s->load[i].for_ns;
     }
     l->next = l->config->first;
-    if (!l->result->records)
-        l->result->records = calloc(txns + 1, sizeof *l->result->records);
-    if (!l->result->changes)
-        l->result->changes = calloc(l->config->plan->change_count + 1, sizeof *l->result->changes);
     l->conns = calloc(l->conn_count, sizeof *l->conns);
     *fds = calloc(l->conn_count, sizeof **fds);
-    return (l->result->records && l->result->changes && l->conns && *fds && change_index(l)) ||
-           err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", txns);
+    return (l->conns && *fds && change_index(l)) ||
+           err_set(e, ERR_INTERNAL, "out of memory for %zu connections", l->conn_count);
 }
 
 static const struct load_phase *next_phase(const struct load *l)

@@ -93,4 +93,7 @@ MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
 
+// Makes room for one record per transaction and change of the plan. Keeps the records of an earlier
+// part of it, and drops that part's figures. Each way to carry out a plan begins with it.
+MUST_USE bool load_result_begin(struct load_result *result, const struct plan *plan, struct err *e);
 void load_result_fini(struct load_result *result);

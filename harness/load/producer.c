@@ -256,14 +256,9 @@ bool producer_run(const struct load_config *config, struct load_progress *progre
         .out = -1,
         .next = config->first,
         .oldest = config->first};
-    size_t txns = config->plan->txn_count;
 
-    if (!result->records)
-        result->records = calloc(txns + 1, sizeof *result->records);
-    if (!result->changes)
-        result->changes = calloc(config->plan->change_count + 1, sizeof *result->changes);
-    if (!result->records || !result->changes)
-        return err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", txns);
+    if (!load_result_begin(result, config->plan, e))
+        return false;
     buf_init(&p.unsent, OUT_MAX);
     buf_init(&p.unread, IN_MAX);
     bool ok = run_loop(&p, e);

@@ -282,13 +282,8 @@ bool remote_run(struct remote *r, const struct load_config *c, struct load_progr
 {
     unsigned started = 0;
 
-    *result = (struct load_result){.records = result->records, .changes = result->changes};
-    if (!result->records)
-        result->records = calloc(c->plan->txn_count + 1, sizeof *result->records);
-    if (!result->changes)
-        result->changes = calloc(1, sizeof *result->changes);
-    if (!result->records || !result->changes)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+    if (!load_result_begin(result, c->plan, e))
+        return false;
     for (; started < r->count; started++) {
         struct worker *w = &r->workers[started];
         w->config = c;
