@@ -375,6 +375,23 @@ bool history_write(const char *path, const struct ledger *l, const struct load_r
     return p && pack_all(p, &view, e) && pack_close(p, e);
 }
 
+// Joins what was read. The flags of deliveries are final and all fingerprints are equal, so
+// settling only counts.
+static bool complete(struct history *h, struct err *e)
+{
+    struct ledger *l = &h->ledger;
+
+    l->txns = h->load.records;
+    l->log = &h->log;
+    l->faults = h->faults;
+    l->fault_count = h->plan.fault_count;
+    l->probes = h->probes;
+    l->flushes = h->flushes;
+    l->starved = h->starved;
+    l->sessions = h->sessions;
+    return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);
+}
+
 bool history_read(struct history *h, const char *path, const struct scenario *s, struct err *e)
 {
     *h = (struct history){.ledger.scenario = s};
@@ -383,21 +400,10 @@ bool history_read(struct history *h, const char *path, const struct scenario *s,
         return false;
     bool made = pack_all(p, h, e);
     bool whole = pack_close(p, made ? e : &(struct err){0});
-    if (!made || !whole) {
-        history_fini(h);
-        return false;
-    }
-    h->ledger.txns = h->load.records;
-    h->ledger.log = &h->log;
-    h->ledger.faults = h->faults;
-    h->ledger.fault_count = h->plan.fault_count;
-    h->ledger.probes = h->probes;
-    h->ledger.flushes = h->flushes;
-    h->ledger.starved = h->starved;
-    h->ledger.sessions = h->sessions;
-    // The flags of deliveries are final and all fingerprints are equal, so this call only counts.
-    return ledger_take_changes(&h->ledger, h->load.changes, e) &&
-           ledger_settle_end(&h->ledger, NULL, e);
+    if (made && whole && complete(h, e))
+        return true;
+    history_fini(h);
+    return false;
 }
 
 void history_fini(struct history *h)
