@@ -37,28 +37,38 @@ struct job {
 
 // --- what is to be done -----------------------------------------------------------------
 
-// The scenario comes as text; it is read as any other, from a file.
-static bool read_scenario(struct job *j, size_t len, struct err *e)
+static bool write_text(const char *path, const char *text, size_t len, struct err *e)
+{
+    FILE *file = fopen(path, "we");
+    bool ok = file && fwrite(text, 1, len, file) == len;
+
+    if (file)
+        ok = fclose(file) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+}
+
+// A scenario is read from a file, as any other.
+static bool load_text(struct scenario *s, const char *text, size_t len, struct err *e)
 {
     char dir[] = "/tmp/mailproof-load.XXXXXX", path[PATH_MAX];
     const struct overrides none = {0};
+
+    if (!mkdtemp(dir))
+        return err_sys(e, ERR_SYSTEM, "cannot make a folder for the scenario");
+    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
+    bool ok = write_text(path, text, len, e) && scenario_load(s, path, &none, e);
+    unlink(path);
+    rmdir(dir);
+    return ok;
+}
+
+static bool read_scenario(struct job *j, size_t len, struct err *e)
+{
     char *text = len <= SCENARIO_MAX ? malloc(len + 1) : NULL;
 
     if (!text)
         return err_set(e, ERR_CONNECTION, "the scenario is too long");
-    if (!post_read(&j->post, text, len, e) || !mkdtemp(dir)) {
-        free(text);
-        return err_sys(e, ERR_SYSTEM, "cannot get the scenario");
-    }
-    snprintf(path, sizeof path, "%s/scenario.yaml", dir);
-    FILE *file = fopen(path, "we");
-    bool ok = file && fwrite(text, 1, len, file) == len;
-    if (file)
-        ok = fclose(file) == 0 && ok;
-    ok = (ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path)) &&
-         scenario_load(&j->scenario, path, &none, e);
-    unlink(path);
-    rmdir(dir);
+    bool ok = post_read(&j->post, text, len, e) && load_text(&j->scenario, text, len, e);
     free(text);
     return ok;
 }
