@@ -87,11 +87,10 @@ static bool read_breaks(struct exploring *x, struct err *e)
         x->wanted[id] = !list;
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
-        const struct metric *m = metric_find(word);
-        if (m && m->invariant)
+        const struct metric *m = metric_named(word, true, e);
+        if (m)
             x->wanted[m->id] = true;
-        else
-            ok = err_set(e, ERR_USAGE, "--breaks: there is no invariant '%.60s'", word);
+        ok = m || err_prefix(e, "--breaks");
     }
     free(words);
     return ok;
@@ -260,7 +259,8 @@ static bool make_folders(struct exploring *x, struct err *e)
 
     for (size_t i = 0; ok && i < sizeof folders / sizeof *folders; i++) {
         char path[1000];
-        ok = exploring_path(x, path, folders[i], "", e) && path_make(path, e);
+        ok = exploring_path(x, path, folders[i], "", e) &&
+             (path_make(path, e) || err_prefix(e, "--out"));
     }
     return ok;
 }

@@ -25,8 +25,10 @@ static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first h
 static bool choose_wanted(struct shrinking *h, struct err *e)
 {
     const char *name = h->options->breaks;
-    const struct metric *m = name ? metric_find(name) : NULL;
+    const struct metric *m = name ? metric_named(name, true, e) : NULL;
 
+    if (name && !m)
+        return err_prefix(e, "--breaks");
     h->wanted = compare_worst(&h->original);
     if (h->wanted == METRIC_COUNT)
         return err_set(e, ERR_USAGE,
@@ -34,8 +36,6 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
             verdict_name(h->original.verdict));
     if (!name)
         return true;
-    if (!m || !m->invariant)
-        return err_set(e, ERR_USAGE, "--breaks: '%.40s' is no invariant; see mailproof list", name);
     if (!h->original.broken[m->id])
         return err_set(e, ERR_USAGE, "--breaks: the run in %.500s did not break %s, but %s",
             h->folder, name, metrics[h->wanted].name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scenario/promises.h"
+#include "scenario/suggest.h"
 
 #define MEASURE(id, name, unit, help)                                                              \
     [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, help}
@@ -127,6 +128,23 @@ const struct metric *metric_find(const char *name)
     for (size_t i = 0; i < METRIC_COUNT; i++)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
+    return NULL;
+}
+
+const struct metric *metric_named(const char *name, bool invariant, struct err *e)
+{
+    const struct metric *metric = metric_find(name);
+    struct suggestion near;
+    char text[64];
+
+    if (metric && (metric->invariant || !invariant))
+        return metric;
+    suggest_init(&near, name);
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (metrics[i].invariant || !invariant)
+            suggest_offer(&near, metrics[i].name);
+    err_set(e, ERR_USAGE, "'%.100s' is no %s%s%s", name, invariant ? "invariant" : "metric",
+        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
     return NULL;
 }
 

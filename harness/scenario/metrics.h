@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
+
 // In the order of the table, so that metrics[id].id == id.
 enum metric_id {
     METRIC_ATTEMPTED,
@@ -111,6 +113,10 @@ extern const struct metric metrics[METRIC_COUNT];
 
 // Returns NULL when there is no such metric.
 const struct metric *metric_find(const char *name);
+
+// As metric_find, but of invariants alone if `invariant`. NULL sets ERR_USAGE, with the nearest
+// name.
+const struct metric *metric_named(const char *name, bool invariant, struct err *e);
 
 // Returns a word such as "tokens" or "lines".
 const char *metric_over_name(enum metric_over over);

@@ -5,24 +5,16 @@
 #include "scenario/decode.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
-#include "scenario/suggest.h"
 #include "scenario/units.h"
 
 static const struct metric *want_metric(const struct node *n, bool invariant, struct err *e)
 {
-    const struct metric *metric = metric_find(n->key);
-    struct suggestion near;
-    char text[64];
+    struct err why;
+    const struct metric *metric = metric_named(n->key, invariant, &why);
 
-    if (metric && (metric->invariant || !invariant))
-        return metric;
-    suggest_init(&near, n->key);
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        if (metrics[i].invariant || !invariant)
-            suggest_offer(&near, metrics[i].name);
-    node_key_err(n, e, "'%s' is no %s%s%s", n->key, invariant ? "invariant" : "metric",
-        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
-    return NULL;
+    if (!metric)
+        node_key_err(n, e, "%s", why.text);
+    return metric;
 }
 
 bool objectives_decode_allow(const struct field *f, const struct node *n, void *slot, struct err *e)
