@@ -1,6 +1,8 @@
 #include "cli/files.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/folder.h"
 
@@ -23,6 +25,23 @@ bool file_write(const char *option, const char *path, const struct buf *text, st
     if (file && fclose(file) != 0)
         ok = false;
     return ok || err_sys(e, ERR_SYSTEM, "--%s: cannot write %.500s", option, path);
+}
+
+bool file_is_writable(const char *option, const char *path, struct err *e)
+{
+    struct stat there;
+    FILE *file;
+
+    // A pipe or a terminal is not opened here: the end of the file would be the end of its reader.
+    if (stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) {
+        if (access(path, W_OK) == 0)
+            return true;
+    } else if ((file = fopen(path, "we"))) {
+        fclose(file);
+        unlink(path);
+        return true;
+    }
+    return err_sys(e, ERR_USAGE, "--%s: cannot write %.500s", option, path);
 }
 
 bool file_read(const char *path, struct buf *text, struct err *e)

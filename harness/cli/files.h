@@ -12,5 +12,8 @@ MUST_USE bool files_dated_folder(
 MUST_USE bool file_write(
     const char *option, const char *path, const struct buf *text, struct err *e);
 
+// Checks before the work begins that file_write can write. Leaves the file as it is.
+MUST_USE bool file_is_writable(const char *option, const char *path, struct err *e);
+
 // Appends the whole file.
 MUST_USE bool file_read(const char *path, struct buf *text, struct err *e);

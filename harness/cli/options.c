@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/files.h"
 #include "scenario/suggest.h"
 
 // The largest seed that JSON numbers keep exactly, as in a scenario file.
@@ -19,8 +20,9 @@ enum {
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
 };
 
-// How an option's value is stored: as text, as a flag, or read by take().
-enum store { STORE_TEXT, STORE_FLAG, STORE_READ };
+// How an option's value is stored: as text, as the name of a file that will be written, as a flag,
+// or read by take().
+enum store { STORE_TEXT, STORE_FILE, STORE_FLAG, STORE_READ };
 
 enum read_id {
     READ_POSTGRES,
@@ -37,6 +39,7 @@ enum read_id {
 };
 
 #define TEXT(field) STORE_TEXT, offsetof(struct options, field)
+#define OUTPUT(field) STORE_FILE, offsetof(struct options, field)
 #define FLAG(field) STORE_FLAG, offsetof(struct options, field)
 #define READ(id) STORE_READ, READ_##id
 
@@ -66,7 +69,7 @@ static const struct {
         "change the scenario; list items by number: load.0.for=1s"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
         "where result folders go (default: results)"},
-    {"junit", "FILE", SCOPE_RUN, TEXT(junit), "write the results of all runs as JUnit XML"},
+    {"junit", "FILE", SCOPE_RUN, OUTPUT(junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
@@ -121,16 +124,16 @@ static const struct {
         "a change within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
         "compare A with itself first, to see whether the machine is steady"},
-    {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, TEXT(html), "write the table as one HTML file"},
+    {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, OUTPUT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(quick),
         "ask each question once, unless that run went badly; do not look for the highest rate"},
-    {"answers", "FILE", SCOPE_FIELD, TEXT(answers),
+    {"answers", "FILE", SCOPE_FIELD, OUTPUT(answers),
         "keep each run's figures here, and do not repeat a run whose figures are here"},
-    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, TEXT(markdown),
+    {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, OUTPUT(markdown),
         "write the table as Markdown"},
-    {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(json_file),
+    {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(json_file),
         "write the figures as JSON (compare: customSmallerIsBetter)"},
-    {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, TEXT(csv), "write the figures as CSV"},
+    {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(csv), "write the figures as CSV"},
     {"limit", "LIST", SCOPE_TUNE, TEXT(limits), "batch limits to try (default: 1,10,50)"},
     {"timeout", "LIST", SCOPE_TUNE, TEXT(timeouts),
         "batch timeouts to try (default: 10ms,100ms,1s)"},
@@ -153,10 +156,10 @@ static const struct {
     {"within", "TIME", SCOPE_SHRINK, TEXT(within), "how long to look, such as 60s (default: 5m)"},
     {"breaks", "INVARIANT", SCOPE_SHRINK, TEXT(breaks),
         "what the small scenario must still break (default: the worst that the run broke)"},
-    {"output", "FILE", SCOPE_SHRINK, TEXT(output),
+    {"output", "FILE", SCOPE_SHRINK, OUTPUT(output),
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
-    {"html", "FILE", SCOPE_CHECK, TEXT(html), "with --token: draw its life as one HTML file"},
+    {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"trace", NULL, SCOPE_REPORT, FLAG(trace_spans),
@@ -270,6 +273,8 @@ static bool take(struct options *o, size_t row, const char *value, struct err *e
 {
     char *field = (char *)o + table[row].at;
 
+    if (table[row].store == STORE_FILE && !file_is_writable(table[row].name, value, e))
+        return false;
     if (table[row].store == STORE_READ)
         return read_value(o, (enum read_id)table[row].at, value, e);
     if (table[row].store == STORE_FLAG)
