@@ -109,7 +109,7 @@ static bool write_folder(const struct tuning *t, struct err *e)
         bool (*print)(const struct tune *t, struct buf *out);
     } files[] = {{"tune.html", export_html}, {"tune.json", export_json}, {"tune.csv", export_csv},
         {"tune.md", export_markdown}};
-    bool ok = path_make(t->out, e);
+    bool ok = path_make(t->out, e) || err_prefix(e, "--out");
 
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX];

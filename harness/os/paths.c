@@ -62,6 +62,12 @@ bool path_sibling(char out[PATH_MAX], const char *program, struct err *e)
     return program_dir(dir, e) && path_join(out, dir, program, e);
 }
 
+enum err_kind path_fault(void)
+{
+    return errno == EACCES || errno == EROFS || errno == ENOENT || errno == ENOTDIR ? ERR_USAGE
+                                                                                    : ERR_SYSTEM;
+}
+
 bool path_make(const char *dir, struct err *e)
 {
     char path[PATH_MAX];
@@ -74,7 +80,7 @@ bool path_make(const char *dir, struct err *e)
         char end = *p;
         *p = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return err_sys(e, ERR_SYSTEM, "cannot make the folder %s", path);
+            return err_sys(e, path_fault(), "cannot make the folder %s", path);
         *p = end;
         if (end == '\0')
             return true;

@@ -103,7 +103,7 @@ static bool make_unique(
         if (errno != EEXIST)
             break;
     }
-    err_sys(e, ERR_SYSTEM, "cannot make the folder %s", f->path);
+    err_sys(e, path_fault(), "cannot make the folder %s", f->path);
     f->path[0] = '\0';
     return false;
 }
@@ -113,9 +113,12 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
     char parent[PATH_MAX];
 
     *f = (struct folder){0};
-    return path_join(parent, out, s->name, e) && path_make(parent, e) &&
-           make_unique(f, parent, s, e) && path_join(f->logs, f->path, "logs", e) &&
-           path_make(f->logs, e) && write_scenario(f, s, e) && write_traces(f, s, e);
+    if (!path_join(parent, out, s->name, e))
+        return false;
+    if (!path_make(parent, e) || !make_unique(f, parent, s, e))
+        return err_prefix(e, "--out");
+    return path_join(f->logs, f->path, "logs", e) && path_make(f->logs, e) &&
+           write_scenario(f, s, e) && write_traces(f, s, e);
 }
 
 bool folder_open(struct folder *f, const char *path, struct err *e)
