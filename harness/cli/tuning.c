@@ -11,7 +11,7 @@
 #include "scenario/units.h"
 
 // Calls `add` for each item of a list separated by commas.
-static bool each_item(const char *list, const char *option,
+static bool each_item(const char *list,
     bool (*add)(struct tuning *t, const char *item, struct err *e), struct tuning *t, struct err *e)
 {
     char item[40];
@@ -20,7 +20,7 @@ static bool each_item(const char *list, const char *option,
         size_t len = strcspn(p, ",");
         snprintf(item, sizeof item, "%.*s", (int)(len < 39 ? len : 39), p);
         if (!add(t, item, e))
-            return err_prefix(e, "--%s", option);
+            return false;
         p += len;
         if (!*p)
             return true;
@@ -32,7 +32,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     struct tune_pair *p = &t->pairs[t->tune.count];
 
     if (t->tune.count == TUNE_PAIRS_MAX)
-        return err_set(e, ERR_USAGE, "more than %d pairs", TUNE_PAIRS_MAX);
+        return err_set(e, ERR_USAGE, "--limit, --timeout: more than %d pairs", TUNE_PAIRS_MAX);
     p->limit = t->model.limit;
     p->model_p50_ms = p->model_tokens_per_batch = NAN;
     p->model_p50_off = p->model_tokens_off = NAN;
@@ -41,7 +41,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         p->values[id] = NAN;
     t->tune.count++;
-    return units_duration(timeout, &p->timeout_ns, e);
+    return units_duration(timeout, &p->timeout_ns, e) || err_prefix(e, "--timeout");
 }
 
 static bool add_limit(struct tuning *t, const char *limit, struct err *e)
@@ -50,11 +50,11 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
     int64_t count;
 
     if (!units_count(limit, &count, e))
-        return false;
+        return err_prefix(e, "--limit");
     if (count < 1 || count > 100000)
-        return err_set(e, ERR_USAGE, "1 to 100000, not '%s'", limit);
+        return err_set(e, ERR_USAGE, "--limit takes 1 to 100000, not '%s'", limit);
     t->model.limit = (int)count;
-    return each_item(timeouts ? timeouts : "10ms,100ms,1s", "timeout", add_pair, t, e);
+    return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
 
 // Converts money into a rate by the price: "$100/month" at "0.10/1000".
@@ -83,12 +83,26 @@ static bool read_budget(struct tuning *t, struct err *e)
 {
     const char *budget = t->options->budget;
 
+    if (budget && *budget == '$')
+        return read_money(t, e);
+    if (t->options->price)
+        return err_set(e, ERR_USAGE, "--price needs a --budget in money, e.g. $100/month");
     if (!budget)
         return true;
-    if (*budget == '$')
-        return read_money(t, e);
     return (units_per_second(budget, &t->budget_per_s, e) || err_prefix(e, "--budget")) &&
            (t->budget_per_s > 0 || err_set(e, ERR_USAGE, "--budget must be more than 0/s"));
+}
+
+// Makes an error about the expectation that --for stands for one about --for.
+static bool blame_objective(const char *set, struct err *e)
+{
+    char blame[220], why[sizeof e->text];
+    int len = snprintf(blame, sizeof blame, "--set %s: ", set);
+
+    if (strncmp(e->text, blame, (size_t)len) != 0)
+        return false;
+    snprintf(why, sizeof why, "%s", e->text + len);
+    return err_set(e, ERR_USAGE, "--for '%.100s': %s", set + strlen("expect."), why);
 }
 
 // The scenario's own parser takes the objective as one more expectation.
@@ -111,7 +125,8 @@ static bool load_scenario(struct tuning *t, struct err *e)
         items[sets.count++] = set;
     }
     sets.items = items;
-    bool ok = scenario_load(&t->scenario, t->path, &sets, e);
+    bool ok =
+        scenario_load(&t->scenario, t->path, &sets, e) || (objective && blame_objective(set, e));
     free(items);
     for (size_t i = 0; ok && i < t->scenario.expect_count; i++) {
         if (strcmp(t->scenario.expect[i].metric, metric) == 0)
@@ -134,7 +149,7 @@ static bool make_grid(struct tuning *t, struct err *e)
 {
     const char *limits = t->options->limits;
 
-    if (!each_item(limits ? limits : "1,10,50", "limit", add_limit, t, e))
+    if (!each_item(limits ? limits : "1,10,50", add_limit, t, e))
         return false;
     qsort(t->pairs, t->tune.count, sizeof *t->pairs, by_pair);
     for (size_t i = 1; i < t->tune.count; i++) {
