@@ -56,7 +56,7 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
     snprintf(line, sizeof line, "cut-at %s %s %s", o->side ? o->side : "before",
         o->nth ? o->nth : "1", o->cut_at);
     if (!console_parse(line, &order, e))
-        return false;
+        return err_prefix(e, "--cut-at");
     console_apply(c, &order, clock_now_ns());
     return true;
 }
@@ -141,7 +141,8 @@ static bool run(const struct options *o, struct target *target, struct console *
     struct proxy_open open = {.to = target};
 
     if (!o->listen || !o->to)
-        return err_set(e, ERR_USAGE, "proxy: --listen and --to are needed; see --help");
+        return err_set(
+            e, ERR_USAGE, "proxy: --listen and --to are needed; see mailproof proxy --help");
     if (!parse_listen(o->listen, &open, e) || !check_to(o->to, e) || !target_init(target, o->to, e))
         return false;
     // Every order is read before anything listens.
@@ -151,7 +152,9 @@ static bool run(const struct options *o, struct target *target, struct console *
             return false;
     }
     c->proxy = proxy_start_open(&open, e);
-    if (!c->proxy || !apply_cut_option(c, o, e))
+    if (!c->proxy)
+        return err_prefix(e, "--listen %.100s", o->listen);
+    if (!apply_cut_option(c, o, e))
         return false;
     for (size_t i = 0; o->args[i]; i++) {
         if (!obey(c, o->args[i]))

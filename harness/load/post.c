@@ -45,7 +45,10 @@ static bool resolve(const char *address, bool passive, struct addrinfo **found, 
     }
     snprintf(host, sizeof host, "%.*s", (int)len, address);
     int why = getaddrinfo(*host ? host : "127.0.0.1", colon ? colon + 1 : address, &hints, found);
-    return why == 0 || err_set(e, ERR_CONNECTION, "%s: %s", address, gai_strerror(why));
+    if (why == EAI_SERVICE)
+        return err_set(e, ERR_USAGE, "'%.100s' is not HOST:PORT or PORT", address);
+    return why == 0 || err_set(e, passive ? ERR_USAGE : ERR_CONNECTION, "%.100s: %s", address,
+                           gai_strerror(why));
 }
 
 int post_connect(const char *address, struct err *e)
@@ -56,7 +59,8 @@ int post_connect(const char *address, struct err *e)
         return -1;
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
-        err_sys(e, ERR_CONNECTION, "cannot connect to the worker at %s", address);
+        err_sys(e, ERR_CONNECTION,
+            "cannot connect to %s (is 'mailproof load --listen' running there?)", address);
         if (fd >= 0)
             close(fd);
         fd = -1;

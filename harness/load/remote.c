@@ -160,7 +160,7 @@ static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, s
     int fd = ssh_is(w->address) ? ssh_connect(w->address, &w->ssh, e) : post_connect(w->address, e);
 
     if (fd < 0)
-        return false;
+        return err_prefix(e, "--workers");
     post_init(&w->post, fd);
     bool ok = (post_line(&w->post, line, e) &&
                   (strcmp(line, PARCEL_GREETING) == 0 ||

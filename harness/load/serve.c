@@ -262,7 +262,7 @@ bool remote_serve(
     int port, fd = post_listen(address, &port, e);
 
     if (fd < 0)
-        return false;
+        return err_prefix(e, "--listen");
     printf("listening on port %d\n", port);
     fflush(stdout);
     while (!interrupt_signal()) {
