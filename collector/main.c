@@ -95,8 +95,9 @@ static void warn_of_unknown(void)
     const char *name;
 
     while ((name = config_unknown(environ, &at, &len)))
-        log_line(
-            "MAIN", "%.*s is not a setting of mailroom-collector, and is ignored", (int)len, name);
+        log_line("MAIN",
+            "%.*s is not a setting of mailroom-collector (--help lists them), and is ignored",
+            (int)len, name);
 }
 
 // An error that heals by itself may be gone at the next start.

@@ -89,6 +89,7 @@ static int run(const struct command *c, int argc, char **argv)
 
 static int refuse(const char *name)
 {
+    static const char *const options[] = {"--help", "--version", "--man", "--completion"};
     struct suggestion near;
     char text[80];
 
@@ -99,6 +100,8 @@ static int refuse(const char *name)
     suggest_init(&near, name);
     for (size_t i = 0; i < COMMANDS; i++)
         suggest_offer(&near, commands[i].name);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        suggest_offer(&near, options[i]);
     fprintf(stderr, "mailproof: unknown %s '%s'%s\nSee 'mailproof --help'.\n",
         *name == '-' ? "option" : "command", name, suggest_text(&near, text, sizeof text));
     return EXIT_USAGE;

@@ -30,6 +30,10 @@ edited() {
 expect_exit 64 "$mailproof" rum
 grep -qF "unknown command 'rum'; did you mean 'run'?" "$place/err" || fail "no suggestion of a command"
 
+expect_exit 64 "$mailproof" --verison
+grep -qF "unknown option '--verison'; did you mean '--version'?" "$place/err" ||
+    fail "no suggestion of an option"
+
 refused 'mine.yaml:3:1: ' run "$(edited 's/^load/lod/')"
 refused 'mine.yaml:4:10: ' run "$(edited 's/1s/1/')"
 refused 'mine.yaml:5:11: ' run "$(edited 's,20/s,fast,')"
@@ -39,7 +43,32 @@ refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
 refused "'stedy': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" run stedy
 refused "'--colector'; did you mean '--collector'?" run --colector x steady
+# A file that cannot be written is refused before the work, of which nothing would be left.
 refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
+refused '--csv: cannot write' tune steady --csv "$place"
+refused '--html: cannot write' field textbook --html "$place/nowhere/field.html"
+refused '--answers: cannot write' field textbook --answers "$place/nowhere/answers"
+refused '--markdown: cannot write' compare a b --markdown "$place/nowhere/compare.md"
+refused '--output: cannot write' shrink a --output "$place/nowhere/small.yaml"
+echo kept >"$place/kept"
+refused 'cannot read' compare a b --csv "$place/kept" --json "$place/fresh"
+[ "$(cat "$place/kept")" = kept ] || fail 'a file was emptied before there was anything to write'
+[ ! -e "$place/fresh" ] || fail 'an empty file was left'
+refused '--out: cannot make the folder' run steady --quiet --out "$place/kept/results"
+refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/results"
+
+refused "--workers: 'here' is not HOST:PORT or PORT" \
+    run steady --quiet --out "$place/results" --workers here
+refused "--listen: 'here' is not HOST:PORT or PORT" load --listen here
+refused "--cut-at: 'Bnd' is no message" \
+    proxy --listen 0 --to 'host=127.0.0.1 port=1' --cut-at 'client Bnd'
+refused "--timeout: '5' has no unit" tune steady --timeout 5
+refused "--limit: 'many' is no whole number" tune steady --limit 1,many
+refused "--for 'latncy.p99=< 1s': expect: 'latncy.p99' is no metric; did you mean 'latency.p99'?" \
+    tune steady --for 'latncy.p99 < 1s'
+refused '--price needs a --budget in money' tune steady --price 0.10/1000 --budget 3/s
+refused "--breaks: 'lots' is no invariant; did you mean 'lost'?" explore --breaks lots
+refused "$place/kept is no result folder" check "$place/kept"
 refused 'unrecognized configuration parameter "sinchronous_commit"' \
     run --out "$place/results" --quiet --set 'postgres.settings={sinchronous_commit: "on"}' steady
 refused 'name a scenario' run
