@@ -61,6 +61,32 @@ static void print_exit_codes(void)
         printf(".TP\n.B %s\n%s\n", codes[i].code, codes[i].meaning);
 }
 
+static void print_environment(void)
+{
+    static const struct {
+        const char *name, *meaning;
+    } variables[] = {
+        {"PG_BINDIR", "The folder of the PostgreSQL programs that provider local uses. Default: "
+                      "the newest of "
+                      "/usr/lib/postgresql/*/bin, or else what PATH finds."},
+        {"MAILPROOF_TMPDIR", "Where servers keep their data, on a real disk. Default: /var/tmp."},
+        {"MAILPROOF_CONTAINER_ENGINE",
+            "The engine of provider container. Default: podman, or docker where podman does not "
+            "answer."},
+        {"MAILPROOF_REST_AUTH", "USER:PASSWORD for the REST interfaces that postgres.rest names."},
+        {"XDG_CACHE_HOME",
+            "Copies of fresh servers are kept in its folder mailproof. Default: ~/.cache."},
+        {"NO_COLOR", "No colours on a terminal, unless it is empty."},
+    };
+
+    puts(".SH ENVIRONMENT");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        printf(".TP\n.B %s\n", variables[i].name);
+        print_roff(variables[i].meaning);
+        putchar('\n');
+    }
+}
+
 static void print_files(void)
 {
     puts(".SH FILES\n"
@@ -92,6 +118,7 @@ void manual_print(const struct command *commands, size_t count)
          "YAML, named as the scenario is. N stands for an item of a list, counted from 0 in "
          "\\-\\-set.");
     keys_each(print_key);
+    print_environment();
     print_exit_codes();
     print_files();
 }

@@ -122,5 +122,15 @@ sed -n '/^| variable/,/^$/p' "$settings" | grep '^|' |
     diff - <("$BUILD_DIR/bin/mailroom-collector" --settings) >&2 ||
     fail "$settings is not what mailroom-collector --settings prints"
 
+# Each variable that the harness reads stands in the manual page, and each of these in COMMANDS.md.
+# MAILPROOF_MUTANT is for builds with the preset mutants alone.
+"$mailproof" --man | sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXIT/s/^\.B //p' | sort >"$place/manual"
+grep -rhoE --include='*.c' 'getenv\("(MAILPROOF|PG)_[A-Z_]*' "$SOURCE_DIR/harness" |
+    sed 's/.*"//' | grep -v MAILPROOF_MUTANT | sort -u >"$place/read"
+missing=$(comm -13 "$place/manual" "$place/read")
+[ -s "$place/read" ] && [ -z "$missing" ] || fail "not in the manual page: $missing"
+sed -n '/^## Environment/,/^## /s/^| `\([A-Z_]*\)`.*/\1/p' "$SOURCE_DIR/harness/cli/COMMANDS.md" | sort |
+    diff "$place/manual" - >&2 || fail "COMMANDS.md and the manual page name other variables"
+
 expect_exit 0 run "$place/mine.yaml"
 expect_nothing_left
