@@ -168,8 +168,8 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_look(c, e);
 }
 
-// Returns false as long as something else has to be asked for before another take: what an earlier
-// session left to us, and when the stock is used up, the other owners and what they left.
+// Returns false while something else has to be asked for before another take: what an earlier
+// session left to us and, when the stock is used up, who the other owners are and what they left.
 static bool may_take(struct collector *c)
 {
     if (c->fetch.stock.left >= c->queue.limit)
@@ -194,8 +194,8 @@ bool ask_behind(struct collector *c, struct err *e)
 {
     bool takes = c->queue.mode->takes;
 
-    // An old stock is given back after the pass. In the same trip its batch would go as well if the
-    // pass failed.
+    // An old stock is given back after the pass, not in the same trip: if the pass failed, its
+    // batch would be given back as well.
     if (takes ? stock_is_old(c) || !may_take(c) : c->left.ours || due(c))
         return true;
     if (!(takes ? ask_stock(c, FULL_BATCHES, e) : ask_look(c, e)))

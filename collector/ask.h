@@ -51,7 +51,7 @@ struct fetch {
 struct leftovers {
     struct owners others;
     struct owner *whose; // the owner that ASK_DELIVERY asks for; NULL: ours
-    bool ours;           // we have some of an earlier session, or of a stale answer
+    bool ours;           // we have deliveries from an earlier session or a stale answer
     int64_t look_at_ns;  // when to look at the other owners again
 };
 
@@ -68,11 +68,12 @@ bool ask_look(struct collector *c, struct err *e) MUST_USE;
 enum portion { FULL_BATCHES, ONE_BATCH };
 bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_USE;
 
-// Gives back all that is ours and not in hand, so that any collector can take it.
+// Gives back all tokens that we have taken and do not have in hand, so that any collector can take
+// them.
 bool ask_give_back(struct collector *c, struct err *e) MUST_USE;
 
-// Does the same with a stock that is old, or wakes the loop when it will be: for a line that was
-// begun and cannot be finished, because its reader has stopped.
+// Gives back the stock if it is old; otherwise wakes the loop when it will be. Call it while a line
+// that was begun cannot be finished, because its reader has stopped.
 bool ask_give_back_if_old(struct collector *c, struct err *e) MUST_USE;
 
 // Asks for the batch after the one in hand, if that is likely to pay, before this one's line is

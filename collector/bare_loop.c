@@ -2,7 +2,7 @@
 //
 //   bare-loop drain LIMIT TOKENS   runs the collector's own read and move in a
 //                                  pipeline, decodes nothing, writes nothing
-//   bare-loop count TOKENS...      reads lines until so many tokens have come
+//   bare-loop count TOKENS...      reads lines until this many tokens have come
 //   bare-loop listen               listens, selects what is announced, and
 //                                  writes a line for each row; moves nothing
 //   bare-loop latency COMMITS COMMAND...

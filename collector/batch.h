@@ -50,9 +50,9 @@ struct batch {
     struct passed passed;
     int64_t number;  // the n of the cursor that it was read from, or of its last delivery; 0: none
     const char *now; // the snapshot that the cursor's next tick will be
-    int part;        // it ends 1: within the tick, 2: after it
-    struct position end; // the last row examined; in what is ours, `xid` is the n of the delivery
-    uint64_t stretch;    // where the stretch of the index around it ends; 0: it is used up
+    int part;        // where `end` is: 1: within the tick, 2: after it
+    struct position end; // the last row examined; in a delivery, `xid` is the delivery's n
+    uint64_t stretch;    // where the stretch of the index with `end` in it ends; 0: it is used up
 };
 
 // One column of a binary answer.

@@ -237,7 +237,7 @@ nothing_lost "server restarted" 0
 
 insert kill9 500
 for ((i = 1; i <= 10; i++)); do
-    # The next collector dies when this one has written something.
+    # This collector is killed when it has written something, and the next one starts.
     before=$(wc -c <"$work/out.$runs")
     deadline=$((SECONDS + 20))
     until [ "$(wc -c <"$work/out.$runs")" -gt "$before" ] || [ $SECONDS -ge $deadline ]; do :; done

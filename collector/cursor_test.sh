@@ -1,6 +1,6 @@
 #!/bin/sh
-# Designs of the cursor that lose or double tokens, each beside the collector's own design in the
-# same situation. The wrong design has to do its harm, which proves that the test makes that
+# Designs of the cursor that lose or duplicate tokens, each beside the collector's own design in the
+# same situation. The wrong design must do its harm, which proves that the test creates that
 # situation.
 set -eu
 
@@ -28,9 +28,9 @@ main()
     echo "the wrong cursors lose and double, and ours does not"
 }
 
-# Transaction numbers that were never flushed come again after a crash. The collector has
-# moved the cursor to a snapshot in which they ended, when the server dies and forgets it.
-# A collector that kept this snapshot would take later tokens for seen.
+# Transaction numbers that were never flushed come again after a crash. The collector has moved the
+# cursor to a snapshot in which they ended, when the server dies and forgets it. A collector that
+# kept this snapshot would believe that it has seen tokens which come later.
 a_snapshot_kept_over_a_crash_loses()
 {
     run first # makes the cursor
@@ -146,8 +146,8 @@ add_accounts_late()
     sql "INSERT INTO accounts (email, login) VALUES ('4', '4'), ('5', '5')"
 }
 
-# The first has the cursor locked when the second comes. Then the open transaction commits,
-# and only then the first reads and moves the cursor. A third takes what is left.
+# The first collector has locked the cursor when the second one comes. Then the open transaction
+# commits, and only then the first reads and moves the cursor. A third one takes what is left.
 two_take() # limit, what the second one does
 {
     open_session first 6

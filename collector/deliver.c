@@ -241,7 +241,7 @@ bool deliver_pass(struct collector *c, enum state *next, struct err *e)
     }
 }
 
-// Sends a pass that failed once more, later, if that may help.
+// Sends a failed pass again later, if that may help.
 static bool not_passed(struct collector *c, struct err *e)
 {
     struct pass *p = &c->deliver->pass;

@@ -1,5 +1,5 @@
-// Makes a line of a batch, and moves the cursor after the line: states write, stall and pass. The
-// steps in lower modules do not use it.
+// Makes a line out of a batch, and moves the cursor after the line: states write, stall and pass.
+// The steps in lower modules do not use it.
 #pragma once
 
 #include <poll.h>
@@ -50,5 +50,5 @@ bool deliver_owes(const struct collector *c);
 bool deliver_lose(struct collector *c, struct err *e) MUST_USE;
 
 struct pollfd deliver_poll(const struct collector *c); // to wait for the reader
-void deliver_give_back_memory(struct collector *c);    // while nothing is in hand
+void deliver_give_back_memory(struct collector *c);    // while there is no batch in hand
 void deliver_validate(const struct collector *c);

@@ -1,7 +1,7 @@
 // Tokens whose line is out, but whose pass was not confirmed because the session ended first. When
 // they are read again they must not be written again. Pure.
 //
-// After a reconnect the snapshots are new and other tokens may stand between these, so each is
+// After a reconnect the snapshots are new and other tokens may lie between these, so each is
 // identified on its own, by its id and its secret: after a failover an id may be given again, but a
 // secret may not.
 #pragma once

@@ -23,8 +23,8 @@ static bool quick(const struct collector *c)
     return c->now_ns - c->fetch.asked_ns <= work_stale_ns(c);
 }
 
-// An answer is true for the moment of its question. If the answer was held up, another collector
-// may have taken over the queue meanwhile. A look that is followed by a take need not be fresh, and
+// An answer shows the state at the moment of its question. If it was held up, another collector may
+// have taken over the queue meanwhile. A look that is followed by a take need not be fresh, and
 // does not count.
 static bool fresh(struct collector *c, enum asked what)
 {
@@ -41,8 +41,8 @@ static bool fresh(struct collector *c, enum asked what)
     return f->slow == 0;
 }
 
-// Only a full batch is used from a read ahead. A batch that is not full may have grown since, and
-// the window decides when it goes out.
+// Uses a batch that was read ahead only if it is full. One that is not full may have grown since,
+// and the window decides when it goes out.
 static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
 {
     struct fetch *f = &c->fetch;
@@ -74,7 +74,7 @@ static bool still_ours(const struct collector *c, struct err *e)
     return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
 }
 
-// Counts the batch, which is in hand now, out of the stock.
+// The batch is in hand now, so it no longer counts as stock.
 static void out_of_stock(struct fetch *f)
 {
     struct stock *s = &f->stock;

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 
 #define STRETCH_NS (100 * NS_PER_MS)
-#define PAUSED_NS (200 * NS_PER_MS) // a longer stretch had no arrival in its second half
+#define PAUSED_NS (200 * NS_PER_MS) // after a longer stretch, its second half had no arrival
 #define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
 #define LONGEST_NS (50 * NS_PER_MS)
 #define OF_TIMEOUT 4                    // or this part of the timeout, if it is shorter

@@ -1,17 +1,17 @@
 // Measures how fast tokens come, and decides whether the collector looks for them now and then, or
-// hears of each by an announcement. Pure.
+// has each one announced. Pure.
 //
 // With a bell (bell.h) the collector may choose. A look costs a read of what waits. An announcement
 // costs less work, but a transaction that announces flushes its commit under a lock that all such
 // transactions share: on a slow disk a hundred a second is all that producers reach. So while
 // tokens come fast, a look is planned for the time at which the batch is likely to be full. The
 // rate is the number of tokens in the last whole stretch, of 100 ms or a little more. A shorter
-// burst therefore does not start the looks: its tokens are heard of, and a batch that they fill
+// burst therefore does not start the looks: its tokens are announced, and a batch that they fill
 // goes out at once.
 //
-// A look also finds the first token of a batch, and a rate that has risen. So two looks are at
-// most 50 ms apart, and a quarter of the timeout. Where thousands of tokens wait, each look reads
-// them again, so it may be later: 100 us for each.
+// A look also finds the first token of a batch, and a rate that has risen. So two looks are at most
+// 50 ms apart, and at most a quarter of the timeout. Where thousands of tokens wait, each look
+// reads them again, so it may be later: 100 us for each.
 #pragma once
 
 #include <stdbool.h>
@@ -24,10 +24,11 @@ struct flow {
 };
 
 // Tells how many tokens are known to have come so far. Call it at each look and, unless we are
-// `looking`, for each token that is heard of.
+// `looking`, for each token that is announced.
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns);
 
-// Returns how long to wait for the next look while so many tokens wait; CLOCK_NEVER: hear of each
-// token instead. The first look must save 4 announcements; later ones, while we are `looking`, 2.
+// Returns how long to wait for the next look while this many tokens wait; CLOCK_NEVER: have each
+// token announced instead. The first look must save 4 announcements; later ones, while we are
+// `looking`, 2.
 int64_t flow_pause_ns(
     const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An idle collector sleeps: between two health checks nothing wakes it. And its memory stays small,
-# also with a large batch limit and after a backlog.
+# An idle collector sleeps: between two health checks nothing wakes it. Its memory stays small, even
+# with a large batch limit and after a backlog.
 set -eu
 
 # shellcheck source=ci/private-server.sh

@@ -11,13 +11,13 @@ struct link {
     struct pooler pooler;
     struct backoff backoff;
     int64_t retry_at_ns; // BACK_OFF
-    int silent_hosts;    // how many of a list of hosts are tried last
+    int silent_hosts;    // how many hosts at the beginning of the list are tried last
     bool greeted;        // no pooler lends the session to others
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
         LOSS_ENDED,     // somebody ended a session that worked
         LOSS_SILENT,    // nothing was heard from the server
-        LOSS_COMPLAINT, // a person has to mend something
+        LOSS_COMPLAINT, // somebody has to fix something
     } loss;
 };
 

@@ -61,8 +61,8 @@ static bool catch_signals(struct err *e)
     return true;
 }
 
-// Keeps the key out of core dumps and away from debuggers. Not with a sanitizer: its leak check is
-// a debugger.
+// Keeps the key out of core dumps and away from debuggers. A sanitizer's leak check works like a
+// debugger, so a build with one does not do this.
 static void stay_private(void)
 {
 #if defined(PR_SET_DUMPABLE) && !defined(__SANITIZE_ADDRESS__)

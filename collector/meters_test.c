@@ -84,7 +84,7 @@ static void a_mode_shows_what_it_has(void **state)
     assert_non_null(strstr(text, "mailroom_retries_total 0"));
     assert_null(strstr(text, "outcome=\"expired\""));
     assert_non_null(strstr(text, "queue=\"a \\\"queue\\\"\\n\\\\\""));
-    // The head is there also where the family's first row is not shown.
+    // The family's head is there even when its first row is not shown.
     assert_non_null(strstr(text, "# HELP mailroom_tokens finished tokens"));
     text = render(&m, &cursor, &out);
     assert_null(strstr(text, "mailroom_retries"));

@@ -54,7 +54,7 @@ static bool write_all(int fd, const struct buf *text)
     return true;
 }
 
-// Readers see the file as it was or as it is, never a half of it.
+// Readers see the file as it was or as it is, never half of it.
 static bool write_file(struct metrics *m, struct err *e)
 {
     const char *path = m->config->metrics;

@@ -1,9 +1,9 @@
 // Watches the other owners of deliveries, and tells which of them have lost their collector. Pure.
 //
-// An owner whose lock is free has ended; when its lock was seen free for the grace, it has had time
-// to come back. An owner hangs when it holds its lock and has something in hand, but has not
-// renewed its lease for as long as a lease lasts. We time each owner by our own clock, and only
-// while we watch: after an outage, a pause of our own or an idle hour nobody is overdue.
+// An owner whose lock is free has ended; when its lock has been free for as long as the grace, it
+// has had time to come back. An owner hangs when it holds its lock and has something in hand, but
+// has not renewed its lease for as long as a lease lasts. We time each owner by our own clock, and
+// only while we watch: after an outage, a pause of our own or an idle hour nobody is overdue.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct owner {
     bool alive;       // a session holds the owner's lock
     bool busy;        // and the owner has something in hand
     bool empty;       // it is finished, and had nothing when we looked
-    bool told;        // in this look; owners_end drops the others
+    bool told;        // named in this look; owners_end drops the others
 };
 
 #define OWNERS_WATCH_NS INT64_C(1000000000) // looks further apart do not count as watching

@@ -14,7 +14,8 @@ static void add_level(struct pace *p, int64_t timeout_ns)
     p->level[p->levels++] = (struct pace_level){.timeout_ns = timeout_ns};
 }
 
-// Returns the least value of a level's balance. It is below 0, because a change comes at 0.
+// Returns the lowest balance that a level may have. The decision changes when the balance rises
+// above 0.
 static double floor_of(const struct pace *p, const struct pace_level *l)
 {
     return -(double)p->level[1].timeout_ns * (l->next_worth ? DOWN : UP);
@@ -33,8 +34,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
         p->level[i].balance = floor_of(p, &p->level[i]);
 }
 
-// Adds to the balance of a level what its imagined line, or with `next` the next level's, costs:
-// that it was begun, and how long it was held.
+// Adds to a level's balance the cost of its own imagined line or, with `next`, that of the next
+// level's: for beginning the line, and for holding it this long.
 static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];

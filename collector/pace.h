@@ -42,6 +42,6 @@ struct pace {
 void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit);
 void pace_arrived(struct pace *p, int64_t now_ns);
 
-// Returns when a batch that is not full fires, if its first token waits since first_ns; never later
-// than first_ns + timeout_ns.
+// Returns when a batch that is not full fires, if its first token has waited since first_ns; never
+// later than first_ns + timeout_ns.
 int64_t pace_due_ns(const struct pace *p, int64_t first_ns, int64_t timeout_ns);

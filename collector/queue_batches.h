@@ -9,22 +9,22 @@
 int queue_examine(const struct queue *q);
 
 // Each of the next four asks for a batch, and batch_decode reads the answer. This one asks for what
-// waits behind the cursor; in a mode that takes, what is ours comes before it.
+// waits behind the cursor; in a mode that takes, the tokens that we have taken come first.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 // Asks for what comes after `last` in the same stretch of the index.
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
     int64_t deadline_ns, struct err *e) MUST_USE;
-// Asks for what is ours, behind `after`.
+// Asks for the tokens that we have taken, behind `after`.
 bool queue_send_stock(const struct queue *q, struct session *s, struct position after, int wanted,
     int examine, int64_t deadline_ns, struct err *e) MUST_USE;
-// Asks for what is ours, from the beginning. Unless `whose` is NULL, its oldest delivery becomes
-// ours before.
+// Asks for the tokens that we have taken, from the first. Unless `whose` is NULL, that owner's
+// oldest delivery is made ours before.
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// Takes up to `wanted` tokens, so many that with the `have` that are ours they are a multiple of
-// `step`. Examines at most `examine` rows for them.
+// Takes up to `wanted` tokens. Together with the `have` tokens that we have already, they are a
+// multiple of `step`. Examines at most `examine` rows for them.
 struct take {
     int wanted, step, have, examine;
 };
@@ -41,6 +41,6 @@ bool queue_send_pass(const struct queue *q, struct session *s, const struct batc
 // *ours tells whether the batch was still ours.
 bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e) MUST_USE;
 
-// Gives back what is ours behind `after`, for any collector to take.
+// Gives back the tokens that we have taken behind `after`, for any collector to take.
 bool queue_send_give_back(const struct queue *q, struct session *s, struct position after,
     int64_t deadline_ns, struct err *e) MUST_USE;

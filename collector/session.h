@@ -78,7 +78,7 @@ void session_close(struct session *s);
 
 int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
-// True when nothing was heard for seconds, while something was due.
+// True when something was due, and nothing was heard for some seconds.
 bool session_silent(const struct session *s, int64_t now_ns);
 int64_t session_deadline_ns(const struct session *s);
 
@@ -120,7 +120,7 @@ bool session_check(const PGresult *result, struct err *e) MUST_USE;
 enum session_remedy {
     REMEDY_RETRY,     // the statement may succeed in this session
     REMEDY_RECONNECT, // a new session may succeed
-    REMEDY_COMPLAIN,  // a person has to mend something; keep trying, loudly
+    REMEDY_COMPLAIN,  // somebody has to fix something; keep trying, loudly
 };
 enum session_remedy session_remedy(const char *sqlstate);
 

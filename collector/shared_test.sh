@@ -1,5 +1,5 @@
 #!/bin/sh
-# Several collectors share a queue, also when some hang or die. A used queue changes its mode only
+# Several collectors share a queue, even when some hang or die. A used queue changes its mode only
 # when it is told to, and loses nothing.
 set -eu
 
@@ -337,8 +337,9 @@ a_dead_claim_is_freed_during_a_backlog()
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
 }
 
-# Three tokens were written and not yet marked when an asynchronous standby is promoted. It knows one
-# of them as claimed and one as nobody's, and has given the id of the third to another token.
+# Three tokens were written and not yet marked when an asynchronous standby is promoted. The standby
+# knows one of them as claimed and one as nobody's, and has given the id of the third to another
+# token.
 a_promoted_standby_has_forgotten_the_claims()
 {
     hold_marking
@@ -363,7 +364,7 @@ a_promoted_standby_has_forgotten_the_claims()
 }
 
 # v hangs with a line that is out and not confirmed. When v has not renewed its lease for as long as
-# that lasts, w delivers the tokens again. v finds out, and goes on.
+# a lease lasts, w delivers the tokens again. v finds out, and goes on.
 a_hanging_collector_loses_its_lease()
 {
     export MAILROOM_LEASE=1000

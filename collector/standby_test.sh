@@ -123,7 +123,7 @@ a_hanging_holder_is_replaced()
     add_accounts 41 50
     drained
     same "lines of the one that came back" 0 "$(wc -l <"$server_dir/j.out")"
-    # The other collector ends before the one that hung, which takes the queue again.
+    # The other collector is killed first, and the one that hung takes the queue again.
     ends k KILL 137
     add_accounts 51 60
     drained

@@ -8,7 +8,7 @@
 struct tally {
     struct passed passed;
     int64_t dead_letters;
-    int64_t log_at_ns; // CLOCK_NEVER: nothing is to be told
+    int64_t log_at_ns; // CLOCK_NEVER: there is nothing to log
 };
 
 void tally_init(struct tally *t);

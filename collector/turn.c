@@ -21,9 +21,9 @@ static bool abandoned(const struct collector *c)
     return strcmp(c->queue.seen.holder, c->queue.self) == 0 || holder_is_dead(c->queue.seen.holder);
 }
 
-// A holder that lost its session may come back at any time; others leave it the
-// grace, so that it can confirm what it has written. One that keeps its session
-// and neither moves nor renews while something waits has lost its lease.
+// A holder that lost its session may come back at any time; others leave it the grace, so that it
+// can confirm what it has written. A holder that keeps its session, but neither moves the cursor
+// nor renews its lease while something waits, has lost the lease.
 static enum queue_take what_is_due(const struct collector *c)
 {
     const struct turn *t = &c->turn;

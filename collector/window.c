@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-// The announcement of a token that was already taken is awaited for this long. After it the same id
-// means another token, because tables can be truncated.
+// The announcement of a token that was already taken is awaited for this long. After that the same
+// id means another token, because tables can be truncated.
 #define TAKEN_NS NS_PER_S
 
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
@@ -70,7 +70,7 @@ static struct window_entry *recall(struct window *w, int64_t id)
 }
 
 // Tells the pace that an announced token arrived. A token that a read has already shown is in
-// `unheard`, unless hear() has told the pace of it; then its announcement tells nothing new.
+// `unheard`, unless hear() has already told the pace about it; then its announcement adds nothing.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
 {

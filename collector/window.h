@@ -25,7 +25,7 @@
 #include "flow.h"
 #include "pace.h"
 
-// How long after a read that shows its token an announcement may come.
+// An announcement may come this long after a read that shows its token.
 #define WINDOW_SETTLE_NS INT64_C(25000000)
 
 struct window_group {
@@ -36,8 +36,8 @@ struct window_group {
 struct window {
     int limit;
     int64_t timeout_ns;
-    struct pace pace; // whether to wait that long
-    struct flow flow; // whether to look for tokens, or to hear of each
+    struct pace pace; // may choose a shorter timeout, after a pace_init; see pace.h
+    struct flow flow; // whether to look for tokens, or to have each one announced
     struct window_group shown;
     struct window_group missed;
     struct window_group fresh;
@@ -78,6 +78,6 @@ int64_t window_due_ns(const struct window *w);
 // Returns when the first token has waited long enough for a batch that is not full.
 int64_t window_timeout_ns(const struct window *w);
 
-// Returns, while tokens come fast, when to look for a full batch instead of hearing of each token;
-// otherwise CLOCK_NEVER. `looking`: we already do so.
+// Returns, while tokens come fast, when to look for a full batch instead of having each token
+// announced; otherwise CLOCK_NEVER. `looking`: we already do so.
 int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns);

@@ -229,7 +229,7 @@ static void a_flood_does_not_grow_it(void **state)
 }
 
 // 1000 tokens a second, of which none is announced, and a look every 20 ms: the window plans the
-// next look, and tokens that it does not hear of count for the adaptive timeout as if they had come
+// next look, and tokens that are not announced count for the adaptive timeout as if they had come
 // evenly.
 static void unannounced_tokens_have_a_rate(void **state)
 {

@@ -1,5 +1,5 @@
-// The data that the steps share, and each step's own part. The parts stand from the
-// lowest up; a step uses its own part and those below it. Internal.
+// The data that the steps share, and each step's own part. The parts are listed from
+// the lowest up; a step uses its own part and those above it in this list. Internal.
 //
 //     link.c     back off, connect, set up
 //     turn.c     stand by; the lease

@@ -20,7 +20,7 @@ int64_t clock_now_ns(void);
 // Use it to judge what others may have done in the meantime.
 int64_t clock_boot_ns(void);
 
-// Returns CLOCK_REALTIME, in nanoseconds since 1970; for people, never for differences.
+// Returns CLOCK_REALTIME, in nanoseconds since 1970: to be shown, never for differences.
 int64_t clock_wall_ns(void);
 
 // Returns the poll(2) timeout that sleeps from now until the deadline: rounded up, so that a loop

@@ -2,7 +2,7 @@
 //
 // A fallible function returns bool (true: done) and fills the caller's struct
 // err on failure. The kind alone decides whether to retry, which exit code to
-// use, or to abort; the text is for people and is a full sentence without the
+// use, or to abort; the text is shown to the user and is a full sentence without the
 // final full stop. Only entry points and event loops print it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum err_kind {
     ERR_NONE,
-    ERR_USAGE,       // a wrong option, setting, scenario: the user can mend it
+    ERR_USAGE,       // a wrong option, setting or scenario: the user can fix it
     ERR_SCHEMA,      // the database is there but its schema does not fit
     ERR_CONNECTION,  // the connection died or cannot be made: try again
     ERR_SQL,         // the server refused a statement; sqlstate says why

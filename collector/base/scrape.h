@@ -52,7 +52,7 @@ struct scrape {
 bool scrape_open(struct scrape *s, const char *address, struct err *e) MUST_USE;
 void scrape_close(struct scrape *s);
 
-// Writes the address that it listens on, for people, with the real port in place of 0. Returns
+// Writes the address that it listens on in readable form, with the real port in place of 0. Returns
 // `place`.
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX]);
 

@@ -197,8 +197,8 @@ static void silence_ends(void **state)
     scrape_close(&s);
 }
 
-// A client that does not read gets what its socket takes; the server does not wait for it to take
-// more.
+// A client that does not read gets only what its socket accepts. The server does not wait for the
+// socket to accept more.
 static void a_slow_reader_holds_nobody_up(void **state)
 {
     (void)state;

@@ -12,8 +12,8 @@
 
 struct child {
     pid_t pid; // 0: none
-    int in;    // its input, which we write; -1
-    int out;   // its output, which we read; -1
+    int in;    // its input, which we write; -1: none
+    int out;   // its output, which we read; -1: none
 };
 
 void child_init(struct child *c);

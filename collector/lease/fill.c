@@ -5,11 +5,11 @@
 
 #include "base/clock.h"
 
-// The announcement of a token that was already taken is awaited for this long. After it the same id
-// means another token, because tables can be truncated.
+// The announcement of a token that was already taken is awaited for this long. After that the same
+// id means another token, because tables can be truncated.
 #define TAKEN_NS NS_PER_S
 
-// How long after a look that shows its token an announcement may come.
+// An announcement may come this long after a look that shows its token.
 #define SETTLE_NS (25 * NS_PER_MS)
 
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e)

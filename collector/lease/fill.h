@@ -1,8 +1,8 @@
 // Decides when to look at the queue, and how full a line must be then. Pure.
 //
-// Tokens are announced one by one. A full line is leased at once; a line that is
-// not full, when its first token has waited for the timeout. The database counts
-// again at every look, so an announcement too many costs a look and no more.
+// Tokens are announced one by one. A full line is leased at once; a line that is not full, when its
+// first token has waited for the timeout. The database counts again at every look, so one
+// announcement too many costs only a look.
 //
 // A look says how many tokens wait, not which. The fill assumes that these are the ones announced
 // last that were in none of our lines. So it remembers by id what was announced and what was taken.
@@ -30,16 +30,16 @@ struct fill_entry {
 struct fill {
     int limit;
     int64_t timeout_ns;
-    struct pace pace;    // whether to wait that long; fixed unless pace_init said otherwise
-    int known;           // tokens that are believed to wait
-    int64_t heard_ns;    // when the first of these was announced; CLOCK_NEVER: none was
-    int unheard;         // how many of these were not announced so far
-    int64_t unheard_ns;  // since when these are assumed to wait
-    bool unsure;         // a full line was taken, so only the next look shows what is left
-    int64_t look_at_ns;  // look at this time in any case; CLOCK_NEVER
-    int after_look;      // announced since the last look was asked for
-    int64_t looking_ns;  // when that was
-    int64_t complete_ns; // when the last look was asked for that left nothing
+    struct pace pace;             // may choose a shorter timeout, after a pace_init; see pace.h
+    int known;                    // tokens that are believed to wait
+    int64_t heard_ns;             // when the first of these was announced; CLOCK_NEVER: none was
+    int unheard;                  // how many of these were not announced so far
+    int64_t unheard_ns;           // since when these are assumed to wait
+    bool unsure;                  // a full line was taken, so only the next look shows what is left
+    int64_t look_at_ns;           // look at this time in any case; CLOCK_NEVER: there is none
+    int after_look;               // announced since the last look was asked for
+    int64_t looking_ns;           // when that was
+    int64_t complete_ns;          // when the last look that left nothing was asked for
     struct fill_entry *announced; // owned; the last `limit` of them, in a ring
     uint64_t count;               // of all that were announced
     struct fill_entry *memory;    // owned; by id: what is remembered of a token

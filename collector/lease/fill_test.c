@@ -81,7 +81,7 @@ static void the_rest_keeps_its_age(void **state)
     assert_true(fill_look_ns(&f) == 140 * MS);
 }
 
-// A retry in the full line had no announcement, so one token more is left than the announcements
+// A retry in the full line had no announcement, so one more token is left than the announcements
 // say, and it is the youngest.
 static void a_full_line_does_not_age_what_it_leaves(void **state)
 {

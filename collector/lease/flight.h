@@ -15,7 +15,7 @@
 struct flight_token {
     int64_t id;
     int number; // of this attempt
-    int errors; // attempts before it that count
+    int errors; // how many of the attempts before it were errors
     bool answered;
 };
 
@@ -33,7 +33,7 @@ struct flight_line {
                                  // out yet
     int64_t order;               // its place in the order of leasing
     int64_t out_ns;              // when it was begun
-    bool alone;                  // its one token comes alone, because senders of it have died
+    bool alone;                  // it has one token only, whose senders have died
     bool timed_out;              // its unanswered tokens were given up
     struct buf text;             // the whole line
     struct flight_token *tokens; // owned, `cap` of them
@@ -56,9 +56,11 @@ struct flight_line *flight_new(struct flight *f, int64_t row);
 
 bool flight_add(struct flight_line *line, struct flight_token token, struct err *e) MUST_USE;
 
-int flight_in(const struct flight *f, enum flight_state state);    // how many are
-struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL
-struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL
+int flight_in(const struct flight *f, enum flight_state state);    // how many lines are in this
+                                                                   // state
+struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL:
+                                                                   // none
+struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL: none
 bool flight_alone(const struct flight *f); // a line is out whose token is alone
 
 // Marks a token as answered, and the line as over when it was the last of it.

@@ -211,7 +211,7 @@ term_gives_back_what_is_unanswered()
     same "how mute5's first attempt ended" t "$(sql "SELECT outcome IN ('returned', 'lost') FROM attempts
         WHERE token = (SELECT max(id) FROM tokens) AND number = 1")"
     ends k TERM 0
-    # However often its collector stops, a token is not taken for one that kills its sender.
+    # However often its collector stops, a token is not mistaken for one that kills its sender.
     add mute7
     for name in u v w; do
         run_with_sender $name
@@ -318,8 +318,8 @@ the_budget_holds()
               > 5 + 10 * extract(epoch FROM b.leased - a.leased) + 0.5")"
 }
 
-# Ten activations wait, then five recoveries. Making lanes and removing them again loses no waiting
-# token and doubles none.
+# Ten activations wait, then five recoveries. Making lanes and removing them again neither loses nor
+# duplicates a waiting token.
 recoveries_go_first()
 {
     sql "INSERT INTO accounts (email, login) SELECT 'okl' || n || '@x', 'okl' || n FROM generate_series(1, 10) n;

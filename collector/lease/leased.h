@@ -1,4 +1,4 @@
-// The collector in leased mode: one loop over poll(2), as collector.h's.
+// The collector in leased mode: one loop over poll(2), like that of collector.h.
 //
 // Lines go to a sender, its answers come back, and the database records what became of each token.
 // With a command the sender is our child. Without one, lines go to our standard output, and answers

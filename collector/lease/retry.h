@@ -1,4 +1,4 @@
-// Decides when a token is tried again, and when no more. Pure.
+// Decides when a token is tried again, and when it is given up. Pure.
 //
 // Full jitter: any time between now and min(max, base × 2^errors) is as likely as any other, so
 // that tokens that failed together do not come again together.

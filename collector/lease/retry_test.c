@@ -24,7 +24,7 @@ static void the_bound_doubles_up_to_its_cap(void **state)
     assert_int_equal(retry_most_ms(&r, 1000000), 900000);
 }
 
-// Full jitter: each tenth of the range gets its tenth.
+// Full jitter: each tenth of the range gets a tenth of the delays.
 static void every_time_in_between_is_as_likely(void **state)
 {
     struct retry r = a_retry();

@@ -85,8 +85,8 @@ struct leased {
     int64_t sender_at_ns;
     struct backoff sender_backoff;
     struct output output;
-    struct flight_line *writing; // the line of which the output holds a part; NULL
-    int in;                      // where answers are read; -1
+    struct flight_line *writing; // the line of which the output holds a part; NULL: none
+    int in;                      // where answers are read; -1: none
     struct buf input;
     int64_t numbers;  // lines that went to this sender
     int64_t answered; // tokens, ever

@@ -12,7 +12,7 @@
 #define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
 #define DUE_ALL_NS (30 * NS_PER_S) // the pause between two looks at everything that is due
 #define OTHERS_NS NS_PER_S         // the pause before a look at other collectors
-#define AGED_TURN 4                // of this many lines one is an aged lower lane's
+#define AGED_TURN 4                // one line in this many is an aged lower lane's
 
 static int64_t int64_at(const PGresult *r, int row, int column)
 {

@@ -36,7 +36,7 @@ static const char recovery[] = //
 enum word { LOGIN, EMAIL, SECRET, CODE, SITE, WORDS };
 static const char *const words[WORDS] = {"{login}", "{email}", "{secret}", "{code}", "{site}"};
 
-// Returns the word that stands here; WORDS: none.
+// Returns the word at this place; WORDS: none.
 static enum word word_at(const char *text)
 {
     enum word w = 0;

@@ -52,7 +52,7 @@ static void the_built_in_ones_hold_what_a_reader_needs(void **state)
                                          ? "\r\nhttps://x.example/activate?token=SECRET\r\n"
                                          : "\r\nhttps://x.example/recover?token=SECRET\r\n"));
         assert_int_equal(strstr(text, "12345") != NULL, action == TOKEN_PASSWORD_RECOVERY);
-        // A value that looks like a word is a value.
+        // A value that looks like a word in braces is not replaced.
         assert_non_null(strstr(text, "Hello {code},"));
         template_fini(&t);
         buf_fini(&body);

@@ -124,7 +124,7 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
     }
 }
 
-// Answers every mail of the line that has no answer yet as to be tried later.
+// Answers "later" for every mail of the line that has no answer yet.
 static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
 {
     bool ok = answer(s, 0, reply, e);

@@ -21,7 +21,7 @@ struct record {
 // Returns how many mails a line holds; 0 when its fields are not a multiple of five.
 size_t record_count(const char *line, size_t len);
 
-// Takes the next mail from *at, which the caller starts at the line's first
-// byte; `end` is where the line ends. Returns NULL when the mail can be sent, or
-// else why not; *at stands behind the mail either way.
+// Takes the next mail from *at, which the caller starts at the line's first byte; `end` is where
+// the line ends. Returns NULL when the mail can be sent, or else why not; *at points behind the
+// mail either way.
 const char *record_next(struct record *r, const char **at, const char *end);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mailroom-sender against a real SMTP server: mails are read back and their
-# signatures checked; the server's codes decide; a kill doubles one mail at most.
+# mailroom-sender against a real SMTP server: mails are read back and their signatures checked; the
+# server's codes decide; a kill duplicates one mail at most.
 set -eu
 
 # shellcheck source=collector/sender/test_lib.sh
@@ -134,7 +134,7 @@ without_answers_it_tries_again_itself()
     stop_mail_server
 }
 
-# Feeds the lines, and what has no answer again, as the collector would.
+# Feeds the lines, and then those again that got no answer, as the collector would.
 feed_until_answered() # file with one mail a line
 {
     cp "$1" "$dir/left"
@@ -159,8 +159,8 @@ only_a_kill_between_250_and_the_answer_doubles()
     kills=0
     feed_until_answered "$dir/lines"
     mail_same "kills" 2 "$kills"
-    # The kill before the server had the mail doubles nothing; the one after it, one
-    # mail, which its receiver knows by its Message-ID.
+    # A kill before the server has the mail duplicates nothing. A kill after it duplicates one mail,
+    # which its receiver recognises by the Message-ID.
     mail_same "mails kept" "a@x killer@x b@x killer-after@x killer-after@x c@x " \
         "$(read_mails | awk '{printf "%s ", $1}')"
     mail_same "different ids" 5 "$(read_mails | awk '{print $4}' | sort -u | wc -l)"

@@ -1,2 +1,2 @@
--- Lets walk.sql, which follows, judge what is behind the cursor; cursor.sql comes before.
+-- Makes walk.sql, which follows, judge the tokens behind the cursor. cursor.sql comes before.
 , base AS (SELECT * FROM behind)

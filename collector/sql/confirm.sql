@@ -1,4 +1,4 @@
--- Confirms what is ours up to a token, and in the same commit records the rows that the wire
+-- Confirms the tokens that we have taken, up to one of them, and in the same commit records the rows that the wire
 -- cannot carry. It confirms all of our deliveries from the first to the last, but of the last one
 -- only the part up to the token.
 --

@@ -1,4 +1,4 @@
--- Gives back what is ours behind a token, for any collector to take: the rest of the delivery that
+-- Gives back the tokens that we have taken behind a certain one, for any collector to take: the rest of the delivery that
 -- holds the token, and all later deliveries. When the first delivery does not hold it, all of that
 -- one is given back, too.
 --

@@ -1,2 +1,2 @@
--- Lets walk.sql, which follows, judge what is ours; ours.sql comes before.
+-- Makes walk.sql, which follows, judge the tokens that we have taken. ours.sql comes before.
 , base AS (SELECT * FROM ours)
