@@ -1,8 +1,8 @@
--- The cursor goes back to a plain id. Tokens were dequeued in the order of
--- their transactions, so delivered and waiting ids are mixed: the cursor is put
--- just before the smallest that waits. Those above it that were delivered are
--- delivered again, and none is lost. When nothing waits it is the highest id in
--- the table; in an empty one 0, because the ids may have been started afresh.
+-- The cursor goes back to a plain id. Tokens were dequeued in the order of their transactions, so
+-- delivered and waiting ids are mixed: the cursor is put just before the smallest that waits. Those
+-- above it that were delivered are delivered again, and none is lost. When nothing waits, the
+-- cursor is the highest id in the table; in an empty table it is 0, because the ids may have been
+-- started afresh.
 
 BEGIN;
 

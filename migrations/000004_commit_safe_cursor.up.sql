@@ -13,7 +13,7 @@
 --
 -- On a used table: the old rows get transaction 0, which no transaction ever
 -- has, and the cursor becomes (0, last_seq). So exactly the old rows that were
--- waiting still wait. All future rows come after them in the order, also those
+-- waiting still wait. All future rows come after them in the order, even those
 -- of a transaction that is older than this migration and inserts after it. (The
 -- migration's own number on the old rows would lose those.) A constant default
 -- is stored once instead of in every row, so the table is not rewritten; the

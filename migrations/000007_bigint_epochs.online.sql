@@ -3,7 +3,8 @@
 -- A type cannot be changed without rewriting the table under a lock. So each column gets
 -- a successor; a trigger keeps it equal, and the old rows are filled in batches. 000007
 -- then only exchanges the names. tokens.xid is among them, so that the order of the
--- columns stays. Vacuum can reuse the room of the old row versions, as much as the table.
+-- columns stays. The old row versions take as much room as the table;
+-- vacuum can reuse it.
 
 \ir online.psql
 

@@ -19,7 +19,8 @@ DECLARE
     below xid8 := (least(pg_snapshot_xmin(pg_current_snapshot()), pg_current_xact_id())::text::bigint
                    - 1)::text::xid8;
 BEGIN
-    -- A queue whose cursor is the point still keeps it, unless it is not all.
+    -- If no queue has used the new cursor and no delivery is left, the point is still right, and
+    -- stays.
     IF EXISTS (SELECT FROM was WHERE mode IS NOT NULL) OR EXISTS (SELECT FROM deliveries) THEN
         UPDATE tokens AS t
         SET xid = CASE WHEN t.id IN (SELECT token FROM waits) THEN below ELSE '0' END

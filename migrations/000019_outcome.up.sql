@@ -66,10 +66,9 @@ CREATE TABLE budgets (
     today   bigint NOT NULL
 );
 
--- Returns how much of `wanted` may be spent now, and spends it. Of several collectors
--- one waits for the other here. The clock is the server's, is read when the lock is
--- held, and never moves back, so that neither a restart nor a wrong clock refills the
--- bucket.
+-- Returns how much of `wanted` may be spent now, and spends it. Several collectors wait for each
+-- other here. The clock is the server's, is read when the lock is held, and never moves back, so
+-- that neither a restart nor a wrong clock refills the bucket.
 CREATE FUNCTION mailroom_spend(queue text, wanted int, per_s double precision, burst double precision,
     daily bigint, OUT granted int, OUT wait_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -148,7 +147,7 @@ BEGIN
 END
 $$;
 
--- Returns whether the first token that a lane has not taken is older than that.
+-- Returns whether the oldest token that a lane has not taken is older than age_s.
 CREATE FUNCTION mailroom_aged(c cursors, age_s int) RETURNS bool
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -161,8 +160,8 @@ LANGUAGE sql STABLE AS $$
         WHERE t.created_at <= extract(epoch FROM clock_timestamp()) - age_s)
 $$;
 
--- Returns in how many milliseconds something becomes due that was not due at that time;
--- null when nothing does.
+-- Returns in how many milliseconds something becomes due that was not due at the time `after`; null
+-- when nothing does.
 CREATE FUNCTION mailroom_next_due(q job_type, after timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT greatest(0, ceil(extract(epoch FROM due - clock_timestamp()) * 1000))::bigint
@@ -273,9 +272,8 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- What the cursor has next. The row is locked in one statement, the tokens
-    -- are read in later ones: read in the same, they would be those of before
-    -- the wait for the lock.
+    -- The tokens that the cursor has next. One statement locks the cursor's row, and later ones
+    -- read the tokens: a statement that waits for the lock would read them as they were before.
     FOR c IN
         SELECT lanes.* FROM (SELECT DISTINCT x.lane FROM cursors AS x WHERE x.queue = q) AS l
         CROSS JOIN LATERAL (
@@ -337,7 +335,8 @@ BEGIN
     number := cardinality(tokens_);
     errors := more::int;
     wait_ms := budget_ms;
-    -- What was only passed is passed in any case, to make room for the next look.
+    -- With too few tokens for a line nothing is taken. With none, the cursor still moves past the
+    -- tokens that were passed over, so that the next look begins behind them.
     IF cardinality(tokens_) < fewest AND cardinality(tokens_) > 0 AND NOT line_alone THEN
         due_ms := mailroom_next_due(q, looked);
         RETURN NEXT;

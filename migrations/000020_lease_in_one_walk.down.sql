@@ -15,8 +15,8 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- Returns in how many milliseconds something becomes due that was not due at that time;
--- null when nothing does.
+-- Returns in how many milliseconds something becomes due that was not due at the time `after`; null
+-- when nothing does.
 CREATE FUNCTION mailroom_next_due(q job_type, after timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT greatest(0, ceil(extract(epoch FROM due - clock_timestamp()) * 1000))::bigint
@@ -116,9 +116,8 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- What the cursor has next. The row is locked in one statement, the tokens
-    -- are read in later ones: read in the same, they would be those of before
-    -- the wait for the lock.
+    -- The tokens that the cursor has next. One statement locks the cursor's row, and later ones
+    -- read the tokens: a statement that waits for the lock would read them as they were before.
     FOR c IN
         SELECT lanes.* FROM (SELECT DISTINCT x.lane FROM cursors AS x WHERE x.queue = q) AS l
         CROSS JOIN LATERAL (
@@ -180,7 +179,8 @@ BEGIN
     number := cardinality(tokens_);
     errors := more::int;
     wait_ms := budget_ms;
-    -- What was only passed is passed in any case, to make room for the next look.
+    -- With too few tokens for a line nothing is taken. With none, the cursor still moves past the
+    -- tokens that were passed over, so that the next look begins behind them.
     IF cardinality(tokens_) < fewest AND cardinality(tokens_) > 0 AND NOT line_alone THEN
         due_ms := mailroom_next_due(q, looked);
         RETURN NEXT;

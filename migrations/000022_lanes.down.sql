@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- Returns whether the first token that a lane has not taken is older than that.
+-- Returns whether the oldest token that a lane has not taken is older than age_s.
 CREATE FUNCTION mailroom_aged(c cursors, age_s int) RETURNS bool
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -146,9 +146,8 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- What the cursor has next. The row is locked in one statement, the tokens
-    -- are read in later ones: read in the same, they would be those of before
-    -- the wait for the lock.
+    -- The tokens that the cursor has next. One statement locks the cursor's row, and later ones
+    -- read the tokens: a statement that waits for the lock would read them as they were before.
     FOR lane_ IN
         SELECT lanes.lane FROM (SELECT DISTINCT x.lane FROM cursors AS x WHERE x.queue = q) AS l
         CROSS JOIN LATERAL (
@@ -273,7 +272,8 @@ BEGIN
     number := cardinality(line_);
     errors := more::int;
     wait_ms := budget_ms;
-    -- What was only passed is passed in any case, to make room for the next look.
+    -- With too few tokens for a line nothing is taken. With none, the cursor still moves past the
+    -- tokens that were passed over, so that the next look begins behind them.
     IF number < fewest AND number > 0 AND NOT line_alone THEN
         due_ms := (SELECT greatest(0, ceil(extract(epoch FROM x.due - clock_timestamp()) * 1000))
                    FROM deliveries AS x WHERE x.queue = q AND x.owner = 0 AND x.due > looked

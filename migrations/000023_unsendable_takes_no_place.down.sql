@@ -101,11 +101,10 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- What the cursor has next. The row is locked in one statement, the tokens
-    -- are read in later ones: read in the same, they would be those of before
-    -- the wait for the lock.
+    -- The tokens that the cursor has next. One statement locks the cursor's row, and later ones
+    -- read the tokens: a statement that waits for the lock would read them as they were before.
     IF aged_turn THEN
-        -- Whoever locks several lanes does so in their order.
+        -- Several lanes are always locked in their order, so that no deadlock is possible.
         FOR lane_ IN 1 .. lanes_max LOOP
             PERFORM FROM cursors AS x WHERE x.queue = q AND x.lane = lane_
             ORDER BY x.n DESC LIMIT 1 FOR UPDATE;
@@ -240,7 +239,8 @@ BEGIN
     number := cardinality(line_);
     errors := more::int;
     wait_ms := budget_ms;
-    -- What was only passed is passed in any case, to make room for the next look.
+    -- With too few tokens for a line nothing is taken. With none, the cursor still moves past the
+    -- tokens that were passed over, so that the next look begins behind them.
     IF number < fewest AND number > 0 AND NOT line_alone THEN
         due_ms := (SELECT greatest(0, ceil(extract(epoch FROM x.due - clock_timestamp()) * 1000))
                    FROM deliveries AS x WHERE x.queue = q AND x.owner = 0 AND x.due > looked

@@ -29,8 +29,9 @@ DECLARE
     me bigint := owner;
     looked timestamptz := clock_timestamp();
     now_s double precision := extract(epoch FROM looked);
-    -- What no line can carry, but for the second half of the controls where they are
-    -- other characters: what is missed here is buried later, from a place in its line.
+    -- The characters that no line can carry. Where the encoding is not UTF-8, the bytes from 0x80
+    -- to 0x9f may be ordinary characters and are left out: a token with such a control character
+    -- is found by the collector, which makes it a dead letter, but it takes a place in its line.
     forbidden text := CASE getdatabaseencoding() WHEN 'UTF8' THEN '[,"\u0001-\u001f\u007f-\u009f]'
                       ELSE '[,"\u0001-\u001f\u007f]' END;
     sendable int := 0;             -- tokens in the line that it can carry
@@ -124,11 +125,10 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- What the cursor has next. The row is locked in one statement, the tokens
-    -- are read in later ones: read in the same, they would be those of before
-    -- the wait for the lock.
+    -- The tokens that the cursor has next. One statement locks the cursor's row, and later ones
+    -- read the tokens: a statement that waits for the lock would read them as they were before.
     IF aged_turn THEN
-        -- Whoever locks several lanes does so in their order.
+        -- Several lanes are always locked in their order, so that no deadlock is possible.
         FOR lane_ IN 1 .. lanes_max LOOP
             PERFORM FROM cursors AS x WHERE x.queue = q AND x.lane = lane_
             ORDER BY x.n DESC LIMIT 1 FOR UPDATE;
@@ -267,8 +267,8 @@ BEGIN
     number := sendable;
     errors := more::int;
     wait_ms := budget_ms;
-    -- Where nothing can be sent, what was passed or cannot be carried goes in any case, to
-    -- make room for the next look.
+    -- With too few tokens for a line nothing is taken. With none that can be sent, the cursor
+    -- still moves past the others, so that the next look begins behind them.
     IF number < fewest AND number > 0 AND NOT line_alone THEN
         due_ms := (SELECT greatest(0, ceil(extract(epoch FROM x.due - clock_timestamp()) * 1000))
                    FROM deliveries AS x WHERE x.queue = q AND x.owner = 0 AND x.due > looked

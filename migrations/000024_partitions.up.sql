@@ -88,9 +88,9 @@ LANGUAGE sql STABLE AS $$
           WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = 'tokens'::regclass) AS found
 $$;
 
--- Returns the statements that give a new table `tokens` what hangs on the present one:
--- triggers and whether they are enabled, rights, views. They name tables, so they apply to
--- the table that has the name `tokens` then.
+-- Returns the statements that give a new table `tokens` what depends on the present one: triggers
+-- and whether they are enabled, rights, views. They name tables, so they apply to the table that
+-- has the name `tokens` then.
 CREATE FUNCTION mailroom_partition_hangings() RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
     SELECT pg_get_triggerdef(oid) FROM pg_trigger
@@ -116,8 +116,8 @@ LANGUAGE sql STABLE AS $$
     WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = 'tokens'::regclass
 $$;
 
--- Gives `into` the name `tokens`, to the present table another, and carries over what
--- hangs on it. The caller has both locked.
+-- Gives `into` the name `tokens`, gives the present table another name, and carries over what
+-- depends on it. The caller has both tables locked.
 CREATE FUNCTION mailroom_partition_exchange(into_ regclass, old_name text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- Looks up once for each token since when its line is leased, as before.
+-- Looks up once for each token since when its line has been leased, as before.
 
 BEGIN;
 

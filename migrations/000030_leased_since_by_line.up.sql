@@ -1,10 +1,8 @@
--- Mends: in leased mode each answer looked its line up in deliveries once more, to learn
--- since when it is leased. Under an old snapshot that index has two levels more, and the
--- look-up for each token read them. Now the statement that locks the lines learns it, once
--- for each line.
+-- Mends: in leased mode each answer looked its line up in deliveries once more, to learn since when
+-- the line had been leased. Under an old snapshot that index has two levels more, and the look-up
+-- for each token read them. Now the statement that locks the lines learns it, once for each line.
 --
--- Only these lines are replaced, in the function as it is: its owner, rights and search
--- path stay.
+-- Only these lines are replaced, in the function as it is: its owner, rights and search path stay.
 
 BEGIN;
 

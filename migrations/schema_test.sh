@@ -85,8 +85,8 @@ only_these_functions_are_for_the_collector()
     sql "DROP ROLE stranger"
 }
 
-# Reads all rights of the role on tables, columns and sequences from the catalog, so
-# that a right too many shows wherever it was granted.
+# Reads all rights of the role on tables, columns and sequences from the catalog, so that one right
+# too many shows, wherever it was granted.
 nothing_else_is_granted()
 {
     same "grants" "accounts: SELECT(email,id,login,status)
@@ -208,7 +208,7 @@ unsendable_accounts_are_refused()
     same "no token of a refused account" 2 "$(sql 'SELECT count(*) FROM tokens')"
 }
 
-# The now() of this database lies, also to the column defaults that were made before.
+# The now() of this database lies, even to the column defaults that were made before.
 time_goes_on_after_2038()
 {
     new_database future

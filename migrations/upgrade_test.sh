@@ -212,7 +212,7 @@ a_shared_queue_stays_shared()
 }
 
 # The transaction that makes the cursor inserts tokens itself. A restored dump has tokens that were
-# inserted after the cursor was made, also behind a savepoint.
+# inserted after the cursor was made, some of them behind a savepoint.
 a_new_cursor_loses_nothing()
 {
     new_database afresh
@@ -311,7 +311,7 @@ left_over_or_untaken()
              UNION ALL SELECT unnest(tokens) FROM deliveries) AS w JOIN tokens AS t ON t.id = w.token"
 }
 
-# Moves the cursor as a collector does that has delivered so many tokens.
+# Moves the cursor as a collector does that has delivered this many tokens.
 move_cursor() # tokens
 {
     sql "UPDATE jobs SET (last_xid, last_seq) = (SELECT xid, tokens.id FROM $tokens
