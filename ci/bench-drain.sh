@@ -46,8 +46,8 @@ rewind_ours() {
     sql "CHECKPOINT"
 }
 
-# Drains with this many collectors; prints the times of the first byte and of each of the marks,
-# counted in tokens, in ns since the start.
+# Drains with this many collectors. Prints when the first byte came and when each mark was reached,
+# in ns since the start. A mark is a number of tokens.
 drained() { # collectors, limit, marks...
     rewind
     drained_now "$@"
@@ -140,8 +140,8 @@ hold_snapshot() {
         WHERE state = 'idle in transaction' AND backend_xmin IS NOT NULL"
 }
 
-# Leaves behind as many row versions of the cursor and of deliveries as this many batches do. It
-# uses the collector's settings, because the planner would otherwise walk over all of them.
+# Leaves behind as many row versions of the cursor and of deliveries as this many batches do. The
+# planner gets the collector's settings, because otherwise it would scan all of these versions.
 simulate_moves() { # mode, moves
     PGOPTIONS="-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan" sql "
          DO \$\$ DECLARE taken bigint; BEGIN FOR i IN 1..$2 LOOP
