@@ -12,7 +12,7 @@ static const struct command commands[] = {
     {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
     {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
     {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
-        cli_compare, "two results, or two collectors by turns: better, worse or no difference"},
+        cli_compare, "two results, or two collectors alternately: better, worse or no difference"},
     {"check", "check RESULT...", SCOPE_CHECK, cli_check,
         "judge stored runs again from their histories, without a server"},
     {"report", "report RESULT...", SCOPE_REPORT, cli_report,

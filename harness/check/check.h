@@ -21,7 +21,7 @@
 
 #define FINDING_EXAMPLES 5
 
-// One broken invariant: the number of cases, and the first few of them for people.
+// One broken invariant: the number of cases, and a description of the first few.
 struct finding {
     uint64_t count;
     char examples[FINDING_EXAMPLES][256];
@@ -63,7 +63,7 @@ struct check_input {
     bool interrupted;    // a signal ended load and faults early
     const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
     int64_t reader_ns;                  // spent on reading, decoding and checking all lines
-    const char *cpu_users;              // who used the machine, for people; NULL: not sampled
+    const char *cpu_users;              // who used the machine, in words; NULL: not sampled
     double others_share; // of the processors, used by programs outside of the run; 0: unknown
 };
 

@@ -48,7 +48,7 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
 // memory. The entries of lines that are not whole have no meaning.
 MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
 
-// Returns "full", "timeout", …, for people.
+// Returns "full", "timeout", …, to be shown.
 const char *fired_name(enum fired_by why);
 
 // Returns the stages of a token whose first delivery was in a batch that fired then.

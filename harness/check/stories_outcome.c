@@ -261,7 +261,7 @@ static void tell_attempt_forgotten(struct story *s)
     tell_recorded(s, 2, ATTEMPT_SENT);
 }
 
-// The database holds an answer to a token that was on no line.
+// The database holds an answer to a token that was in no line.
 static void tell_answer_invented(struct story *s)
 {
     tell_leases(s);

@@ -55,7 +55,7 @@ static bool number_of(struct exploring *x, uint64_t *number)
     return true;
 }
 
-// The search stops after so many invalid draws: the options then allow no valid one.
+// The search stops after this many invalid draws, because the options hardly allow a valid one.
 #define REFUSED_MAX 500
 
 static bool fill_pool(struct exploring *x, struct err *e)

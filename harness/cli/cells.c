@@ -213,7 +213,7 @@ static void tell(struct cell *c, int seed, const struct fault_outcome *o)
         fault_outcome_tell(o, c->told + len, sizeof c->told - len);
 }
 
-// Repeats a bad result with two other seeds, and tells all three.
+// Repeats a bad result with two other seeds, and reports all three.
 static bool try_again(struct field *f, size_t row, const struct question *q, struct cell *c,
     struct fault_outcome *first, struct err *e)
 {

@@ -1,4 +1,4 @@
-// mailproof compare: two sets of stored results, or two collectors by turns.
+// mailproof compare: two sets of stored results, or two collectors run alternately.
 #include "cli/cli.h"
 
 #include <math.h>
@@ -160,7 +160,7 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
     return ok;
 }
 
-// --- two collectors by turns ----------------------------------------------------------
+// --- two collectors alternately ----------------------------------------------------------
 
 struct turns {
     const struct scenario *scenario;

@@ -36,8 +36,9 @@ struct station {
     int runs; // on this server
 };
 
-// True when the server is usable after the run. The end of a fault restarts what it stopped,
-// but a promotion, a power cut, or a network or disk of its own leave another server behind.
+// True when the server is usable for the next run. The end of a fault restarts what the fault
+// stopped. But after a promotion, a power cut, or a run with its own network or disk, it is not the
+// same server.
 static bool keeps_server(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {

@@ -48,7 +48,7 @@ struct crew {
 // Starts the workers. The fields up to `logs` must be set. Call crew_end also on failure.
 MUST_USE bool crew_start(struct crew *c, int count, struct err *e);
 
-// Ends all workers, also in the middle of a run, and waits until they have cleaned up.
+// Ends all workers, even in the middle of a run, and waits until they have cleaned up.
 void crew_end(struct crew *c);
 
 // Returns the number of an idle worker; -1 when all are busy.

@@ -20,7 +20,7 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // the search ends after so many draws of which none was judged
+#define UNJUDGED_MAX 10 // the search ends after this many draws if none was judged
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;

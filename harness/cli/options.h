@@ -40,7 +40,7 @@ struct options {
     const char *only;                     // explore: verbs, modes or numbers; NULL: everything
     int jobs;                             // explore; 0 unless given
     const char *output;                   // shrink; NULL unless given
-    const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL
+    const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL: any
     bool trace_spans;   // report: --trace
     bool tokens;        // report
     bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
@@ -70,7 +70,7 @@ MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
 
-// The text about an option, for people.
+// The help text of an option.
 struct option_text {
     const char *name;
     const char *argument; // NULL: takes none

@@ -153,7 +153,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
     if (!shrinking_scenario(&s, h, k, &h->err))
         return ANSWER_STOP;
-    // A scenario without a token could never pass, not even with a mended collector.
+    // A scenario without a token could never pass, not even with a collector that was fixed.
     if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
         answer = look(h, &s, plan.token_count, k);
     else

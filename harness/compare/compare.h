@@ -54,7 +54,7 @@ struct comparison {
     double margin;     // 0.1: a change within 10% is no difference
     bool too_few;      // too few runs to show any difference in speed, however large
     enum change overall;
-    char notes[COMPARED_NOTES][480]; // what else differs, for people
+    char notes[COMPARED_NOTES][480]; // what else differs, in words
     size_t note_count;
 };
 

@@ -108,7 +108,7 @@ static void put_ratios(const struct comparison *c, struct buf *out)
         return;
     buf_printf(out,
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Ratios with their intervals; the "
-        "figures stand in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" width=\"%.1f\" "
+        "figures are in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" width=\"%.1f\" "
         "height=\"%d\"/>",
         WIDTH, rows + AXIS, x_of(s, 1 / (1 + c->margin)),
         x_of(s, 1 + c->margin) - x_of(s, 1 / (1 + c->margin)), rows + 4);

@@ -108,7 +108,8 @@ static void print_failures(const struct comparison *c, const char *indent, struc
     }
     if (c->failed_base + c->failed_new == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
-            "%sno run failed; so many runs may still miss a failure rate of up to %.0f%% (95%%)\n",
+            "%sno run failed; this many runs may still miss a failure rate of up to %.0f%% "
+            "(95%%)\n",
             indent, 100 * c->unseen);
     for (size_t i = 0; i < c->note_count; i++)
         buf_printf(out, "%s%s\n", indent, c->notes[i]);

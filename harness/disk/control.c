@@ -24,8 +24,8 @@ static bool tell_counts(
     return true;
 }
 
-// Clears the cache: the harness has flushed the file system, so everything is on the platter, also
-// what nobody asked the disk to flush.
+// Clears the cache: the harness has flushed the file system, so everything is on the platter,
+// including what nobody asked the disk to flush.
 static bool settle(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

@@ -46,7 +46,7 @@ until_asked()
     done
 }
 
-# This server stands behind the poolers and proxies. HAProxy needs TCP. start_server opens no port,
+# This server is behind the poolers and proxies. HAProxy needs TCP. start_server opens no port,
 # so the server starts again with one.
 healthy()
 {
@@ -151,7 +151,7 @@ END
     # shellcheck disable=SC2154 # set by eval
     {
         doctor session 0 "host=$server_dir port=$session user=postgres dbname=postgres"
-        says session 'a pooler stands before the server' 'ok      notifications'
+        says session 'there is a pooler in front of the server' 'ok      notifications'
         doctor transaction 1 "host=$server_dir port=$transaction user=postgres dbname=postgres"
         says transaction 'session locks are not kept' 'a notification does not arrive'
         doctor statement 1 "host=$server_dir port=$statement user=postgres dbname=postgres"

@@ -65,7 +65,8 @@ static void examine_locks(struct patient *p)
     else if (behind_pooler(p))
         patient_note(p,
             "Give the pool one connection for each collector, beside the application's.",
-            "a pooler stands before the server; in session mode each collector takes one of its "
+            "there is a pooler in front of the server; in session mode each collector takes one of "
+            "its "
             "connections for good");
     else
         patient_good(p, "session locks are kept");
@@ -118,7 +119,7 @@ static bool is_local(const char *host)
 }
 
 // The server names the address at which it was reached. If it is not the one that we used,
-// something stands in between.
+// something lies in between.
 static void examine_path(struct patient *p)
 {
     char port[16], want[16];
@@ -138,7 +139,7 @@ static void examine_path(struct patient *p)
             PQhost(p->first));
 }
 
-// With several hosts libpq takes the first that answers, also a standby.
+// With several hosts libpq takes the first that answers, even if it is a standby.
 static void examine_hosts(struct patient *p)
 {
     const char *host = NULL, *attrs = NULL;

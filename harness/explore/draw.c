@@ -350,8 +350,7 @@ static void write_postgres(struct drawing *d)
 
 // --- all of it ----------------------------------------------------------------------------
 
-// Draws one of the modes that the limits allow and the profile makes sense in, cursor mode most
-// often.
+// Draws a mode that the limits allow and in which the profile makes sense; cursor mode most often.
 static enum dequeue draw_dequeue(const struct drawing *d)
 {
     static const unsigned weights[] = {

@@ -1,9 +1,8 @@
-// A scenario drawn by a seed. Pure: the same seed, number and limits give the
-// same text.
+// A scenario drawn by a seed. Pure: the same seed, number and limits give the same text.
 //
-// Two tables decide: what the keys of a scenario may be (rows.c), and the verbs of
-// scenario/verbs.h with the values of their parameters. A new verb is drawn as
-// soon as it stands in that table; a new key needs a row.
+// Two tables decide: what the keys of a scenario may be (rows.c), and the verbs of scenario/verbs.h
+// with the values of their parameters. A new verb is drawn as soon as it is in that table; a new
+// key needs a row.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +24,8 @@ struct draw_limits {
     bool any_only;             // some of `only` are set
     unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
     bool bell;                 // the collector asks for its announcements: postgres.announce: bell
-    const char *base;          // YAML that replaces everything but name, seed and faults; NULL
+    const char *base;          // YAML that replaces everything but name, seed and faults; NULL:
+                               // none
     int64_t base_load_ns;      // how long its load lasts
     int base_instances;
 };

@@ -16,7 +16,7 @@ struct failure {
     unsigned again;    // draws that showed it later
     double found_s;    // since the search began, all calls together
     char file[200];    // its scenario, below the folder of the search; "": none
-    char example[256]; // one case, for people
+    char example[256]; // one case, in words
 };
 
 // Describes the failure by the invariants that `s` breaks and by its verbs; both make

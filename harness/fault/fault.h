@@ -35,7 +35,7 @@ struct fault_record {
     bool undone; // an instant fault is undone as soon as it is over
     char evidence[160];
     enum exchange_state wire; // what the collector's connection was doing when the fault began
-    uint64_t mark; // what a verb counted when it began, or the instances that it holds down
+    uint64_t mark; // what a verb counted when it began, or the instances that it keeps from running
     void *hold;    // what a lasting verb keeps until it ends; the verb's own
 };
 

@@ -42,7 +42,7 @@ static bool make_other_database(struct fault_context *c, struct err *e)
            (strcmp(count, "1") == 0 || sql_exec(c->admin, "CREATE DATABASE " OTHER_DATABASE, e));
 }
 
-// Draws a transaction id, as a writing transaction does: the id holds the horizon.
+// Gets a transaction id, as a writing transaction does. The id holds the horizon back.
 static bool open_transaction(struct horizon *h, const struct fault_spec *spec, struct err *e)
 {
     char sql[128];
@@ -167,8 +167,8 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 
 // --- lock-jobs ---------------------------------------------------------------------
 
-// EXCLUSIVE lets others read and draws no transaction id. So it is only a lock, and the horizon
-// moves on.
+// An EXCLUSIVE lock lets others read, and to take it needs no transaction id. So nothing but the
+// lock is in the way, and the horizon moves on.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     PGconn *conn = fault_admin(c, e)

@@ -14,7 +14,7 @@ struct link_stamp {
 };
 
 #define LINK_STAMPS 512
-#define LINK_BUFFER (256u << 10) // when so many bytes wait, no more are read: the sender blocks
+#define LINK_BUFFER (256u << 10) // when this many bytes wait, no more are read: the sender blocks
 
 struct flow {
     struct wire wire;

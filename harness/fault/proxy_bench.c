@@ -1,6 +1,5 @@
-// proxy_bench SOCKET [QUESTIONS]: measures how much the proxy slows a round trip and a stream,
-// compared with the server's socket, which has every second turn. Prints one line of name=value for
-// ci/bench.
+// proxy_bench SOCKET [QUESTIONS]: measures how much the proxy slows down a round trip and a stream,
+// compared with the server's own socket. Prints one line of name=value for ci/bench.
 //
 // proxy_bench SOCKET serve: prints the conninfo of a proxy and keeps it until standard input ends,
 // for programs that run through it.

@@ -76,7 +76,7 @@ static void sign(const struct decoded *t, unsigned char mac[32])
     FUZZ_MUST(HMAC(EVP_sha256(), fuzz_key, 32, text, len, mac, &mac_len));
 }
 
-// Spells the token as it stands in a line, except for the signature, which may be wrong.
+// Spells the token as a line has it, except for the signature, which may be wrong.
 static size_t spell(const struct decoded *t, const unsigned char mac[32], char *out)
 {
     unsigned char both[64], secret[89];

@@ -134,7 +134,7 @@ int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
 // Returns when its first delivery was read; CLOCK_NEVER without one.
 int64_t ledger_read_ns(const struct ledger *l, uint32_t token);
 
-// Converts a time on the run's clock to seconds since the load began, for people.
+// Converts a time on the run's clock to seconds since the load began, to be shown.
 static inline double ledger_seconds(const struct ledger *l, int64_t ns)
 {
     return (double)(ns - l->start_ns) / 1e9;

@@ -16,7 +16,7 @@ struct pack;
 MUST_USE struct pack *pack_write(const char *path, struct err *e);
 MUST_USE struct pack *pack_read(const char *path, struct err *e);
 
-// When reading: true when a file of this size can hold so many items at all. A damaged count must
+// When reading: true when a file of this size can hold this many items at all. A damaged count must
 // not make us ask for more memory than the machine has.
 bool pack_can_hold(const struct pack *p, size_t count);
 

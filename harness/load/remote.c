@@ -22,10 +22,10 @@ struct worker {
     struct remote_part part;
     struct remote_clock clock;
     pthread_t thread;
-    const struct load_config *config; // while it runs
+    const struct load_config *config; // set while it runs
     struct load_progress *progress;
     struct load_result *result; // of all workers; each thread writes its own worker's records
-    pthread_mutex_t *lock;      // for the rest of the result
+    pthread_mutex_t *lock;      // guards the rest of the result
     struct load_progress seen;  // what the worker has told us
 };
 

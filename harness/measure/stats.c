@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// For up to so many values, a double holds the binomial coefficients without loss.
+// For up to this many values, a double holds the binomial coefficients without loss.
 #define EXACT_MAX 50
 #define TINY 1e-9
 

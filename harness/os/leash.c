@@ -1,6 +1,6 @@
 // mailproof-leash PROGRAM [ARGUMENT…]: runs a program and everything that it starts
 // as if they were one machine. SIGTERM to the leash is that machine's power switch:
-// all of them die at once, also those that were made daemons. The same happens when
+// all of them die at once, even those that were made daemons. The same happens when
 // the leash's own parent dies, which the kernel says with SIGTERM (process.h).
 //
 // Patroni starts its PostgreSQL as a daemon, so that neither a process group nor the

@@ -1,4 +1,4 @@
-// A program on a leash dies with it, also when it has become a daemon.
+// A program on a leash dies with it, even when it has become a daemon.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

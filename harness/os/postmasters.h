@@ -14,9 +14,9 @@ MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 // memory that they left.
 void postmasters_remove_memory(const char *dir, pid_t pid);
 
-// For a folder whose mailproof is gone: kills every noted server that still runs, also one that
-// stands still, and removes the shared memory of all of them. Does the same for servers that others
-// have started in a folder below it, as Patroni does.
+// For a folder whose mailproof is gone: kills every noted server that still runs, even one that is
+// stopped, and removes the shared memory of all of them. Does the same for servers that others have
+// started in a folder below it, as Patroni does.
 void postmasters_sweep(const char *dir);
 
 // For a data folder whose server has been killed: removes its shared memory, which the

@@ -43,7 +43,7 @@ struct maker {
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t wait_ns; // a planned change comes at most so long after its insert
+    int64_t wait_ns; // a planned change comes at most this long after its insert
     struct rng streams[STREAM_COUNT];
 };
 

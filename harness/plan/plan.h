@@ -131,7 +131,7 @@ static inline size_t plan_backlog_txns(const struct plan *p)
 // Returns the kind of name that the account of a transaction's token has.
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token);
 
-// Appends the timeline, for people or as JSON; the same plan gives the same
-// bytes. Inserts and faults come merged in the order of their times.
+// Appends the timeline, as text or as JSON; the same plan gives the same bytes. Inserts and faults
+// come merged in the order of their times.
 MUST_USE bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out);
 MUST_USE bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out);

@@ -16,7 +16,7 @@ struct durability_proof {
     int64_t fsync_ns;    // of one 8 KiB write + fdatasync: the median, or dd's mean
     char settings[160];  // "fsync=on full_page_writes=on synchronous_commit=on"
     bool durable;        // false: waived or not proved
-    char verdict[320];   // a sentence for people
+    char verdict[320];   // the result, as a sentence
 };
 
 // A flush that costs less than this has not reached a device. Measured: a volatile overlay and

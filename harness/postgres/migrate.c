@@ -109,7 +109,7 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
 {
     char sql[500];
 
-    // A member may see and end the role's backends, also without being a superuser.
+    // A member may see and end the role's backends, even without being a superuser.
     snprintf(sql, sizeof sql,
         "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
         " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"

@@ -68,9 +68,10 @@ static void keep(struct probe *p, const struct probe_sample *sample)
         p->samples[p->count++] = *sample;
 }
 
-// A new connection is no measure of the server's pace and gives no answer. But one that takes long,
-// or fails after long, shows that the server stands still for everybody who connects then. A slow
-// answer is the server's fault and no stall of ours: the next query is due when it has come.
+// A new connection says nothing about the server's pace, so such a sample has no answer. But if
+// connecting takes long, or fails only after a long time, the server stands still for everybody who
+// connects then. A slow answer is the server's fault and no stall of ours: the next query is due
+// when it has come.
 static void ask(void *arg, int64_t due_ns)
 {
     struct probe *p = arg;

@@ -27,7 +27,7 @@ MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct
 // Ends the thread; a query under way is waited for.
 void probe_stop(struct probe *p);
 
-// Returns the samples after probe_stop, in the order of time; the probe's until probe_free.
+// Returns the samples after probe_stop, in the order of time; they live until probe_free.
 const struct probe_sample *probe_samples(const struct probe *p, size_t *count);
 
 void probe_free(struct probe *p);

@@ -68,7 +68,7 @@ static bool send_all(int fd, const struct buf *request, int64_t deadline_ns, str
     return true;
 }
 
-// Reads until the other side closes, which HTTP/1.0 does behind the answer.
+// Reads until the other side closes, which HTTP/1.0 does after the answer.
 static bool read_all(int fd, struct buf *wire, int64_t deadline_ns, struct err *e)
 {
     char piece[4096];

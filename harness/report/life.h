@@ -12,7 +12,7 @@ typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, 
 // Calls `tell` for each event, in the order of their times. False: out of memory.
 MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
 
-// Writes how it stood at the end: "in the database, beyond the cursor, 1 delivery"; in leased mode
+// Writes its state at the end: "in the database, beyond the cursor, 1 delivery"; in leased mode
 // with what the database has recorded, "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 

@@ -203,7 +203,7 @@ static bool draw(const struct ledger *l, uint32_t token, struct buf *out)
     draw_processes(&p, token);
     draw_faults(&p);
     buf_printf(out,
-        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"The token's life; the times stand in "
+        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"The token's life; the times are in "
         "the table\">\n",
         WIDTH, p.lanes * ROW + 44);
     p.out = out;

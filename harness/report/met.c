@@ -17,7 +17,7 @@ static int64_t last_seen_ns(const struct ledger *l, uint32_t token)
     return last_ns;
 }
 
-// Returns when a token that waits since `from_ns` is overdue.
+// Returns when a token that has waited since `from_ns` is overdue.
 static int64_t overdue_at_ns(const struct ledger *l, int64_t from_ns)
 {
     int64_t at_ns = from_ns + l->scenario->collector.batch_timeout_ns + patience_ns;

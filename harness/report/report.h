@@ -29,8 +29,8 @@ struct report {
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
-// Appends the command that repeats the run, quoted for a shell. A person must replace
-// CONNINFO in it by the server.
+// Appends the command that repeats the run, quoted for a shell. The user must replace CONNINFO in
+// it with the server's conninfo.
 bool report_repeat(const struct report *r, struct buf *out);
 // Does the same for the scenario at `path`. `collector` is --collector's value, or NULL.
 bool report_repeat_of(

@@ -1,8 +1,7 @@
-// Several scenarios in one command: a live table on a terminal, and a table of verdicts at
-// the end.
+// Several scenarios in one command: a live table on a terminal, and a table of verdicts at the end.
 //
-// The live table stands on stderr below all other output. It moves the cursor only over its
-// own lines and changes nothing else, so that the terminal stays usable if the program ends.
+// The live table is on stderr, below all other output. It moves the cursor only over its own lines
+// and changes nothing else, so that the terminal stays usable if the program ends.
 #pragma once
 
 #include <stdint.h>
@@ -32,7 +31,7 @@ struct suite {
     struct progress shown; // of the running scenario
     int64_t run_began_ns;
     struct buf text;       // of one drawing
-    size_t drawn;          // lines that stand on the terminal
+    size_t drawn;          // lines that are on the terminal
     unsigned short *width; // owned; columns of each of these lines
 };
 

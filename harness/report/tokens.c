@@ -218,7 +218,7 @@ static bool write_file(const struct report *r, const char *name,
 
     if (!folder_begin(r->folder, name, &file, e))
         return false;
-    // The file is closed also after an error.
+    // The file is closed even after an error.
     bool ok = write(r, file.out, e);
     return folder_finish(&file, ok, e) && ok;
 }

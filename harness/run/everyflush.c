@@ -176,7 +176,7 @@ static void show(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// Starts all collectors again after one cut, and only one after the next, by turns. The seed draws
+// Starts all collectors again after every second cut, and only one after the others. The seed draws
 // where a second cut comes.
 static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
 {

@@ -18,7 +18,7 @@ struct trial_result {
     bool broken[METRIC_COUNT];
     struct judged judged[METRIC_COUNT];
     char example[METRIC_COUNT][160]; // the first case of each broken invariant
-    char why[256];                   // an inconclusive trial's first reason; ""
+    char why[256];                   // an inconclusive trial's first reason, else ""
     int64_t cut_ns[POINTS_CUTS_MAX]; // when the cuts were made
     double recovery_ms;              // after the last cut; NAN: unknown
     int64_t took_ns;

@@ -19,5 +19,5 @@ struct leased {
 // Reads the collector's environment. A missing variable has the collector's own default.
 void leased_read(struct leased *m, const struct scenario *s);
 
-// Returns the longest delay that full jitter may choose after so many errors.
+// Returns the longest delay that full jitter may choose after this many errors.
 int64_t leased_most_ns(const struct leased *m, int errors);

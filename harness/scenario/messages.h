@@ -21,8 +21,8 @@ enum message_type {
 
 #define MESSAGE_TAG_MAX 48
 
-// A kind of message: "server CommandComplete UPDATE", "client Bind", "server any".
-// A command's tag may go on: "server CommandComplete SELECT 1".
+// A kind of message: "server CommandComplete UPDATE", "client Bind", "server any". The tag may have
+// further words: "server CommandComplete SELECT 1".
 struct message_kind {
     enum message_sender sender;
     unsigned char type;        // of enum message_type, or the protocol's own byte

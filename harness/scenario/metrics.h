@@ -124,5 +124,5 @@ const char *metric_over_name(enum metric_over over);
 // Returns "ms", "1/s", "" for a count.
 const char *metric_unit_name(enum metric_unit unit);
 
-// Writes a value for people, such as "119.275 ms", or "not measured" for NAN. Returns `out`.
+// Writes a value with its unit, such as "119.275 ms", or "not measured" for NAN. Returns `out`.
 const char *metric_text(enum metric_id id, double value, char *out, size_t size);

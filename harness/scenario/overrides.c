@@ -87,7 +87,7 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
     struct node *n;
 
     if (at->kind == NODE_SCALAR) {
-        set_err(w, e, "nothing can stand below a single value, as '%s' would", piece);
+        set_err(w, e, "cannot set '%s', because the value above it is not a map", piece);
         return NULL;
     }
     if (at->kind == NODE_LIST) {

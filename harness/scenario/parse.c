@@ -171,7 +171,7 @@ static bool read_key(
     const struct node *before = node_child(r->open, text);
     if (before)
         return origin_err(
-            at, e, "'%s' stands here twice; first in line %zu", text, before->key_origin.line);
+            at, e, "'%s' is given twice; first in line %zu", text, before->key_origin.line);
     r->key = strdup(text);
     r->key_origin = *at;
     return r->key || err_set(e, ERR_SYSTEM, "out of memory");

@@ -11,9 +11,9 @@ static void refuses_what_is_no_yaml(void **state)
         {HEAD "load:\n\t- for: 1s\n", "x.yaml:4:1: YAML is not indented with tabs; use spaces"},
         {HEAD "tags: [a, b\nseed: 1\n", "x.yaml:4:5: not YAML: while parsing a flow sequence, did "
                                         "not find expected ',' or ']'"},
-        {HEAD "seed: 1\nname: y\n", "x.yaml:4:1: 'name' stands here twice; first in line 1"},
+        {HEAD "seed: 1\nname: y\n", "x.yaml:4:1: 'name' is given twice; first in line 1"},
         {HEAD "load:\n  - for: 1s\n    rate: 1/s\n    for: 2s\n",
-            "x.yaml:6:5: 'for' stands here twice; first in line 4"},
+            "x.yaml:6:5: 'for' is given twice; first in line 4"},
         {HEAD "seed: &one 1\n",
             "x.yaml:3:7: anchors (&one) are not used in scenarios; write the value out"},
         {HEAD "seed: *one\n",
@@ -214,7 +214,7 @@ static void errors_name_the_override(void **state)
         {"load.x.for=1s",
             "--set load.x.for=1s: 'x' should be the number of a list item, counted from 0"},
         {"load.2.for=1s", "--set load.2.for=1s: the list has 1 item; number 1 would be the next"},
-        {"name.x=1", "--set name.x=1: nothing can stand below a single value, as 'x' would"},
+        {"name.x=1", "--set name.x=1: cannot set 'x', because the value above it is not a map"},
         {"sede=1", "--set sede=1: 'sede' is not a key that is known here; did you mean 'seed'?"},
         {"seed=", "--set seed=: seed: '' is no whole number"},
         {"seed=[1", "--set seed=[1: not YAML: while parsing a flow sequence, did not find expected "

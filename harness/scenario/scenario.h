@@ -165,7 +165,7 @@ struct expectation {
     char *metric;
     char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
     double value;       // in the metric's unit: ms for times, 1/s for rates
-    char *want;         // as written, for people: "< 500ms"
+    char *want;         // as written in the file: "< 500ms"
 };
 
 struct scenario {
@@ -215,7 +215,7 @@ MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
 // yields the same struct: every key that this version knows, defaults included.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
-// True also when `tag` is NULL.
+// Also true when `tag` is NULL.
 bool scenario_has_tag(const struct scenario *s, const char *tag);
 
 // True when the subject is a queue and not a collector of mail lines.

@@ -93,7 +93,7 @@ struct verb {
     bool on_sender;     // acts on the sender: collector.dequeue: leased
     bool needs_disk;    // acts on a disk of ours: postgres.storage: crashable
     bool needs_cluster; // acts on a cluster: postgres.provider: patroni
-    const char *help;   // one line for people
+    const char *help;   // one line of help
 };
 
 extern const struct verb verbs[VERB_COUNT];

@@ -15,7 +15,7 @@ static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
 static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
 
-// True while a process holds the output open for writing, also when there is nothing to read.
+// True while a process holds the output open for writing, even when there is nothing to read.
 static bool is_held(int out, int64_t wait_ns)
 {
     struct pollfd fd = {.fd = out};
@@ -76,7 +76,7 @@ bool exits_may_reap(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// Copies the end of a log for people, with bars instead of line breaks.
+// Copies the end of a log as readable text, with bars instead of line breaks.
 static void take_last_words(int log, char *words, size_t size)
 {
     off_t end = lseek(log, 0, SEEK_END);

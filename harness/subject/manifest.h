@@ -1,5 +1,5 @@
-// A subject: a queue that is judged in place of a collector of mail lines. Its
-// folder holds subject.yaml and a consumer; nothing about it stands in C.
+// A subject: a queue that is judged in place of a collector of mail lines. Its folder holds
+// subject.yaml and a consumer; no C code is about any one of them.
 #pragma once
 
 #include <limits.h>

@@ -145,7 +145,7 @@ static void a_script_s_children_are_killed(void **state)
     alarm(0);
 }
 
-// Waits until the processes have written so many lines: each one writes "ready" when it starts.
+// Waits until the processes have written this many lines: each one writes "ready" when it starts.
 static void await_ready(struct subject *s, size_t times)
 {
     while (subject_read_bytes(s) < strlen("ready\n") * times)

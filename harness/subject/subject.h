@@ -75,7 +75,7 @@ struct delivery {
     int64_t replied_ns; // when the reply was given, or the sender died of it; 0: not yet
 };
 
-// Says what is wrong with a line, or with one token of it, for people.
+// Says in words what is wrong with a line, or with one token of it.
 struct line_note {
     uint32_t line;
     uint32_t token; // TOKEN_UNKNOWN: the line as a whole

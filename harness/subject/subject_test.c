@@ -254,7 +254,7 @@ static void assert_started(const char *collector, const char *program, size_t ar
     command_fini(&c);
 }
 
-// --collector overrules the scenario's command, also when it names the reference collector.
+// --collector overrules the scenario's command, even when it names the reference collector.
 static void the_right_collector_is_started(void **state)
 {
     (void)state;

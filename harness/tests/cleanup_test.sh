@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A run leaves no process and no file behind: after Ctrl-C, also while the server
-# stands still, after TERM, when the harness itself was killed (the next run tidies
-# up), and when the server cannot start.
+# A run leaves no process and no file behind: after Ctrl-C, even while the server stands still,
+# after TERM, when the harness itself was killed (the next run tidies up), and when the server
+# cannot start.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A collector against itself and against a slowed one, by turns and stored.
+# Compares a collector with itself and with a slowed one, run alternately and stored.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A disk of our own that crashes: a cut takes what was not flushed and nothing else;
-# a disk that lies, and one that is never asked to flush, are found out; and no mount,
-# loop device or process is left, also when the harness was killed.
+# A disk of our own that crashes: a cut takes what was not flushed and nothing else; a disk that
+# lies, and one that is never asked to flush, are found out; and no mount, loop device or process is
+# left, even when the harness was killed.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

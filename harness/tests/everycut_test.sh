@@ -76,7 +76,7 @@ convicts_by_kill() {
     echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
 }
 
-# The connection or the process ends at any message, also while the collector recovers.
+# The connection or the process ends at any message, even while the collector recovers.
 if [ "${1-}" = all ]; then
     survives cut --pairs 100
     whole_session

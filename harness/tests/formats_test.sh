@@ -31,7 +31,7 @@ assert tokens == delivered and faults == 1, (tokens, delivered, faults)
 ends = collections.Counter(e["id"] for e in events if e["ph"] == "e")
 assert ends == {id: len(slices) for id, slices in open_slices.items()}
 
-# OTLP: children lie in their parent, and a token's four stages are all of it.
+# OTLP: child spans lie within their parent's, and a token's four stages make up all of its span.
 spans = json.load(open(folder + "/trace.otlp.json"))["resourceSpans"][0]["scopeSpans"][0]["spans"]
 by_id = {(s["traceId"], s["spanId"]): s for s in spans}
 assert len(by_id) == len(spans)
@@ -72,7 +72,7 @@ longest = max(float(row["latency_ms"]) for row in rows if row["latency_ms"])
 assert abs(longest - result["latency_ms"]["from_intended"]["max"]) < 1 + longest / 500
 PYTHON
 
-# The picture of one token has all of its life, and nothing from elsewhere.
+# The picture of one token shows its whole life, and loads nothing from elsewhere.
 login=$(awk -F, 'NR > 1 && $6 > 1.05 && $16 != "" { print $2; exit }' "$folder/tokens.csv")
 expect_exit 0 "$mailproof" check --token "$login" --html token.html "$folder"
 grep -q "^$login " out || fail "not told: $(cat out)"

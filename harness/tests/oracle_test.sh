@@ -16,7 +16,7 @@ expect_exit 1 run "$folder" --collector "$zoo --defect id-only"
 # A stored run is judged again from its history alone, with the same verdict.
 expect_exit 1 "$mailproof" check "$place/results/late-commits/latest"
 grep -q '^late-commits: violated' "$place/out" || fail "check does not say what the run said"
-# A number, a login, the address that an example names.
+# A token may be named by its number, its login, or the address that an example shows.
 for token in 42 t0000042 t0000042@mailproof.invalid; do
     expect_exit 0 "$mailproof" check --token $token "$place/results/late-commits/latest"
     grep -q '^t0000042 ' "$place/out" || fail "no life of the token $token"

@@ -102,7 +102,7 @@ dies_at_every_message() {
     local got=0
     "$mailproof" run --quiet --out "$place/cuts" --set collector.layout=foreign every-cut --every-cut \
         --collector "$examples/$1" >"$place/cuts.out" 2>&1 || got=$?
-    [ "$got" = 0 ] || { cat "$place/cuts.out" && fail "$1: a cut loses or doubles"; }
+    [ "$got" = 0 ] || { cat "$place/cuts.out" && fail "$1: a cut loses or duplicates"; }
 }
 
 main "$@"

@@ -70,7 +70,8 @@ assert.deepStrictEqual(await rows('SELECT name, count(*) AS n FROM slice GROUP B
     ['collector', 1 + result.collector.deaths], ['dequeue and write', delivered], ['insert and commit', delivered],
     ['schedule lag', delivered], ['terminate-backend', 1], ['token', delivered], ['wait in batch', delivered]]);
 
-// Each stage lies in its token, and the four are all of it, but for what the doubles of JSON round.
+// Each stage lies within its token's span, and the four add up to it, except for rounding in JSON's
+# doubles.
 assert.deepStrictEqual(await rows(`SELECT count(*) AS n, count(DISTINCT t.id) AS tokens
     FROM slice s JOIN slice t ON t.id = s.parent_id WHERE t.name = 'token'`, {n: 0, tokens: 0}),
     [[4 * delivered, delivered]]);

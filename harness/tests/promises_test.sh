@@ -83,7 +83,7 @@ run_one() { # scenario, defect, invariants
         shorter+=(--set load.0.for=2s --set 'faults=[{at: 500ms, do: terminate-backend, target: collector}]')
         ;;
     promise-stop.breaks-off)
-        # After each stop the collector must be back with a batch to break off, also on a busy
+        # After each stop the collector must be back with a batch to break off, even on a busy
         # machine.
         shorter+=(--set load.0.for=9s --set 'faults=[{at: 1s, every: 2s, until: 8s, do: stop-collector}]')
         ;;

@@ -15,7 +15,7 @@ expect_exit 1 run backend-kill-storm --collector "$bad" --set drain=1s --set loa
 "${shrink[@]}" "$result" --within 20s >"$place/out" 2>"$place/err" ||
     "${shrink[@]}" "$result" --within 60s >"$place/out" 2>"$place/err" ||
     { cat "$place/out" "$place/err" >&2; fail "nothing smaller was found"; }
-# value ROW: what stands under "after", without its unit.
+# value ROW: prints the figure in the column "after", without its unit.
 value() {
     sed -n "s/^  $1  *[0-9.]*\( s\)\{0,1\}  *\([0-9]*\).*/\2/p" "$place/out"
 }

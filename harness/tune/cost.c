@@ -9,7 +9,7 @@ static double number(const json_t *result, const char *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-// Converts the seconds for so many tokens to milliseconds per thousand tokens.
+// Converts the seconds for this many tokens to milliseconds per thousand tokens.
 static double per_thousand(double seconds, double tokens)
 {
     return tokens > 0 ? seconds / tokens * 1e6 : NAN;

@@ -16,7 +16,7 @@ enum tune_figure {
     FIGURE_COUNT,
 };
 
-// The figures that tables show; the others stand only in the files.
+// The figures that tables show; the others are only in the files.
 #define FIGURE_SHOWN FIGURE_MODEL_P50
 
 struct figure_text {

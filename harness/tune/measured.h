@@ -23,7 +23,7 @@ struct measured {
     bool broken;
 };
 
-// Takes over what the measurement owns, also when it fails. It fails when there are more than
+// Takes over what the measurement owns, even when it fails. It fails when there are more than
 // MEASURED_MAX.
 MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);

@@ -6,7 +6,7 @@
 // has passed. The line is written a "read" later, or a "turn" after the line before it if that is
 // not yet written (queries.h). Tokens that have come by then and find room are in the line. The
 // query looks a little earlier, but it also sees a commit a little before its client hears of it.
-// After the line a sender may be held to a budget of so many e-mails per second. The model leaves
+// After the line a sender may be held to a budget, in e-mails per second. The model leaves
 // out faults, and transactions that take long to commit and hold back those behind them.
 #pragma once
 

@@ -66,7 +66,7 @@ bool queries_ready(struct queries *q, struct err *e)
     return true;
 }
 
-// Finds the first batch with at least so many tokens.
+// Finds the first batch with at least this many tokens.
 static size_t lower_bound(const struct query_list *list, uint32_t tokens)
 {
     size_t low = 0, high = list->count;

@@ -8,7 +8,8 @@
 
 #define SHUFFLE_STREAM 2000 // of the scenario's seed
 
-// A pair whose first runs, so many, were all inconclusive is given up: the machine is too busy.
+// When this many runs of a pair were made and all were inconclusive, the pair is given up: the
+// machine is too busy.
 static const size_t spoilt_max = 10;
 
 // Returns the precision that decides whether more runs follow.

@@ -37,7 +37,7 @@ enum schedule_state {
 
 enum schedule_state schedule_state(const struct schedule *s, size_t pair);
 
-// Returns a text for people: "precise enough".
+// Returns the state in words: "precise enough".
 const char *schedule_state_name(enum schedule_state state);
 
 // Lists the pairs to run next, once each. Pairs without any measurement come first; otherwise the
