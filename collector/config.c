@@ -42,8 +42,8 @@ static const struct setting settings[] = {
         "how long the server may be silent before it is asked for a sign of life; "
         "at least the batch timeout"},
     {PREFIX "BATCH_TIMEOUT", WINDOW, AT(batch_timeout_ms), 0, DAY_MS, "5000",
-        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: as long as "
-        "it is worth it at the rate seen, 20 to 500 ms, and at a trickle not at all"},
+        "how long a token waits for its batch to fill; 0: not at all; auto:20..500: from 20 to "
+        "500 ms, whatever is worth it at the present rate, and not at all at a trickle"},
     {PREFIX "BATCH_LIMIT", COUNT, AT(batch_limit), 1, 100000, "10",
         "how many tokens a line holds at most"},
     {PREFIX "DEQUEUE", TEXT, AT(dequeue), 1, 63, "cursor",
@@ -102,7 +102,7 @@ static bool set_number(struct config *c, const struct setting *s, const char *va
     long long number = strtoll(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || number < s->min || number > s->max)
         return err_set(e, ERR_USAGE,
-            "%s is '%s'; allowed is a whole number%s from %" PRId64 " to %" PRId64, s->name, value,
+            "%s is '%s'; it must be a whole number%s from %" PRId64 " to %" PRId64, s->name, value,
             s->type == COUNT ? "" : " of milliseconds", s->min, s->max);
     *(int64_t *)((char *)c + s->offset) = number;
     return true;
@@ -124,7 +124,7 @@ static bool set_window(struct config *c, const struct setting *s, const char *va
     long long most = good ? strtoll(dots + 2, &end, 10) : 0;
     if (!good || *end || errno || least < 1 || most < least || most > s->max)
         return err_set(e, ERR_USAGE,
-            "%s is '%s'; allowed is auto:LEAST..MOST in whole milliseconds, such as auto:20..500, "
+            "%s is '%s'; it must be auto:LEAST..MOST in whole milliseconds, such as auto:20..500, "
             "with LEAST from 1 to MOST, and MOST to %" PRId64,
             s->name, value, s->max);
     c->batch_least_ms = least;
@@ -139,7 +139,7 @@ static bool set_text(struct config *c, const struct setting *s, const char *valu
     if ((int64_t)len < s->min || (int64_t)len > s->max) {
         bool shown = s->type != SECRET;
         return err_set(e, ERR_USAGE,
-            "%s is %s%s%s; allowed are %" PRId64 " to %" PRId64 " characters", s->name,
+            "%s is %s%s%s; it must have %" PRId64 " to %" PRId64 " characters", s->name,
             shown ? "'" : "", shown ? value : "a value that is not shown here", shown ? "'" : "",
             s->min, s->max);
     }
@@ -173,7 +173,7 @@ static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *w
 
     if (len != digits || hex[len] != '\0')
         return err_set(e, ERR_USAGE,
-            "%s holds a value that is not shown here; allowed are exactly %zu hex digits", where,
+            "%s holds a value that is not shown here; it must be exactly %zu hex digits", where,
             digits);
     for (size_t i = 0; i < SIGN_KEY_LEN; i++)
         key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
@@ -228,7 +228,7 @@ static bool check_url(const struct config *c, struct err *e)
     PQfreemem(why);
     if (!options)
         return err_set(e, ERR_USAGE,
-            PREFIX "DATABASE_URL is a value that is not shown here; allowed is a libpq connection "
+            PREFIX "DATABASE_URL is a value that is not shown here; it must be a libpq connection "
                    "string or URI with nothing that libpq does not know");
     return true;
 }
@@ -239,11 +239,11 @@ static bool check_together(struct config *c, struct err *e)
 
     c->mode = mode_find(c->dequeue);
     if (!c->mode)
-        return err_set(
-            e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; allowed is: %s", c->dequeue, mode_names(names));
+        return err_set(e, ERR_USAGE, PREFIX "DEQUEUE is '%s'; it must be one of: %s", c->dequeue,
+            mode_names(names));
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
         return err_set(e, ERR_USAGE,
-            PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; allowed is at least " PREFIX
+            PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; it must be at least " PREFIX
                    "BATCH_TIMEOUT, which is %" PRId64,
             c->healthcheck_interval_ms, c->batch_timeout_ms);
     return true;
@@ -269,7 +269,7 @@ static bool check_leased(struct config *c, struct err *e)
     if (*c->leased.budget < '0' || *c->leased.budget > '9' || strcmp(end, "/s") != 0 ||
         !(c->leased.budget_per_s >= 1e-6 && c->leased.budget_per_s <= 1e6))
         return err_set(e, ERR_USAGE,
-            PREFIX "BUDGET is '%s'; allowed is a rate from 0.000001/s to 1000000/s, such as "
+            PREFIX "BUDGET is '%s'; it must be a rate from 0.000001/s to 1000000/s, such as "
                    "0.3858/s",
             c->leased.budget);
     return true;

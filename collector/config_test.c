@@ -78,7 +78,7 @@ static void bad_values(void **state)
         const char *setting;
         const char *text; // what the message must hold
     } table[] = {
-        {"MAILROOM_BATCH_LIMIT=ten", "MAILROOM_BATCH_LIMIT is 'ten'; allowed"},
+        {"MAILROOM_BATCH_LIMIT=ten", "MAILROOM_BATCH_LIMIT is 'ten'; it must be"},
         {"MAILROOM_BATCH_LIMIT=0", "from 1 to"},
         {"MAILROOM_BATCH_LIMIT=10 ", "'10 '"},
         {"MAILROOM_BATCH_LIMIT=", "''"},
@@ -86,8 +86,8 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_TIMEOUT=-1", "milliseconds from 0 to"},
         {"MAILROOM_BATCH_TIMEOUT=1s", "'1s'"},
         {"MAILROOM_BATCH_TIMEOUT=auto:500..20",
-            "MAILROOM_BATCH_TIMEOUT is 'auto:500..20'; allowed is auto:LEAST..MOST"},
-        {"MAILROOM_BATCH_TIMEOUT=auto:x", "'auto:x'; allowed is auto:LEAST..MOST"},
+            "MAILROOM_BATCH_TIMEOUT is 'auto:500..20'; it must be auto:LEAST..MOST"},
+        {"MAILROOM_BATCH_TIMEOUT=auto:x", "'auto:x'; it must be auto:LEAST..MOST"},
         {"MAILROOM_BATCH_TIMEOUT=auto:", "auto:20..500"},
         {"MAILROOM_BATCH_TIMEOUT=auto:20", "auto:20..500"},
         {"MAILROOM_BATCH_TIMEOUT=auto:20..", "auto:20..500"},
@@ -99,7 +99,7 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_TIMEOUT=auto:20..270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_BATCH_TIMEOUT=270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
-        {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; allowed is: cursor, shared"},
+        {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; it must be one of: cursor, shared"},
         {"MAILROOM_LANES=activation", "MAILROOM_LANES needs MAILROOM_DEQUEUE=leased"},
         {"MAILROOM_SECRET_KEY_FILE=/x", "exactly one is needed"},
     };

@@ -64,7 +64,7 @@ static bool send_listen(
 
     if (!quoted)
         return err_set(
-            e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; allowed is valid UTF-8", q->channel);
+            e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", q->channel);
     snprintf(sql, sizeof sql, "LISTEN %s", quoted);
     PQfreemem(quoted);
     return session_query(s, QUEUE_QUIET, sql, none, deadline_ns, e);
@@ -162,7 +162,7 @@ bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take d
 bool queue_unknown(const char *name, struct err *e)
 {
     return err_set(e, ERR_USAGE,
-        "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
+        "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
         name);
 }
 

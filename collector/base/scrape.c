@@ -111,7 +111,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     snprintf(copy, sizeof copy, "%s", address);
     if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
         return err_set(e, ERR_USAGE,
-            "'%s' is not an address; allowed is HOST:PORT, [IPV6]:PORT or the path of a Unix "
+            "'%s' is not an address; it must be HOST:PORT, [IPV6]:PORT or the path of a Unix "
             "socket, which begins with '/'",
             address);
     int why = getaddrinfo(host, port, &hints, &found);

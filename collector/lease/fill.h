@@ -38,7 +38,7 @@ struct fill {
     bool unsure;                  // a full line was taken, so only the next look shows what is left
     int64_t look_at_ns;           // look at this time in any case; CLOCK_NEVER: there is none
     int after_look;               // announced since the last look was asked for
-    int64_t looking_ns;           // when that was
+    int64_t looking_ns;           // when that look was asked for
     int64_t complete_ns;          // when the last look that left nothing was asked for
     struct fill_entry *announced; // owned; the last `limit` of them, in a ring
     uint64_t count;               // of all that were announced

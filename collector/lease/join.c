@@ -48,7 +48,7 @@ static bool send_listen(struct leased *l, struct err *e)
     char *quoted = PQescapeIdentifier(l->session.conn, name, strlen(name));
 
     if (!quoted)
-        return err_set(e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; allowed is valid UTF-8", name);
+        return err_set(e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", name);
     snprintf(sql, sizeof sql, "LISTEN %s", quoted);
     PQfreemem(quoted);
     return leased_ask(l, REQUEST_SETTINGS, sql, none, leased_deadline_ns(l), e);
@@ -169,7 +169,7 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
     const char *why = PQgetvalue(r, 0, 0);
     if (strcmp(why, "unknown") == 0)
         return err_set(e, ERR_USAGE,
-            "MAILROOM_QUEUE_NAME is '%s'; allowed is a job_type that has a row in the table jobs",
+            "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
             c->queue_name);
     if (strcmp(why, "bell") == 0)
         return err_set(e, ERR_USAGE,

@@ -100,7 +100,7 @@ odd_answers_are_a_line_of_the_log()
 {
     add junk1 twice1
     nothing_is_left
-    has_logged a "'what a day' is no answer"
+    has_logged a "'what a day' is not an answer"
     has_logged a "was answered before"
     same "junk1" "sent" "$(life junk1)"
     same "twice1" "sent" "$(life twice1)"

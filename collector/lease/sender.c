@@ -159,7 +159,8 @@ static bool take_lines(struct leased *l, struct err *e)
         struct answer a;
         from += len + 1;
         if (!answer_parse(&a, line, len, &why))
-            log_line("SENDER", "'%.*s' is no answer: %s", (int)(len < 80 ? len : 80), line, why);
+            log_line(
+                "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
         else if (!answer(l, &a, e))
             return false;
         else
@@ -167,7 +168,7 @@ static bool take_lines(struct leased *l, struct err *e)
     }
     buf_consume(&l->input, from);
     if (l->input.len == ANSWERS_MAX) {
-        log_line("SENDER", "%zu bytes without a line end are no answer", ANSWERS_MAX);
+        log_line("SENDER", "%zu bytes without a line end are not an answer", ANSWERS_MAX);
         buf_clear(&l->input);
     }
     return true;

@@ -70,10 +70,10 @@ struct leased {
     struct retry retry;
     struct sign sign;
 
-    int64_t asked_ns; // when the request was sent whose answer came last
+    int64_t asked_ns; // when the request that was answered last was sent
     int64_t sent_ns[REQUESTS];
     int64_t renew_at_ns;
-    int64_t others_at_ns; // CLOCK_NEVER: there are none
+    int64_t others_at_ns; // the next look at other collectors; CLOCK_NEVER: none is planned
     int64_t complete_ns;  // all that was due before this is taken; CLOCK_NEVER: unknown
     int64_t budget_ns;    // nothing is leased before this time
     unsigned lines;       // how many lines were leased

@@ -6,7 +6,7 @@
 #   hard   error permanent
 #   once   error transient the first time, then sent
 #   twice  sent, two times
-#   junk   a line that is no answer, then sent
+#   junk   a line that is not an answer, then sent
 #   mute   nothing
 #   die    the sender exits
 #

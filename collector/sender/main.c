@@ -31,7 +31,7 @@ struct sender {
     struct input input;
     bool answers;
     int64_t number;  // of the line in hand: 1, 2, …
-    int64_t hold_ns; // the last pause that the server got; 0: it answered well
+    int64_t hold_ns; // the last pause before another try; 0: the last try succeeded
 };
 
 static volatile sig_atomic_t stopping;
@@ -99,7 +99,7 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
 
     if (rate_spent(&s->rate, wall_s)) {
         *reply = (struct reply){.outcome = MAIL_LATER};
-        snprintf(reply->text, sizeof reply->text, "454 the day's %.0f mails are spent",
+        snprintf(reply->text, sizeof reply->text, "454 the day's %.0f mails are used up",
             s->settings.daily);
         return true;
     }

@@ -29,7 +29,7 @@ void rate_close(struct rate *r);
 // Returns when the next mail may go out, by the monotonic clock: now_ns or later.
 int64_t rate_next_ns(struct rate *r, int64_t now_ns);
 
-// True when the day's mails are spent.
+// True when the day's mails are used up.
 bool rate_spent(struct rate *r, int64_t wall_s);
 
 // Counts a mail that is about to go out.

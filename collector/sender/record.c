@@ -53,7 +53,7 @@ static const char *judge(const struct record *r, struct field action)
     if (action.len != 1 || (action.data[0] != '1' && action.data[0] != '2'))
         return "the action is neither 1 nor 2";
     if (!is_printable(r->email) || !is_address(r->email))
-        return "this is no mail address";
+        return "this is not a mail address";
     if (!is_printable(r->login) || r->login.len == 0)
         return "the login is empty or holds control characters";
     if (r->secret.len != SIGN_TEXT_LEN ||

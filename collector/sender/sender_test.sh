@@ -78,7 +78,7 @@ codes_decide()
 1.2 sent
 1.3 error permanent 550 5.1.1 no such user
 1.4 error permanent 554 5.7.1 this is spam
-1.5 error permanent 553 this is no mail address
+1.5 error permanent 553 this is not a mail address
 1.6 sent
 2 error permanent 500 no line of whole mails
 3.1 sent
@@ -110,7 +110,7 @@ the_days_mails_are_counted_across_senders()
     "$sender" <"$dir/lines" >"$dir/answers" 2>"$mail_dir/sender.log"
     head -n 2 "$dir/lines" | "$sender" >>"$dir/answers" 2>>"$mail_dir/sender.log"
     unset SENDER_DAILY SENDER_STATE_FILE
-    mail_same "answers" "1.1 sent 2.1 sent 3.1 sent 1.1 sent 2 error transient 454 the day's 4 mails are spent " \
+    mail_same "answers" "1.1 sent 2.1 sent 3.1 sent 1.1 sent 2 error transient 454 the day's 4 mails are used up " \
         "$(tr '\n' ' ' <"$dir/answers")"
     stop_mail_server
 }

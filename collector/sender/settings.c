@@ -76,7 +76,7 @@ static bool set_number(
     errno = 0;
     double number = strtod(value, &end);
     if (*value < '0' || *value > '9' || *end || errno || !(number >= row->min) || number > row->max)
-        return err_set(e, ERR_USAGE, "%s is '%s'; allowed is a number from %.0f to %.0f", row->name,
+        return err_set(e, ERR_USAGE, "%s is '%s'; it must be a number from %.0f to %.0f", row->name,
             value, row->min, row->max);
     *(double *)((char *)s + row->offset) = number;
     return true;
@@ -88,7 +88,7 @@ static bool set_text(
     size_t len = strlen(value);
 
     if (len < (size_t)row->min || len > (size_t)row->max || strpbrk(value, "\r\n"))
-        return err_set(e, ERR_USAGE, "%s: allowed are %.0f to %.0f characters on one line",
+        return err_set(e, ERR_USAGE, "%s: it must have %.0f to %.0f characters on one line",
             row->name, row->min, row->max);
     *text_at(s, row) = strdup(value);
     return *text_at(s, row) || err_set(e, ERR_SYSTEM, "no memory for %s", row->name);
@@ -105,11 +105,11 @@ static bool check(const struct settings *s, struct err *e)
             return err_set(e, ERR_USAGE, "%s is not set; it is needed", required[i].name);
     if (strncmp(s->url, "smtp://", 7) != 0 && strncmp(s->url, "smtps://", 8) != 0)
         return err_set(
-            e, ERR_USAGE, "SENDER_URL is '%s'; allowed is smtp://… or smtps://…", s->url);
+            e, ERR_USAGE, "SENDER_URL is '%s'; it must be smtp://… or smtps://…", s->url);
     if (strcmp(s->tls, "require") != 0 && strcmp(s->tls, "none") != 0)
-        return err_set(e, ERR_USAGE, "SENDER_TLS is '%s'; allowed is: require, none", s->tls);
+        return err_set(e, ERR_USAGE, "SENDER_TLS is '%s'; it must be require or none", s->tls);
     if (!strchr(s->from, '@') || strpbrk(s->from, "<> "))
-        return err_set(e, ERR_USAGE, "SENDER_FROM is '%s'; allowed is a bare address", s->from);
+        return err_set(e, ERR_USAGE, "SENDER_FROM is '%s'; it must be a bare address", s->from);
     if (s->password && s->password_file)
         return err_set(
             e, ERR_USAGE, "each of SENDER_PASSWORD and SENDER_PASSWORD_FILE is set; one is enough");

@@ -1,6 +1,6 @@
--- Confirms the tokens that we have taken, up to one of them, and in the same commit records the rows that the wire
--- cannot carry. It confirms all of our deliveries from the first to the last, but of the last one
--- only the part up to the token.
+-- Confirms the tokens that we have taken, up to one of them, and in the same commit records the
+-- rows that the wire cannot carry. It confirms all of our deliveries from the first to the last,
+-- but of the last one only the part up to the token.
 --
 -- The queue is named so that either index finds the rows by equality. Without it the
 -- planner may walk all of deliveries_owner_idx, the entries of deleted rows too.

@@ -1,6 +1,6 @@
--- Gives back the tokens that we have taken behind a certain one, for any collector to take: the rest of the delivery that
--- holds the token, and all later deliveries. When the first delivery does not hold it, all of that
--- one is given back, too.
+-- Gives back the tokens that we have taken behind a certain one, for any collector to take: the
+-- rest of the delivery that holds the token, and all later deliveries. When the first delivery does
+-- not hold it, all of that one is given back, too.
 --
 -- $1 queue | $2 our number | $3 n of the first delivery | $4 the token in it
 WITH last AS MATERIALIZED (
