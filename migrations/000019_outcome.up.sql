@@ -22,9 +22,9 @@
 BEGIN;
 
 ALTER TABLE deliveries
-    ADD COLUMN numbers int[],      -- of each token's attempt; null: the first
-    ADD COLUMN errors int[],       -- of each token's attempts, those that count; null: none
-    ADD COLUMN alone bool NOT NULL DEFAULT false, -- its sender died: not with others in a line
+    ADD COLUMN numbers int[],      -- each token's attempt number; null: all are 1
+    ADD COLUMN errors int[],       -- each token's failed attempts so far; null: none
+    ADD COLUMN alone bool NOT NULL DEFAULT false, -- a sender died with it: it gets a line of its own
     ADD COLUMN due timestamptz NOT NULL DEFAULT '-infinity',
     ADD COLUMN leased_at timestamptz NOT NULL DEFAULT clock_timestamp();
 CREATE INDEX deliveries_due_idx ON deliveries (queue, due, n) WHERE owner = 0;
@@ -51,8 +51,8 @@ CREATE TABLE runs (
     host     text,
     version  text,
     settings text,                 -- without secrets
-    how      text,                 -- it ended
-    tokens   bigint                -- that it was answered for
+    how      text,                 -- how the collector ended
+    tokens   bigint                -- how many tokens got an answer
 );
 CREATE INDEX runs_at_idx ON runs (at);
 

@@ -213,9 +213,8 @@ BEGIN
 END
 $$;
 
--- The last step, and the only one of all later calls. It makes one partition more, and
--- moves the sequence to the one that was made before. It stays in a partition that has
--- no token yet.
+-- The last step of the first call, and the only step of later ones. It makes the next partitions
+-- and moves the sequence to the next one, unless the present one has no token yet.
 CREATE FUNCTION mailroom_partition_next() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -182,7 +182,7 @@ the_watch_sees_a_scan()
     esac
 }
 
-# --- what they are made of ---------------------------------------------------
+# --- helpers ----------------------------------------------------------------
 
 # Makes a database at migration 3 with 2,000 tokens. In it a statement that changes a schema fails
 # when its transaction has read more than 200 rows of tokens or accounts and holds a lock on these

@@ -298,7 +298,7 @@ lease_aged() # ageing in seconds
         WHERE kind = 1"
 }
 
-# --- what they are made of ---------------------------------------------------
+# --- helpers ----------------------------------------------------------------
 
 transition() # from, activated_at, unsuspended_at, to, expected
 {

@@ -283,7 +283,7 @@ partitions_become_one_table()
     same "and one more" 21 "$(sql "SELECT count(*) FROM tokens")"
 }
 
-# --- what they are made of ---------------------------------------------------
+# --- helpers ----------------------------------------------------------------
 
 eligible="consumed_at IS NULL AND expires_at > extract(epoch FROM now())
     AND (action, status) IN (('activation', 'provisioned'), ('password_recovery', 'active'))"
