@@ -103,7 +103,7 @@ void check_judged(struct result *r, const struct scenario *s)
         if (!result_judged(r, id) || r->judged[id].of <= 0 || judged_share(&r->judged[id]) >= least)
             continue;
         judged_text(r, id, text, sizeof text);
-        result_reason(r, "too little was judged of %s: %s; at least %.0f%% is needed",
+        result_reason(r, "too little of %s was judged: %s; at least %.0f%% is needed",
             metrics[id].name, text, 100 * least);
     }
 }

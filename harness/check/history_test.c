@@ -347,7 +347,7 @@ static void a_time_that_cannot_be_is_refused(void **state)
     s.probes[0].due_ns = CLOCK_NEVER;
     store(&s);
     assert_false(history_read(&h, path, &s.scenario, &e));
-    assert_string_equal(e.text, "the history holds a time that cannot be");
+    assert_string_equal(e.text, "the history holds an impossible time");
     story_fini(&s);
 }
 

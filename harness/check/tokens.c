@@ -71,7 +71,7 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
            enough_ns(c->r, l);
 }
 
-// A token with an unknown outcome is no phantom when the database has it or had it. The database
+// A token with an unknown outcome is not a phantom when the database has it or had it. The database
 // may have had it when the server lost data after the delivery.
 static bool is_phantom(const struct ledger *l, uint32_t token)
 {

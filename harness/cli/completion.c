@@ -29,7 +29,7 @@ static void print_bash(const struct command *commands, size_t count)
         puts("' ;;");
     }
     puts("    esac\n"
-         "    # A word that is no option is a scenario's name, or a file.\n"
+         "    # A word that is not an option is a scenario's name, or a file.\n"
          "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
          "        words=$(" SCENARIO_NAMES ")\n"
          "    fi\n"

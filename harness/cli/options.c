@@ -56,7 +56,7 @@ static const struct {
     {"subject", "NAME", SCOPE_RUN, TEXT(subject),
         "a queue of another kind to test, from its manifest; see list"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
-        "local (default), container, patroni, or the conninfo of a server that is there"},
+        "local (default), container, patroni, or the conninfo of an existing server"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
     {"within", "TIME", SCOPE_EXPLORE, TEXT(within),

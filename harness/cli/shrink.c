@@ -172,7 +172,7 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
     if (h->err.kind != ERR_NONE && h->err.kind != ERR_INTERRUPTED)
         return cli_fail(&h->err);
     if (h->search.kept_count == 1)
-        printf("nothing smaller was found in %d runs that breaks the same%s\n", h->runs,
+        printf("in %d runs nothing smaller was found that breaks the same invariant%s\n", h->runs,
             !h->search.stopped || interrupt_signal() ? ""
             : h->runs > 0                            ? "; more time may help: --within"
                           : ": --within leaves no time for a first one, and to confirm it");

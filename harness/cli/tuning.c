@@ -155,7 +155,8 @@ static bool make_grid(struct tuning *t, struct err *e)
     for (size_t i = 1; i < t->tune.count; i++) {
         if (by_pair(&t->pairs[i - 1], &t->pairs[i]) == 0)
             return err_set(e, ERR_USAGE,
-                "--limit, --timeout: limit %d comes twice with one timeout", t->pairs[i].limit);
+                "--limit, --timeout: limit %d is given twice with the same timeout",
+                t->pairs[i].limit);
     }
     return true;
 }

@@ -12,7 +12,7 @@
 
 enum weight {
     WEIGHT_GOOD,   // examined, and nothing is wrong
-    WEIGHT_NOTE,   // works, but people should know
+    WEIGHT_NOTE,   // works, but the user should know
     WEIGHT_BREAKS, // a collector or a run would fail, lose or wait
 };
 

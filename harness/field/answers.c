@@ -43,7 +43,7 @@ static bool take_line(struct answers *a, const char *text, struct err *e)
     bool ok = key && json_object_set(a->all, key, line) == 0;
 
     json_decref(line);
-    return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is no answer", a->path, text);
+    return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is not an answer", a->path, text);
 }
 
 // Takes every whole line, and removes a last one that an interruption has cut.

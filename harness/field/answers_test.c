@@ -1,5 +1,5 @@
-// Answers are found again after the file is opened anew. A line that is no answer is refused, and a
-// last line that was cut is removed.
+// Answers are found again after the file is opened anew. A line that is not an answer is refused,
+// and a last line that was cut is removed.
 #include "field/answers.h"
 
 #include <math.h>

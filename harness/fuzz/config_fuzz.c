@@ -15,11 +15,10 @@ static bool hides_value(const char *refusal)
 {
     static const char *const texts[] = {
         " is not set; a libpq connection string or URI is needed",
-        " is a value that is not shown here; allowed are 1 to 4096 characters",
-        (" is a value that is not shown here; allowed is a libpq connection string or URI with "
+        " is a value that is not shown here; it must have 1 to 4096 characters",
+        (" is a value that is not shown here; it must be a libpq connection string or URI with "
          "nothing that libpq does not know"),
-        " holds a value that is not shown here; allowed are exactly 64 hex digits",
-        " holds the current key; allowed is the one before it",
+        " holds a value that is not shown here; it must be exactly 64 hex digits",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -224,7 +224,7 @@ static void pack_changes(struct pack *p, struct history *h)
         pack_array(p, &plan->change_count, PLAN_TOKENS_MAX, plan->changes, sizeof *plan->changes);
     h->load.changes = pack_room(p, h->load.changes, plan->change_count, sizeof *h->load.changes);
     if (plan->token_count == 0 && plan->change_count > 0)
-        pack_fail(p, "has changes of no token");
+        pack_fail(p, "has changes that belong to no token");
     for (size_t i = 0; pack_ok(p) && i < plan->change_count; i++)
         pack_change(p, h, &plan->changes[i], &h->load.changes[i]);
 }
@@ -289,7 +289,7 @@ static void pack_attempts(struct pack *p, struct history *h)
         PACK_FIELD(p, a->end, ATTEMPT_ENDS - 1);
     }
     if (h->plan.token_count == 0 && l->attempt_count > 0)
-        pack_fail(p, "has attempts of no token");
+        pack_fail(p, "has attempts that belong to no token");
 }
 
 // Packs the field that version 10 added: the share of the processors that other programs used.

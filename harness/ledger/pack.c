@@ -146,7 +146,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
             break;
     }
     if (v > most)
-        pack_fail(p, "holds a number that cannot be");
+        pack_fail(p, "holds an impossible number");
     *value = p->why ? 0 : v;
 }
 
@@ -180,7 +180,7 @@ void pack_time(struct pack *p, int64_t *ns)
         int64_t step = unfold(v - 2);
         if (step > most_ns || step < -most_ns || p->last_ns + step > most_ns ||
             p->last_ns + step < -most_ns) {
-            pack_fail(p, "holds a time that cannot be");
+            pack_fail(p, "holds an impossible time");
             step = 0;
         }
         *ns = p->last_ns + step;
@@ -210,7 +210,7 @@ void pack_moment(struct pack *p, int64_t *ns)
 {
     pack_time(p, ns);
     if (pack_reading(p) && *ns == CLOCK_NEVER) {
-        pack_fail(p, "holds a time that cannot be");
+        pack_fail(p, "holds an impossible time");
         *ns = 0;
     }
 }

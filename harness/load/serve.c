@@ -171,7 +171,7 @@ static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
         *heard_ns = clock_now_ns();
     }
     return clock_now_ns() - *heard_ns < POST_UNHEARD_NS ||
-           err_set(e, ERR_CONNECTION, "the run was not heard for 5 s");
+           err_set(e, ERR_CONNECTION, "nothing was heard from the run for 5 s");
 }
 
 // Tells the run how far the load is, and stops the load when the run is gone.

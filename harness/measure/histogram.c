@@ -89,7 +89,7 @@ int64_t histogram_percentile(const struct histogram *h, double percentile)
         return h->min;
     if (percentile >= 100)
         return h->max;
-    // 99.9 is no binary fraction: the nearest double may ask for one value more
+    // 99.9 is not a binary fraction: the nearest double may ask for one value more
     // than the percentile does, so it is lowered by one step before it is used.
     double rank = ceil(nextafter(percentile, 0) * (double)h->total / 100);
     int64_t seen = 0;

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "measure/histogram.h"
 
-// Appends the lines above the intervals. `comment` is one line for people; what does not fit into
+// Appends the lines above the intervals. `comment` is one line of text; what does not fit into
 // 126 characters is cut, because the C reader stops there.
 MUST_USE bool hlog_write_header(
     struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);

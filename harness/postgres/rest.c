@@ -191,7 +191,8 @@ bool rest_members(const char *json, struct rest_member *members, size_t *count, 
     for (size_t i = 0; ok && i < json_array_size(list) && *count < REST_MEMBERS_MAX; i++)
         ok = take_member(json_array_get(list, i), &members[(*count)++]);
     json_decref(root);
-    return ok || err_set(e, ERR_CONNECTION, "this is no list of a cluster's members: %.60s", json);
+    return ok ||
+           err_set(e, ERR_CONNECTION, "this is not a list of a cluster's members: %.60s", json);
 }
 
 const struct rest_member *rest_leader(const struct rest_member *members, size_t count)

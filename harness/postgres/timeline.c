@@ -26,7 +26,7 @@ bool timeline_parse_history(const char *text, struct timeline_left *left, struct
         line += line != NULL;
     }
     return (last && sscanf(last, "%d\t%23[0-9A-F/]", &left->timeline, left->lsn) == 2) ||
-           err_set(e, ERR_SYSTEM, "this is no history of a timeline: %.60s", text);
+           err_set(e, ERR_SYSTEM, "this is not a history of a timeline: %.60s", text);
 }
 
 void timeline_count_commits(const char *text, struct timeline_left *left)

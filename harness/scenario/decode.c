@@ -82,7 +82,7 @@ bool decode_want_line(const struct node *n, struct err *e)
     if (!decode_want_scalar(n, e))
         return false;
     if (n->text[0] == '\0')
-        return node_err(n, e, "nothing is written here");
+        return node_err(n, e, "there is no value here");
     for (const char *p = n->text; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             return node_err(n, e, "this should be one line without control characters");
@@ -355,7 +355,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     suggest_init(&near, n->text);
     for (size_t i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verbs[i].name);
-    return node_err(n, e, "'%s' is no fault verb%s%s", n->text,
+    return node_err(n, e, "'%s' is not a fault verb%s%s", n->text,
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
 }
 

@@ -217,7 +217,7 @@ static const struct field sender_fields[] = {
     {"twice", FIELD_SHARE, AT(collector.sender.twice), .default_text = "0",
         .help = "share of answers that are given twice"},
     {"wrong", FIELD_SHARE, AT(collector.sender.wrong), .default_text = "0",
-        .help = "share of answers with a line before them that is no answer"},
+        .help = "share of answers with a line before them that is not an answer"},
     {"dies", FIELD_SHARE, AT(collector.sender.dies), .default_text = "0",
         .help = "share of attempts at which the sender dies instead of answering: the collector's "
                 "standard input is closed, as by kill-sender"},

@@ -1,4 +1,4 @@
-// The keys of a scenario, for people who write one.
+// The keys of a scenario, for its author.
 #pragma once
 
 // Calls `tell` for each key, in the order of the format: "load.N.rate", and what it

@@ -86,7 +86,7 @@ static bool find(struct message_kind *kind, const char *name, struct err *e)
             return true;
         suggest_offer(&near, table[i].name);
     }
-    return err_set(e, ERR_USAGE, "'%s' is no message that a %s sends%s", name,
+    return err_set(e, ERR_USAGE, "'%s' is not a message that a %s sends%s", name,
         message_sender_name(kind->sender), suggest_text(&near, text, sizeof text));
 }
 

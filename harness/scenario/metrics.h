@@ -91,7 +91,7 @@ enum metric_unit {
 
 // The unit in which an invariant's judged share is counted.
 enum metric_over {
-    OVER_NOTHING, // of a metric that is no invariant
+    OVER_NOTHING, // of a metric that is not an invariant
     OVER_TOKENS,
     OVER_LINES,
     OVER_SECONDS,

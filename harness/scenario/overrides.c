@@ -154,7 +154,7 @@ bool override_apply(struct node *root, const char *set, struct err *e)
         char piece[128];
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
-            return set_err(&w, e, "this is no path; write one such as load.0.for");
+            return set_err(&w, e, "this is not a path; write one such as load.0.for");
         at = step(&w, at, piece, e);
         if (!at)
             return false;

@@ -109,7 +109,7 @@ static void refuses_recordings_not_in_seconds(void **state)
         snprintf(line, sizeof line, "0.25\n%s,x\n", times[i]);
         write_file("recorded.csv", line, strlen(line));
         snprintf(error, sizeof error,
-            "x.yaml:4:39: load.0.file: line 2: '%s' is no time in seconds", times[i]);
+            "x.yaml:4:39: load.0.file: line 2: '%s' is not a time in seconds", times[i]);
         expect_error(text, strlen(text), NULL, error);
     }
 }
@@ -142,9 +142,9 @@ static void refuses_wrong_keys_and_values(void **state)
         {HEAD "load:\n  - {for: 1s, rate: 1/s, connections: 0}\n",
             "x.yaml:4:39: load.0.connections: '0' should lie between 1 and 500"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, connections: many}\n",
-            "x.yaml:4:39: load.0.connections: 'many' is no whole number"},
+            "x.yaml:4:39: load.0.connections: 'many' is not a whole number"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 20/s}\n",
-            "x.yaml:4:36: load.0.recovery: '20/s' is no share such as 0.25 or 25%"},
+            "x.yaml:4:36: load.0.recovery: '20/s' is not a share such as 0.25 or 25%"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: 1.5}\n",
             "x.yaml:4:36: load.0.recovery: '1.5' should be a share between 0 and 1"},
         {HEAD "load:\n  - {for: 1s, rate: 1/s, recovery: [1]}\n",
@@ -152,7 +152,7 @@ static void refuses_wrong_keys_and_values(void **state)
         {HEAD "load:\n  - {for: 1s, rate: 1/s, hold_open: {share: 0.1}}\n",
             "x.yaml:4:37: load.0.hold_open: 'for' is missing: how long they stay open after their "
             "insert"},
-        {HEAD "seed: -1\n" LOAD, "x.yaml:3:7: seed: '-1' is no whole number"},
+        {HEAD "seed: -1\n" LOAD, "x.yaml:3:7: seed: '-1' is not a whole number"},
         {HEAD "tags: fault\n" LOAD, "x.yaml:3:7: tags: this should be a list, such as [one, two]"},
         {HEAD "collector: {restart: maybe}\n" LOAD,
             "x.yaml:3:22: collector.restart: 'maybe' should be true or false"},
@@ -160,20 +160,20 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:3:21: collector.layout: 'other' should be reference or foreign"},
         {HEAD "collector: {env: [A]}\n" LOAD,
             "x.yaml:3:18: collector.env: this should be a map, such as {name: value}"},
-        {"name: x\nsummary: \"\"\n" LOAD, "x.yaml:2:10: summary: nothing is written here"},
-        {HEAD "seed: \"1\\n2\"\n" LOAD, "x.yaml:3:7: seed: '1?2' is no whole number"},
+        {"name: x\nsummary: \"\"\n" LOAD, "x.yaml:2:10: summary: there is no value here"},
+        {HEAD "seed: \"1\\n2\"\n" LOAD, "x.yaml:3:7: seed: '1?2' is not a whole number"},
         {"name: x\nsummary: \"a\\nb\"\n" LOAD,
             "x.yaml:2:10: summary: this should be one line without control characters"},
         {HEAD LOAD "allow: {latency.p99: any}\n",
-            "x.yaml:6:9: allow: 'latency.p99' is no invariant; `mailproof list` shows them"},
+            "x.yaml:6:9: allow: 'latency.p99' is not an invariant; `mailproof list` shows them"},
         {HEAD LOAD "allow: {lots: any}\n",
-            "x.yaml:6:9: allow: 'lots' is no invariant; did you mean 'lost'?"},
+            "x.yaml:6:9: allow: 'lots' is not an invariant; did you mean 'lost'?"},
         {HEAD LOAD "allow: {lost: some}\n",
             "x.yaml:6:15: allow.lost: 'some' should be any or a whole number"},
         {HEAD LOAD "judged: {late: 150%}\n",
             "x.yaml:6:16: judged.late: '150%' should be a share between 0 and 1"},
         {HEAD LOAD "judged: {delivered: 50%}\n",
-            "x.yaml:6:10: judged: 'delivered' is no invariant; `mailproof list` shows them"},
+            "x.yaml:6:10: judged: 'delivered' is not an invariant; `mailproof list` shows them"},
         {HEAD LOAD "collector: {promises: [order, wait]}\n",
             "x.yaml:6:31: collector.promises.1: 'wait' should be no_loss, once, limit, timeout, "
             "order, reconnect, sharing, small or waits_for_writers"},
@@ -186,7 +186,7 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:7:16: expect.latency.p99: '500' has no unit; write a duration such as 20s, "
             "300ms or 5m"},
         {HEAD LOAD "expect:\n  lost: \"= 0ms\"\n",
-            "x.yaml:7:9: expect.lost: '0ms' is no number such as 3 or 0.25"},
+            "x.yaml:7:9: expect.lost: '0ms' is not a number such as 3 or 0.25"},
         {HEAD LOAD "expect:\n  lost: 0\n",
             "x.yaml:7:9: expect.lost: '0' compares nothing; begin with =, !=, <, <=, > or >=, such "
             "as \"= 0\""},
@@ -207,7 +207,7 @@ static void errors_name_the_override(void **state)
     } cases[] = {
         {"load.0.for", "--set load.0.for: write a key, '=' and a value, such as load.0.for=1s"},
         {"=1", "--set =1: write a key, '=' and a value, such as load.0.for=1s"},
-        {"load..for=1s", "--set load..for=1s: this is no path; write one such as load.0.for"},
+        {"load..for=1s", "--set load..for=1s: this is not a path; write one such as load.0.for"},
         {"load.0.for=20",
             "--set load.0.for=20: load.0.for: '20' has no unit; write a duration such "
             "as 20s, 300ms or 5m"},
@@ -216,7 +216,7 @@ static void errors_name_the_override(void **state)
         {"load.2.for=1s", "--set load.2.for=1s: the list has 1 item; number 1 would be the next"},
         {"name.x=1", "--set name.x=1: cannot set 'x', because the value above it is not a map"},
         {"sede=1", "--set sede=1: 'sede' is not a key that is known here; did you mean 'seed'?"},
-        {"seed=", "--set seed=: seed: '' is no whole number"},
+        {"seed=", "--set seed=: seed: '' is not a whole number"},
         {"seed=[1", "--set seed=[1: not YAML: while parsing a flow sequence, did not find expected "
                     "',' or ']'"},
         {"collector.env.A=\xff", "--set: the value is not UTF-8 text"},

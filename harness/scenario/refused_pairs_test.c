@@ -35,7 +35,8 @@ static void says_what_cannot_be_done(void **state)
             "x.yaml:7:35: faults.0.message: 'x' names no message; write its sender and its name, "
             "such as client Bind or server CommandComplete UPDATE"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bnd}\n",
-            "x.yaml:7:35: faults.0.message: 'Bnd' is no message that a client sends; did you mean "
+            "x.yaml:7:35: faults.0.message: 'Bnd' is not a message that a client sends; did you "
+            "mean "
             "'Bind'?"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at, message: client Bind UPDATE}\n",
             "x.yaml:7:35: faults.0.message: 'client Bind UPDATE': only server CommandComplete "
@@ -44,7 +45,7 @@ static void says_what_cannot_be_done(void **state)
         {HEAD LOAD "faults:\n  - {at: 1s, do: cut-at}\n",
             "x.yaml:7:5: faults.0: 'message' is missing: cut-at needs it"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: throttle, for: 1s, rate: 20/s}\n",
-            "x.yaml:7:43: faults.0.rate: '20/s' is no rate in bytes; write one such as 20kB/s"},
+            "x.yaml:7:43: faults.0.rate: '20/s' is not a rate in bytes; write one such as 20kB/s"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: kill-server, through: kernel}\n",
             "x.yaml:7:31: faults.0: kill-server takes no 'through'; partition and "
             "half-open "
@@ -173,10 +174,11 @@ static void refuses_what_does_not_fit_together(void **state)
             "x.yaml:7:44: faults.0.instance: there is no instance 1; collector.instances is 1, and "
             "they are counted from 0"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: terminate-backends}\n",
-            "x.yaml:7:18: faults.0.do: 'terminate-backends' is no fault verb; did you mean "
+            "x.yaml:7:18: faults.0.do: 'terminate-backends' is not a fault verb; did you mean "
             "'terminate-backend'?"},
         {HEAD LOAD "faults:\n  - {at: 2s, do: earthquake}\n",
-            "x.yaml:7:18: faults.0.do: 'earthquake' is no fault verb; `mailproof list` shows them"},
+            "x.yaml:7:18: faults.0.do: 'earthquake' is not a fault verb; `mailproof list` shows "
+            "them"},
     };
 
     (void)state;

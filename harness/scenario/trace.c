@@ -55,7 +55,7 @@ static bool read_line(struct load_phase *phase, char *text, size_t line, struct 
     // is refused, because 12m would become 12ms.
     snprintf(time, sizeof time, "%.20ss", text);
     if (text[strspn(text, "0123456789.")] || !units_duration(time, &at_ns, e))
-        return err_set(e, ERR_USAGE, "line %zu: '%.40s' is no time in seconds", line, text);
+        return err_set(e, ERR_USAGE, "line %zu: '%.40s' is not a time in seconds", line, text);
     if (at_ns < last_ns)
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies before the time above it", line, text);
     if (at_ns >= phase->for_ns)

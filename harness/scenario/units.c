@@ -104,7 +104,7 @@ bool units_count(const char *text, int64_t *count, struct err *e)
     // strtoll would take blanks and signs as well.
     if (!isdigit((unsigned char)*text) || strlen(text) > 18 ||
         (*count = strtoll(text, &end, 10), *end != '\0'))
-        return err_set(e, ERR_USAGE, "'%s' is no whole number", text);
+        return err_set(e, ERR_USAGE, "'%s' is not a whole number", text);
     return true;
 }
 
@@ -121,7 +121,8 @@ bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e)
     snprintf(first, sizeof first, "%.*s", (int)(dots - text), text);
     if (units_count(first, from, e) && units_count(dots + 2, to, e))
         return true;
-    return err_set(e, ERR_USAGE, "'%s' is no number such as 10 and no range such as 1..100", text);
+    return err_set(
+        e, ERR_USAGE, "'%s' is neither a number such as 10 nor a range such as 1..100", text);
 }
 
 bool units_number(const char *text, double *number, struct err *e)
@@ -129,7 +130,7 @@ bool units_number(const char *text, double *number, struct err *e)
     struct decimal d;
 
     if (!read_decimal(text, &d) || *d.end != '\0')
-        return err_set(e, ERR_USAGE, "'%s' is no number such as 3 or 0.25", text);
+        return err_set(e, ERR_USAGE, "'%s' is not a number such as 3 or 0.25", text);
     *number = decimal_value(&d);
     return true;
 }
@@ -139,7 +140,7 @@ bool units_share(const char *text, double *share, struct err *e)
     struct decimal d;
 
     if (!read_decimal(text, &d) || (*d.end != '\0' && strcmp(d.end, "%") != 0))
-        return err_set(e, ERR_USAGE, "'%s' is no share such as 0.25 or 25%%", text);
+        return err_set(e, ERR_USAGE, "'%s' is not a share such as 0.25 or 25%%", text);
     *share = *d.end ? writable(decimal_value(&d) / 100) : decimal_value(&d);
     return true;
 }
@@ -158,7 +159,7 @@ bool units_bytes_per_second(const char *text, double *rate, struct err *e)
         *rate = writable(decimal_value(&d) * sizes[i].bytes);
         return true;
     }
-    return err_set(e, ERR_USAGE, "'%s' is no rate in bytes; write one such as 20kB/s", text);
+    return err_set(e, ERR_USAGE, "'%s' is not a rate in bytes; write one such as 20kB/s", text);
 }
 
 // Reads "200/s" and returns its end.
@@ -169,11 +170,11 @@ static bool read_rate(
     struct decimal d;
 
     if (!read_decimal(p, &d))
-        return err_set(e, ERR_USAGE, "'%s' is no rate; %s", text, hint);
+        return err_set(e, ERR_USAGE, "'%s' is not a rate; %s", text, hint);
     if (*d.end == '\0' || d.end[0] == '.')
         return err_set(e, ERR_USAGE, "'%s' has no unit; %s", text, hint);
     if (d.end[0] != '/' || d.end[1] != 's')
-        return err_set(e, ERR_USAGE, "'%s' is no rate; %s", text, hint);
+        return err_set(e, ERR_USAGE, "'%s' is not a rate; %s", text, hint);
     *rate = decimal_value(&d);
     *end = d.end + 2;
     return true;
@@ -185,7 +186,7 @@ bool units_per_second(const char *text, double *rate, struct err *e)
 
     if (!read_rate(text, text, rate, &end, e))
         return false;
-    return *end == '\0' || err_set(e, ERR_USAGE, "'%s' is no rate such as 200/s", text);
+    return *end == '\0' || err_set(e, ERR_USAGE, "'%s' is not a rate such as 200/s", text);
 }
 
 bool units_rate(const char *text, double *from, double *to, struct err *e)
@@ -198,7 +199,7 @@ bool units_rate(const char *text, double *from, double *to, struct err *e)
     if (strncmp(end, "..", 2) == 0 && !read_rate(text, end + 2, to, &end, e))
         return false;
     return *end == '\0' ||
-           err_set(e, ERR_USAGE, "'%s' is no rate such as 200/s or 100/s..2000/s", text);
+           err_set(e, ERR_USAGE, "'%s' is not a rate such as 200/s or 100/s..2000/s", text);
 }
 
 bool units_comparison(const char *text, char comparison[3], const char **operand, struct err *e)

@@ -122,10 +122,10 @@ static void reads_rates(void **state)
         {"100..200/s", 0, 0,
             "'100..200/s' has no unit; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
         {"200/m", 0, 0,
-            "'200/m' is no rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
-        {"200/sec", 0, 0, "'200/sec' is no rate such as 200/s or 100/s..2000/s"},
+            "'200/m' is not a rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+        {"200/sec", 0, 0, "'200/sec' is not a rate such as 200/s or 100/s..2000/s"},
         {"fast", 0, 0,
-            "'fast' is no rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
+            "'fast' is not a rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
     };
 
     (void)state;

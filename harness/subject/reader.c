@@ -263,7 +263,7 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
     return true;
 }
 
-// A consumer's completion is no delivery.
+// A consumer's completion is not a delivery.
 static bool is_completion(const struct reader *r, const char *text, size_t len)
 {
     return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;

@@ -86,7 +86,7 @@ def asked(dashboard):
     board = json.load(open(f"{source}/ci/examples/grafana/{dashboard}.json"))
     for panel in board["panels"]:
         for target in panel["targets"]:
-            # Without the values of labels and the ranges.
+            # The names of metrics and labels remain, without label values and ranges.
             text = re.sub(r'"[^"]*"|\[[^]]*\]', "", target["expr"])
             names = set(re.findall(r"[a-z_][a-z_0-9]*", text)) - words
             assert names, target

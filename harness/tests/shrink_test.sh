@@ -50,7 +50,7 @@ expect_exit 64 "${shrink[@]}" "$place/results/shrunk/latest"
 grep -q 'broke no invariant (pass)' "$place/err" || fail "a good run is not refused"
 expect_exit 64 "${shrink[@]}" "$result" --within soon
 expect_exit 64 "${shrink[@]}" "$result" --breaks lst
-grep -q "'lst' is no invariant" "$place/err" || fail "no reason"
+grep -q "'lst' is not an invariant" "$place/err" || fail "no reason"
 expect_exit 64 "${shrink[@]}" "$result" --breaks forged
 grep -q 'did not break forged, but' "$place/err" || fail "no reason"
 expect_exit 64 "${shrink[@]}" "$result" --output "$place/Small.yaml"

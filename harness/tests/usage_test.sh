@@ -75,7 +75,7 @@ refused 'name a scenario' run
 refused 'run scenarios --tag' run --tag quick
 refused "no scenario carries the tag 'quik'; did you mean 'quick'?" run scenarios --tag quik
 refused "no scenario carries the tag 'quik'; did you mean 'quick'?" list --tag quik
-refused "--cut-at: 'Bnd' is no message that a client sends; did you mean 'Bind'?" \
+refused "--cut-at: 'Bnd' is not a message that a client sends; did you mean 'Bind'?" \
     run every-cut --every-cut --cut-at 'client Bnd'
 refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
 refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'

@@ -23,7 +23,7 @@ struct model {
     size_t phase_count;
     int limit;
     int64_t timeout_ns;
-    const struct queries *queries; // ready
+    const struct queries *queries; // after queries_ready
     double budget_per_s;           // 0: the sender is not held back
     int64_t period_ns;
     bool ends; // nothing comes after the period; otherwise the load goes on and fills the last
