@@ -229,7 +229,7 @@ term_gives_back_what_is_unanswered()
 a_sender_that_never_pauses_holds_nothing_up()
 {
     run y -- yes
-    has_logged y "'y' is no answer"
+    has_logged y "'y' is not an answer"
     has_logged y leasing
     ends y TERM 0
 }

@@ -144,7 +144,7 @@ const struct metric *metric_named(const char *name, bool invariant, struct err *
     for (size_t i = 0; i < METRIC_COUNT; i++)
         if (metrics[i].invariant || !invariant)
             suggest_offer(&near, metrics[i].name);
-    err_set(e, ERR_USAGE, "'%.100s' is no %s%s%s", name, invariant ? "invariant" : "metric",
+    err_set(e, ERR_USAGE, "'%.100s' is not %s%s%s", name, invariant ? "an invariant" : "a metric",
         suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
     return NULL;
 }

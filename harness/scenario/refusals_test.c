@@ -181,7 +181,7 @@ static void refuses_wrong_keys_and_values(void **state)
             "x.yaml:6:23: collector.capacity: '2000' has no unit; write a rate such as 200/s or a "
             "ramp such as 100/s..2000/s"},
         {HEAD LOAD "expect: {latency.p98: \"< 1s\"}\n",
-            "x.yaml:6:10: expect: 'latency.p98' is no metric; did you mean 'latency.p90'?"},
+            "x.yaml:6:10: expect: 'latency.p98' is not a metric; did you mean 'latency.p90'?"},
         {HEAD LOAD "expect:\n  latency.p99: \"< 500\"\n",
             "x.yaml:7:16: expect.latency.p99: '500' has no unit; write a duration such as 20s, "
             "300ms or 5m"},

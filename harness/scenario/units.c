@@ -79,7 +79,7 @@ bool units_duration(const char *text, int64_t *ns, struct err *e)
     struct decimal d;
 
     if (!read_decimal(text, &d))
-        return err_set(e, ERR_USAGE, "'%s' is no duration; %s", text, hint);
+        return err_set(e, ERR_USAGE, "'%s' is not a duration; %s", text, hint);
     if (*d.end == '\0')
         return err_set(e, ERR_USAGE, "'%s' has no unit; %s", text, hint);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

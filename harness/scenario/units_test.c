@@ -27,15 +27,15 @@ static void reads_durations(void **state)
         {"0.000000001s", 1, NULL},
         {"0.001us", 1, NULL},
         {"20", 0, "'20' has no unit; write a duration such as 20s, 300ms or 5m"},
-        {"s", 0, "'s' is no duration; write a duration such as 20s, 300ms or 5m"},
-        {"-1s", 0, "'-1s' is no duration; write a duration such as 20s, 300ms or 5m"},
+        {"s", 0, "'s' is not a duration; write a duration such as 20s, 300ms or 5m"},
+        {"-1s", 0, "'-1s' is not a duration; write a duration such as 20s, 300ms or 5m"},
         {"1 s", 0, "'1 s' ends in an unknown unit; the units are us, ms, s, m and h"},
         {"1.s", 0, "'1.s' ends in an unknown unit; the units are us, ms, s, m and h"},
         {"1e3s", 0, "'1e3s' ends in an unknown unit; the units are us, ms, s, m and h"},
         {"3d", 0, "'3d' ends in an unknown unit; the units are us, ms, s, m and h"},
         {"999999999h", 0, "'999999999h' is longer than this program can count"},
         {"1234567890s", 0,
-            "'1234567890s' is no duration; write a duration such as 20s, 300ms or 5m"},
+            "'1234567890s' is not a duration; write a duration such as 20s, 300ms or 5m"},
     };
 
     (void)state;

@@ -60,14 +60,14 @@ refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/r
 refused "--workers: 'here' is not HOST:PORT or PORT" \
     run steady --quiet --out "$place/results" --workers here
 refused "--listen: 'here' is not HOST:PORT or PORT" load --listen here
-refused "--cut-at: 'Bnd' is no message" \
+refused "--cut-at: 'Bnd' is not a message" \
     proxy --listen 0 --to 'host=127.0.0.1 port=1' --cut-at 'client Bnd'
 refused "--timeout: '5' has no unit" tune steady --timeout 5
-refused "--limit: 'many' is no whole number" tune steady --limit 1,many
-refused "--for 'latncy.p99=< 1s': expect: 'latncy.p99' is no metric; did you mean 'latency.p99'?" \
+refused "--limit: 'many' is not a whole number" tune steady --limit 1,many
+refused "--for 'latncy.p99=< 1s': expect: 'latncy.p99' is not a metric; did you mean 'latency.p99'?" \
     tune steady --for 'latncy.p99 < 1s'
 refused '--price needs a --budget in money' tune steady --price 0.10/1000 --budget 3/s
-refused "--breaks: 'lots' is no invariant; did you mean 'lost'?" explore --breaks lots
+refused "--breaks: 'lots' is not an invariant; did you mean 'lost'?" explore --breaks lots
 refused "$place/kept is no result folder" check "$place/kept"
 refused 'unrecognized configuration parameter "sinchronous_commit"' \
     run --out "$place/results" --quiet --set 'postgres.settings={sinchronous_commit: "on"}' steady
