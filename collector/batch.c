@@ -1,10 +1,10 @@
 #include "batch.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "column.h"
 #include "session.h"
 
 void batch_init(struct batch *b, int limit)
@@ -45,45 +45,14 @@ enum {
 // Kinds of rows. Any other value is the action of a token.
 enum { ROW_END = 0, ROW_HEAD = 3 };
 
-int64_t batch_int64_at(const PGresult *r, int row, int column)
-{
-    uint64_t big;
-
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
-    return (int64_t)be64toh(big);
-}
-
-static int32_t int32_at(const PGresult *r, int row, int column)
-{
-    uint32_t big;
-
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
-    return (int32_t)be32toh(big);
-}
-
-struct field batch_field_at(const PGresult *r, int row, int column)
-{
-    if (PQgetisnull(r, row, column))
-        return (struct field){0};
-    return (struct field){
-        .data = PQgetvalue(r, row, column), .len = (size_t)PQgetlength(r, row, column)};
-}
-
-static int64_t count_at(const PGresult *r, int row, int column)
-{
-    return PQgetisnull(r, row, column) ? 0 : batch_int64_at(r, row, column);
-}
-
 static void decode_token(const PGresult *r, int i, const struct doubt *doubt, struct row *row)
 {
-    *row = (struct row){.token = {.id = batch_int64_at(r, i, ID),
-                            .action = (enum token_action)int32_at(r, i, WHAT),
-                            .email = batch_field_at(r, i, EMAIL),
-                            .login = batch_field_at(r, i, LOGIN),
-                            .secret = batch_field_at(r, i, SECRET),
-                            .code = batch_field_at(r, i, CODE)}};
+    *row = (struct row){.token = {.id = column_int64(r, i, ID),
+                            .action = (enum token_action)column_int32(r, i, WHAT),
+                            .email = column_field(r, i, EMAIL),
+                            .login = column_field(r, i, LOGIN),
+                            .secret = column_field(r, i, SECRET),
+                            .code = column_field(r, i, CODE)}};
     row->unsendable = line_unsendable(&row->token);
     row->written = !row->unsendable && doubt_has(doubt, &row->token);
 }
@@ -92,15 +61,15 @@ static void decode_token(const PGresult *r, int i, const struct doubt *doubt, st
 // over.
 static void decode_end(const PGresult *r, int i, struct batch *b)
 {
-    b->examined = batch_int64_at(r, i, EXAMINED);
-    b->part = int32_at(r, i, PART);
-    b->end = (struct position){
-        .xid = (uint64_t)batch_int64_at(r, i, XID), .id = batch_int64_at(r, i, ID)};
-    b->stretch = (uint64_t)batch_int64_at(r, i, TO_XID);
+    b->examined = column_int64(r, i, EXAMINED);
+    b->part = column_int32(r, i, PART);
+    b->end =
+        (struct position){.xid = (uint64_t)column_int64(r, i, XID), .id = column_int64(r, i, ID)};
+    b->stretch = (uint64_t)column_int64(r, i, TO_XID);
     if (batch_is_delivery(b))
         b->number = (int64_t)b->end.xid;
-    b->passed =
-        (struct passed){.expired = count_at(r, i, EXPIRED), .consumed = count_at(r, i, CONSUMED)};
+    b->passed = (struct passed){
+        .expired = column_int64(r, i, EXPIRED), .consumed = column_int64(r, i, CONSUMED)};
     b->passed.status = b->examined - b->n - b->passed.expired - b->passed.consumed;
 }
 
@@ -128,9 +97,9 @@ static bool decode_head(struct batch *b, const PGresult *r, int *first, struct e
     *first = 0;
     if (PQnfields(r) != COLUMNS || PQntuples(r) == 0)
         return makes_no_sense(e);
-    if (int32_at(r, 0, WHAT) != ROW_HEAD)
+    if (column_int32(r, 0, WHAT) != ROW_HEAD)
         return true;
-    b->number = batch_int64_at(r, 0, ID);
+    b->number = column_int64(r, 0, ID);
     b->now = PQgetvalue(r, 0, EMAIL);
     *first = 1;
     return true;
@@ -148,7 +117,7 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
         !make_room(b, PQntuples(r) - first, e))
         return false;
     for (int i = first; i < PQntuples(r); i++) {
-        if (int32_at(r, i, WHAT) == ROW_END) {
+        if (column_int32(r, i, WHAT) == ROW_END) {
             decode_end(r, i, b);
             b->more = b->n < wanted && b->examined >= examine;
             b->all = b->n < wanted && !b->more && source != BATCH_DELIVERY;

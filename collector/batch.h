@@ -55,10 +55,6 @@ struct batch {
     uint64_t stretch;    // where the stretch of the index with `end` in it ends; 0: it is used up
 };
 
-// One column of a binary answer.
-int64_t batch_int64_at(const PGresult *r, int row, int column);
-struct field batch_field_at(const PGresult *r, int row, int column);
-
 void batch_init(struct batch *b, int limit);
 void batch_fini(struct batch *b);
 void batch_clear(struct batch *b); // forgets the content, keeps the memory

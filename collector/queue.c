@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "batch.h"
+#include "column.h"
 #include "queue_sql.h"
 #include "random.h"
 
@@ -240,7 +240,7 @@ bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e)
     if (!session_check(r, e))
         return false;
     for (int i = 0; i < PQntuples(r); i++) {
-        struct token t = {.id = batch_int64_at(r, i, 0), .secret = batch_field_at(r, i, 1)};
+        struct token t = {.id = column_int64(r, i, 0), .secret = column_field(r, i, 1)};
         doubt_mark(d, &t);
     }
     doubt_keep_marked(d);

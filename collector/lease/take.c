@@ -1,12 +1,10 @@
 #include "lease/state.h"
 
-#include <assert.h>
-#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
+#include "column.h"
 #include "line.h"
 
 #define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
@@ -14,45 +12,15 @@
 #define OTHERS_NS NS_PER_S         // the pause before a look at other collectors
 #define AGED_TURN 4                // one line in this many is an aged lower lane's
 
-static int64_t int64_at(const PGresult *r, int row, int column)
-{
-    uint64_t big;
-
-    if (PQgetisnull(r, row, column))
-        return 0;
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
-    return (int64_t)be64toh(big);
-}
-
-static int int_at(const PGresult *r, int row, int column)
-{
-    uint32_t big;
-
-    if (PQgetisnull(r, row, column))
-        return 0;
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
-    return (int)be32toh(big);
-}
-
-static struct field field_at(const PGresult *r, int row, int column)
-{
-    if (PQgetisnull(r, row, column))
-        return (struct field){0};
-    return (struct field){
-        .data = PQgetvalue(r, row, column), .len = (size_t)PQgetlength(r, row, column)};
-}
-
 enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
 
 // Makes a token that the wire cannot carry a dead letter, with the reason.
 static bool bury(
     struct leased *l, const PGresult *r, int row, bool last, const char *why, struct err *e)
 {
-    struct outbox_result result = {.row = int64_at(r, row, LINE),
-        .token = int64_at(r, row, TOKEN),
-        .number = int_at(r, row, NUMBER),
+    struct outbox_result result = {.row = column_int64(r, row, LINE),
+        .token = column_int64(r, row, TOKEN),
+        .number = column_int32(r, row, NUMBER),
         .kind = RESULT_DEAD,
         .last = last};
 
@@ -65,30 +33,31 @@ static bool add_token(
     struct leased *l, struct flight_line *line, const PGresult *r, int row, struct err *e)
 {
     struct token t = {
-        .id = int64_at(r, row, TOKEN),
-        .action = (enum token_action)int_at(r, row, ACTION),
-        .email = field_at(r, row, EMAIL),
-        .login = field_at(r, row, LOGIN),
-        .secret = field_at(r, row, SECRET),
-        .code = field_at(r, row, CODE),
+        .id = column_int64(r, row, TOKEN),
+        .action = (enum token_action)column_int32(r, row, ACTION),
+        .email = column_field(r, row, EMAIL),
+        .login = column_field(r, row, LOGIN),
+        .secret = column_field(r, row, SECRET),
+        .code = column_field(r, row, CODE),
     };
     const char *why = line_unsendable(&t);
 
     if (why)
         return bury(l, r, row, line->count == 0 && row == PQntuples(r) - 1, why, e);
-    if (int_at(r, row, NUMBER) > 1)
+    if (column_int32(r, row, NUMBER) > 1)
         leased_count(l, METER_RETRIES);
-    line->alone = int64_at(r, row, WAIT) != 0;
+    line->alone = column_int64(r, row, WAIT) != 0;
     return line_add(&line->text, &l->sign, &t, e) &&
            flight_add(line,
-               (struct flight_token){
-                   .id = t.id, .number = int_at(r, row, NUMBER), .errors = int_at(r, row, ERRORS)},
+               (struct flight_token){.id = t.id,
+                   .number = column_int32(r, row, NUMBER),
+                   .errors = column_int32(r, row, ERRORS)},
                e);
 }
 
 static bool make_line(struct leased *l, const PGresult *r, struct err *e)
 {
-    struct flight_line *line = flight_new(&l->flight, int64_at(r, 1, LINE));
+    struct flight_line *line = flight_new(&l->flight, column_int64(r, 1, LINE));
 
     for (int row = 1; row < PQntuples(r); row++)
         if (!add_token(l, line, r, row, e))
@@ -104,28 +73,28 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
 {
     int taken = PQntuples(r) - 1;
     int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
-    bool more = int_at(r, 0, ERRORS) != 0;
+    bool more = column_int32(r, 0, ERRORS) != 0;
 
     // Tokens that other collectors leave to be tried again, and those that a person gives to
     // mailroom_retry, are not announced.
     fill_due(&l->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
     l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
     if (!PQgetisnull(r, 0, DUE))
-        fill_due(&l->fill, l->now_ns + int64_at(r, 0, DUE) * NS_PER_MS);
-    if (int64_at(r, 0, WAIT) > 0) {
-        l->budget_ns = l->now_ns + int64_at(r, 0, WAIT) * NS_PER_MS;
-        log_line("QUEUE", "the budget is spent for %" PRId64 " ms", int64_at(r, 0, WAIT));
+        fill_due(&l->fill, l->now_ns + column_int64(r, 0, DUE) * NS_PER_MS);
+    if (column_int64(r, 0, WAIT) > 0) {
+        l->budget_ns = l->now_ns + column_int64(r, 0, WAIT) * NS_PER_MS;
+        log_line("QUEUE", "the budget is spent for %" PRId64 " ms", column_int64(r, 0, WAIT));
         fill_due(&l->fill, l->budget_ns);
         return true;
     }
     if (!more)
         l->complete_ns = sent_ns;
     if (taken == 0) {
-        fill_left(&l->fill, int_at(r, 0, NUMBER), l->now_ns);
+        fill_left(&l->fill, column_int32(r, 0, NUMBER), l->now_ns);
         return true;
     }
     for (int row = 1; row <= taken; row++)
-        fill_token(&l->fill, int64_at(r, row, TOKEN), l->now_ns);
+        fill_token(&l->fill, column_int64(r, row, TOKEN), l->now_ns);
     fill_took(&l->fill, more, l->now_ns);
     l->lines++;
     return make_line(l, r, e);
