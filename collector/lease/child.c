@@ -46,8 +46,12 @@ static void become(char *const argv[], int in, int out, int report)
 static bool executed(int report, const char *name, struct err *e)
 {
     int why;
+    ssize_t n;
 
-    if (read(report, &why, sizeof why) != sizeof why)
+    do
+        n = read(report, &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    if (n != sizeof why)
         return true;
     errno = why;
     return err_sys(e, ERR_USAGE, "the sender '%s' cannot be executed", name);
@@ -67,6 +71,16 @@ static bool make_pipes(int in[2], int out[2], int report[2], struct err *e)
     return true;
 }
 
+// A signal may interrupt the wait: TERM often comes at the same time.
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
 bool child_start(struct child *c, char *const argv[], struct err *e)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, report[2] = {-1, -1};
@@ -83,7 +97,7 @@ bool child_start(struct child *c, char *const argv[], struct err *e)
         report[1] = -1;
         ok = executed(report[0], argv[0], e);
         if (!ok)
-            waitpid(c->pid, NULL, 0);
+            wait_for(c->pid);
     }
     if (!ok) {
         close_pair(in);
@@ -115,8 +129,6 @@ static bool has_ended(pid_t pid)
 
 void child_end(struct child *c, char how[CHILD_HOW_LEN])
 {
-    int status = 0;
-
     if (c->pid <= 0)
         return;
     // The child gets a moment to end by itself, and then it is killed. Until we wait for it, no
@@ -124,7 +136,7 @@ void child_end(struct child *c, char how[CHILD_HOW_LEN])
     for (int i = 0; i < 50 && !has_ended(c->pid); i++)
         usleep(1000);
     kill(-c->pid, SIGKILL);
-    waitpid(c->pid, &status, 0);
+    int status = wait_for(c->pid);
     if (WIFSIGNALED(status))
         snprintf(how, CHILD_HOW_LEN, "by signal %d", WTERMSIG(status));
     else
