@@ -228,17 +228,12 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size)
 bool process_stat(pid_t pid, struct process_stat *out)
 {
     unsigned long long user, system, children_user, children_system, started;
-    char path[64], line[1024];
+    char line[1024];
     long long pages;
     int parent, group;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!process_file(pid, "stat", line, sizeof line))
         return false;
-    ssize_t got = read(fd, line, sizeof line - 1);
-    close(fd);
-    line[got > 0 ? got : 0] = '\0';
     const char *fields = strrchr(line, ')');
     // proc(5): from the third, the state, to the 24th, the resident pages.
     if (!fields || sscanf(fields,
@@ -274,17 +269,13 @@ size_t process_descriptors(pid_t pid)
 
 int64_t process_own_kb(pid_t pid)
 {
-    char path[64], line[256];
-    long long kb = 0;
+    static const char key[] = "\nRssAnon:";
+    char text[4096];
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "re");
-    while (file && kb == 0 && fgets(line, sizeof line, file))
-        if (sscanf(line, "RssAnon: %lld kB", &kb) != 1)
-            kb = 0;
-    if (file)
-        fclose(file);
-    return kb;
+    if (!process_file(pid, "status", text, sizeof text))
+        return 0;
+    const char *line = strstr(text, key);
+    return line ? strtoll(line + sizeof key - 1, NULL, 10) : 0;
 }
 
 uint64_t process_started(pid_t pid)
@@ -360,15 +351,10 @@ bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 
 pid_t process_inner_pid(pid_t pid)
 {
-    char path[64], text[4096];
+    char text[4096];
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!process_file(pid, "status", text, sizeof text))
         return 0;
-    ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = '\0';
     // The pids in each namespace, from the outermost to the innermost, separated by tabs.
     char *line = strstr(text, "\nNSpid:");
     if (!line)
