@@ -64,20 +64,32 @@ static bool take_record(struct post *p, struct txn_record *out, struct err *e)
     return true;
 }
 
-static bool take_stalls(struct post *p, size_t kept, const struct remote_clock *clock,
-    struct stalls *all, pthread_mutex_t *lock, struct err *e)
+static bool take_stalls(struct post *p, size_t kept, const struct parcel_target *to, struct err *e)
 {
     for (size_t i = 0; i < kept; i++) {
         uint64_t pair[2];
         if (!post_read(p, pair, sizeof pair, e))
             return false;
-        const struct stall stall = {(int64_t)le64toh(pair[0]) - clock->offset_ns,
-            (int64_t)le64toh(pair[1]) - clock->offset_ns};
-        pthread_mutex_lock(lock);
-        bool ok = stalls_keep(all, stall);
-        pthread_mutex_unlock(lock);
+        const struct stall stall = {(int64_t)le64toh(pair[0]) - to->clock.offset_ns,
+            (int64_t)le64toh(pair[1]) - to->clock.offset_ns};
+        pthread_mutex_lock(to->lock);
+        bool ok = stalls_keep(&to->result->stalls, stall);
+        pthread_mutex_unlock(to->lock);
         if (!ok)
             return err_set(e, ERR_INTERNAL, "out of memory");
+    }
+    return true;
+}
+
+static bool take_records(struct post *p, const struct parcel_target *to, struct err *e)
+{
+    for (size_t i = to->config->first; i < to->config->end; i++) {
+        struct txn_record theirs;
+        if (i % to->part.of != to->part.part)
+            continue;
+        if (!take_record(p, &theirs, e))
+            return false;
+        to->result->records[i] = remote_ours(&theirs, &to->clock);
     }
     return true;
 }
@@ -89,47 +101,50 @@ static int by_start(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-static void add_figures(struct load_result *all, size_t refused, double cpu_s, const char *refusal,
-    size_t stalls, long long longest_ns, long long total_ns)
+// What a worker says of its load.
+struct figures {
+    size_t refused, stalls, kept;
+    long long longest_ns, total_ns;
+    double cpu_s;
+    const char *refusal; // borrowed from the line
+};
+
+static bool parse(struct figures *f, const char *line)
 {
-    if (refused > 0 && all->refused == 0)
-        snprintf(all->refusal, sizeof all->refusal, "%s", refusal);
-    all->refused += refused;
-    all->cpu_s += cpu_s;
-    all->stalls.count += stalls;
-    all->stalls.total_ns += total_ns;
-    if (longest_ns > all->stalls.longest_ns)
-        all->stalls.longest_ns = longest_ns;
+    int text = 0;
+
+    if (sscanf(line, "done %zu %lf %zu %lld %lld %zu %n", &f->refused, &f->cpu_s, &f->stalls,
+            &f->longest_ns, &f->total_ns, &f->kept, &text) != 6)
+        return false;
+    f->refusal = text ? line + text : "";
+    return f->kept <= STALLS_SENT_MAX;
+}
+
+static void add_figures(struct load_result *all, const struct figures *f)
+{
+    if (f->refused > 0 && all->refused == 0)
+        snprintf(all->refusal, sizeof all->refusal, "%s", f->refusal);
+    all->refused += f->refused;
+    all->cpu_s += f->cpu_s;
+    all->stalls.count += f->stalls;
+    all->stalls.total_ns += f->total_ns;
+    if (f->longest_ns > all->stalls.longest_ns)
+        all->stalls.longest_ns = f->longest_ns;
     // Sorts them by time, as a single generator records them.
     if (all->stalls.kept_count > 0)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, by_start);
 }
 
-bool parcel_take(struct post *p, const char *line, const struct load_config *c,
-    const struct remote_part *part, const struct remote_clock *clock, struct load_result *result,
-    pthread_mutex_t *lock, struct err *e)
+bool parcel_take(struct post *p, const char *line, const struct parcel_target *to, struct err *e)
 {
-    size_t refused, stalls, kept;
-    long long longest_ns, total_ns;
-    double cpu_s;
-    int text = 0;
+    struct figures f;
 
-    if (sscanf(line, "done %zu %lf %zu %lld %lld %zu %n", &refused, &cpu_s, &stalls, &longest_ns,
-            &total_ns, &kept, &text) != 6 ||
-        kept > STALLS_SENT_MAX)
+    if (!parse(&f, line))
         return err_set(e, ERR_CONNECTION, "it sent '%.60s' instead of its results", line);
-    if (!take_stalls(p, kept, clock, &result->stalls, lock, e))
+    if (!take_stalls(p, f.kept, to, e) || !take_records(p, to, e))
         return false;
-    for (size_t i = c->first; i < c->end; i++) {
-        struct txn_record theirs;
-        if (i % part->of != part->part)
-            continue;
-        if (!take_record(p, &theirs, e))
-            return false;
-        result->records[i] = remote_ours(&theirs, clock);
-    }
-    pthread_mutex_lock(lock);
-    add_figures(result, refused, cpu_s, text ? line + text : "", stalls, longest_ns, total_ns);
-    pthread_mutex_unlock(lock);
+    pthread_mutex_lock(to->lock);
+    add_figures(to->result, &f);
+    pthread_mutex_unlock(to->lock);
     return true;
 }

@@ -252,7 +252,8 @@ static bool take_records(struct worker *w, struct err *e)
         !post_line(&w->post, line, e))
         return false;
     w->clock = remote_clock_over(&w->clock, &last);
-    return parcel_take(&w->post, line, w->config, &w->part, &w->clock, w->result, w->lock, e);
+    const struct parcel_target to = {w->config, w->part, w->clock, w->result, w->lock};
+    return parcel_take(&w->post, line, &to, e);
 }
 
 static void *run_worker(void *arg)

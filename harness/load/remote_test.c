@@ -123,9 +123,10 @@ static void parcels_come_to_their_places(void **state)
         theirs[i] = (struct txn_record){2000 + i, 3000 + i, 4000 + i, TXN_COMMITTED};
     stalls_note(&sent.stalls, 2000, 2000 + 9000000);
     const struct remote_part part = {2, 3};
+    const struct parcel_target target = {&b.config, part, clock, &got, &lock};
     assert_true(parcel_send(&from, &b.config, &part, &sent, &e));
     assert_true(post_line(&to, line, &e));
-    assert_true(parcel_take(&to, line, &b.config, &part, &clock, &got, &lock, &e));
+    assert_true(parcel_take(&to, line, &target, &e));
     for (int i = 0; i < TXNS; i++) {
         bool mine = i % 3 == 2;
         assert_int_equal(ours[i].outcome, mine ? TXN_COMMITTED : TXN_NOT_SENT);
@@ -142,7 +143,7 @@ static void parcels_come_to_their_places(void **state)
     assert_true(post_say(&from, &e, "done 0 0 0 0 0 0 "));
     post_close(&from);
     assert_true(post_line(&to, line, &e));
-    assert_false(parcel_take(&to, line, &b.config, &part, &clock, &got, &lock, &e));
+    assert_false(parcel_take(&to, line, &target, &e));
     post_close(&to);
     stalls_fini(&sent.stalls);
     stalls_fini(&got.stalls);

@@ -66,11 +66,11 @@ static void take(struct post *to, struct worker *w, struct load_config *config,
     struct load_result *all, struct err *e)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    const struct remote_clock clock = {.offset_ns = w->ahead_ns};
+    const struct parcel_target target = {config, w->part, {.offset_ns = w->ahead_ns}, all, &lock};
     char line[POST_LINE_MAX];
 
     assert_true(post_line(to, line, e));
-    assert_true(parcel_take(to, line, config, &w->part, &clock, all, &lock, e));
+    assert_true(parcel_take(to, line, &target, e));
     pthread_join(w->thread, NULL);
     assert_int_equal(w->print, remote_fingerprint(config->plan));
 }
