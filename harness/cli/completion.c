@@ -3,9 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-// The command by which shells get the names of the scenarios that come with mailproof.
-#define SCENARIO_NAMES                                                                             \
-    "mailproof list 2>/dev/null | sed -n '/^Scenarios/,/^$/s/^  \\([^ ]*\\) .*/\\1/p'"
+// The command by which shells get the names of the scenarios or subjects that come with mailproof:
+// those of a section of the list. fish refuses a '$' that it cannot expand, so it is escaped.
+#define NAMES_OF(section)                                                                          \
+    "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
+#define SECTION_NAMES NAMES_OF("$section")
+#define ARGUMENT_NAMES NAMES_OF("$argv[1]") // of a function of fish
+
+// Returns the section that has the names which a command takes.
+static const char *section_of(const struct command *c)
+{
+    return c->scope == SCOPE_FIELD ? "Subjects" : "Scenarios";
+}
 
 static void print_word(const struct option_text *o, void *unused)
 {
@@ -17,7 +26,7 @@ static void print_bash(const struct command *commands, size_t count)
 {
     puts("# bash completion for mailproof\n"
          "_mailproof()\n{\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} words= section=Scenarios\n"
          "    case $COMP_CWORD:${COMP_WORDS[1]} in");
     fputs("    1:*) words='", stdout);
     for (size_t i = 0; i < count; i++)
@@ -26,12 +35,12 @@ static void print_bash(const struct command *commands, size_t count)
     for (size_t i = 0; i < count; i++) {
         printf("    *:%s) words='", commands[i].name);
         options_each(commands[i].scope, print_word, NULL);
-        puts("' ;;");
+        printf("' section=%s ;;\n", section_of(&commands[i]));
     }
     puts("    esac\n"
-         "    # A word that is not an option is a scenario's name, or a file.\n"
+         "    # A word that is not an option is a scenario's or a subject's name, or a file.\n"
          "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
-         "        words=$(" SCENARIO_NAMES ")\n"
+         "        words=$(" SECTION_NAMES ")\n"
          "    fi\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
          "}\n"
@@ -69,8 +78,10 @@ static void print_zsh_option(const struct option_text *o, void *unused)
 static void print_zsh(const struct command *commands, size_t count)
 {
     puts("#compdef mailproof\n"
-         "_mailproof_scenarios()\n{\n"
-         "    compadd -- ${(f)\"$(" SCENARIO_NAMES ")\"}\n"
+         "_mailproof_names()\n{\n"
+         "    local section=$1 names\n"
+         "    names=$(" SECTION_NAMES ")\n"
+         "    compadd -- ${(f)names}\n"
          "    _files\n"
          "}\n"
          "local -a commands=(");
@@ -89,7 +100,7 @@ static void print_zsh(const struct command *commands, size_t count)
     for (size_t i = 0; i < count; i++) {
         printf("    %s)\n        _arguments", commands[i].name);
         options_each(commands[i].scope, print_zsh_option, NULL);
-        puts(" \\\n            '*: :_mailproof_scenarios' ;;");
+        printf(" \\\n            '*: :{_mailproof_names %s}' ;;\n", section_of(&commands[i]));
     }
     puts("    esac\nfi");
 }
@@ -107,16 +118,18 @@ static void print_fish_option(const struct option_text *o, void *context)
 static void print_fish(const struct command *commands, size_t count)
 {
     puts("# fish completion for mailproof\n"
-         "function __mailproof_scenarios\n"
-         "    " SCENARIO_NAMES "\n"
+         "function __mailproof_names\n"
+         "    " ARGUMENT_NAMES "\n"
          "end");
     for (size_t i = 0; i < count; i++) {
         printf("complete -c mailproof -n __fish_use_subcommand -f -a %s -d '", commands[i].name);
         print_quoted(commands[i].help);
         puts("'");
         options_each(commands[i].scope, print_fish_option, (void *)&commands[i]);
+        printf("complete -c mailproof -n '__fish_seen_subcommand_from %s' -a "
+               "'(__mailproof_names %s)'\n",
+            commands[i].name, section_of(&commands[i]));
     }
-    puts("complete -c mailproof -n 'not __fish_use_subcommand' -a '(__mailproof_scenarios)'");
 }
 
 bool completion_print(const char *shell, const struct command *commands, size_t count)

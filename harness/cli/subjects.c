@@ -125,7 +125,7 @@ bool subjects_list(struct err *e)
     char **names;
     bool ok = manifest_names(&names, e);
 
-    puts("Subjects (run --subject NAME):");
+    puts("\nSubjects (run --subject NAME):");
     printf("  %-22s %s\n", SUBJECT_MAILROOM, "the reference collector, or --collector: mail lines");
     for (size_t i = 0; ok && names[i]; i++) {
         struct manifest m = {0};
@@ -136,6 +136,5 @@ bool subjects_list(struct err *e)
         manifest_fini(&m);
     }
     manifest_names_free(names);
-    puts("");
     return ok;
 }

@@ -19,6 +19,16 @@ _mailproof
 COMP_WORDS=(mailproof ru) COMP_CWORD=1
 _mailproof
 [ "${COMPREPLY[*]}" = run ] || fail "no completion of commands"
+PATH=$place/usr/bin:$PATH
+COMP_WORDS=(mailproof run st) COMP_CWORD=2
+_mailproof
+[ "${COMPREPLY[*]}" = steady ] || fail "no completion of scenarios: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run text) COMP_CWORD=2
+_mailproof
+[ "${COMPREPLY[*]}" = '' ] || fail "a subject is completed as a scenario: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof field text) COMP_CWORD=2
+_mailproof
+[ "${COMPREPLY[*]}" = textbook ] || fail "no completion of subjects: ${COMPREPLY[*]}"
 if command -v fish >/dev/null; then
     echo "complete -C 'mailproof compare --cal'" |
         cat "$place/usr/share/fish/vendor_completions.d/mailproof.fish" - | fish --no-config |
