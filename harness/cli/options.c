@@ -306,11 +306,35 @@ static void fill_long_options(struct option *longs, unsigned scope)
     longs[n] = (struct option){0};
 }
 
+// Refuses a word that is the beginning of several options; false, and no error, for others.
+static bool is_ambiguous(const char *word, enum option_scope scope, struct err *e)
+{
+    const char *name = word + strspn(word, "-");
+    size_t len = strcspn(name, "="), used = 0, count = 0;
+    char all[200] = "";
+
+    for (size_t i = 0; i < OPTIONS && used < sizeof all; i++) {
+        if (!(table[i].scope & scope) || strncmp(table[i].name, name, len) != 0)
+            continue;
+        used += (size_t)snprintf(
+            all + used, sizeof all - used, "%s--%s", count++ ? ", " : "", table[i].name);
+    }
+    if (len == 0 || count < 2)
+        return false;
+    err_set(e, ERR_USAGE, "option '%.40s' is ambiguous: %s", word, all);
+    return true;
+}
+
 static bool refuse(const char *word, const char *command, enum option_scope scope, struct err *e)
 {
     struct suggestion near;
     char text[80], name[SUGGEST_WORD_MAX + 2];
 
+    if (optopt >= FIRST_ROW)
+        return err_set(
+            e, ERR_USAGE, "option '--%s' takes no value", table[optopt - FIRST_ROW].name);
+    if (strncmp(word, "--", 2) == 0 && is_ambiguous(word, scope, e))
+        return false;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     suggest_init(&near, name);
     for (size_t i = 0; i < OPTIONS; i++) {
@@ -319,8 +343,8 @@ static bool refuse(const char *word, const char *command, enum option_scope scop
         if (table[i].scope & scope)
             suggest_offer(&near, option);
     }
-    return err_set(e, ERR_USAGE, "unknown or ambiguous option '%s'%s; see mailproof %s --help",
-        word, suggest_text(&near, text, sizeof text), command);
+    return err_set(e, ERR_USAGE, "unknown option '%s'%s; see mailproof %s --help", word,
+        suggest_text(&near, text, sizeof text), command);
 }
 
 bool options_parse(struct options *o, enum option_scope scope, int argc, char **argv, struct err *e)

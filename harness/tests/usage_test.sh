@@ -43,6 +43,8 @@ refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
 refused "'stedy': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" run stedy
 refused "'--colector'; did you mean '--collector'?" run --colector x steady
+refused "option '--quiet' takes no value" run steady --quiet=5
+refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
 # A file that cannot be written is refused before the work, of which nothing would be left.
 refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
 refused '--csv: cannot write' tune steady --csv "$place"
