@@ -81,6 +81,7 @@ static int help(void)
         "are its settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
+           "  64 unknown argument\n"
            "  70 internal error\n"
            "  74 standard output failed\n"
            "  75 stopped before the last line could be confirmed\n"
