@@ -238,12 +238,24 @@ static enum ending ending_of(const struct err *e)
     }
 }
 
+static void warn_of_unknown(void)
+{
+    size_t at = 0, len = 0;
+    const char *name;
+
+    while ((name = settings_unknown(environ, &at, &len)))
+        log_line("MAIN",
+            "%.*s is not a setting of mailroom-sender (--help lists them), and is ignored",
+            (int)len, name);
+}
+
 static int run(bool answers)
 {
     struct sender s = {.answers = answers, .rate = {.fd = -1}};
     struct err e;
 
     err_clear(&e);
+    warn_of_unknown();
     if (!set_up(&s, &e) || !serve(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
@@ -261,7 +273,10 @@ static int help(void)
            "settings:\n\n");
     settings_help(stdout);
     printf("\nExit codes: 0 end of input, TERM or INT (the mail in hand was finished)\n"
-           "  70 internal error\n  74 answers cannot be written\n  78 settings do not fit\n");
+           "  64 unknown argument\n"
+           "  70 internal error\n"
+           "  74 answers cannot be written\n"
+           "  78 settings do not fit\n");
     return 0;
 }
 

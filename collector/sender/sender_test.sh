@@ -27,6 +27,7 @@ main()
     without_answers_it_tries_again_itself
     only_a_kill_between_250_and_the_answer_doubles
     nothing_leaves_without_tls
+    a_misspelt_setting_is_named
     echo "every mail had one answer, and every answer its mail"
 }
 
@@ -190,6 +191,12 @@ nothing_leaves_without_tls()
     mail_same "the answer over TLS" "1.1 sent" "$(cat "$dir/answers")"
     mail_same "mails over TLS" 1 "$(read_mails | wc -l)"
     stop_mail_server
+}
+
+a_misspelt_setting_is_named()
+{
+    SENDER_RAT=3 "$sender" </dev/null >"$dir/answers" 2>"$dir/log" || mail_failed "$(cat "$dir/log")"
+    grep -q 'SENDER_RAT is not a setting' "$dir/log" || mail_failed "no word of SENDER_RAT"
 }
 
 main

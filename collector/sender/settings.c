@@ -167,6 +167,20 @@ void settings_fini(struct settings *s)
     *s = (struct settings){0};
 }
 
+const char *settings_unknown(char *const environ[], size_t *at, size_t *len)
+{
+    while (environ[*at]) {
+        const char *name = environ[(*at)++];
+        bool known = strncmp(name, "SENDER_", strlen("SENDER_")) != 0;
+        *len = strcspn(name, "=");
+        for (size_t i = 0; i < SETTINGS && !known; i++)
+            known = strlen(table[i].name) == *len && strncmp(table[i].name, name, *len) == 0;
+        if (!known)
+            return name;
+    }
+    return NULL;
+}
+
 void settings_help(FILE *out)
 {
     for (size_t i = 0; i < SETTINGS; i++)
