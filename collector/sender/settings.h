@@ -32,7 +32,7 @@ bool settings_load(struct settings *s, char *const environ[], struct err *e) MUS
 void settings_fini(struct settings *s); // accepts a zeroed struct
 void settings_help(FILE *out);
 
-// Returns the next variable of the environment from *at on that begins with SENDER_ and is no
+// Returns the next variable of the environment from *at on that begins with SENDER_ and is not a
 // setting, and its name's length; NULL: there is no further one.
 const char *settings_unknown(char *const environ[], size_t *at, size_t *len);
 void settings_markdown(FILE *out);

@@ -11,8 +11,8 @@ bool replay_scenario(struct replay *r, const char *folder, struct err *e)
 
     return path_join(file, folder, "scenario.yaml", e) &&
            (path_exists(file) ||
-               err_set(
-                   e, ERR_USAGE, "%.900s is no result folder: it has no scenario.yaml", folder)) &&
+               err_set(e, ERR_USAGE, "%.900s is not a result folder: it has no scenario.yaml",
+                   folder)) &&
            scenario_load(&r->scenario, file, &none, e);
 }
 
