@@ -106,7 +106,7 @@ void buf_consume(struct buf *b, size_t n)
 
 char *buf_str(struct buf *b)
 {
-    char *end = buf_reserve(b, 1);
+    char *end = b->failed ? NULL : buf_reserve(b, 1);
 
     if (!end)
         return NULL;

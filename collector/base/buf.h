@@ -37,5 +37,6 @@ bool buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 // Drops the first n bytes (n <= len).
 void buf_consume(struct buf *b, size_t n);
 
-// Returns the content with a NUL behind it, which is not counted; NULL past the ceiling.
+// Returns the content with a NUL behind it, which is not counted. NULL when it is not whole: an
+// append has failed, or there is no room for the NUL.
 char *buf_str(struct buf *b);

@@ -65,7 +65,7 @@ static bool known_rows(const struct leased *l, struct buf *out)
     for (size_t i = l->outbox.first; i < l->outbox.count; i++)
         buf_printf(out, "%s%" PRId64, out->len > 1 ? "," : "", l->outbox.results[i].row);
     buf_append_char(out, '}');
-    return buf_str(out) != NULL && !out->failed;
+    return buf_str(out) != NULL;
 }
 
 static bool send_join(struct leased *l, struct err *e)

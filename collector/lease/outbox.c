@@ -102,7 +102,7 @@ bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *ag
     for (int i = 0; i < OUTBOX_COLUMNS; i++) {
         buf_append_char(&o->columns[i], '}');
         columns[i] = buf_str(&o->columns[i]);
-        if (!columns[i] || o->columns[i].failed)
+        if (!columns[i])
             return err_set(e, ERR_SYSTEM, "no memory for %zu answers", n);
     }
     o->sent = n;

@@ -51,7 +51,7 @@ static bool apply_file(PGconn *conn, const char *path, struct err *e)
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
         buf_append(&sql, chunk, got);
     fclose(file);
-    bool ok = buf_str(&sql) && !sql.failed;
+    bool ok = buf_str(&sql);
     if (!ok)
         err_set(e, ERR_SYSTEM, "%s is longer than 1 MiB", path);
     ok = ok && sql_exec(conn, sql.data, e);

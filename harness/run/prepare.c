@@ -165,7 +165,7 @@ bool run_start_collector(struct run *r, struct err *e)
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               through_proxy(r, &conninfo, e) && through_kernel(r, &conninfo, e) &&
               (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
-                                                    r->manifest.consumer, buf_str(&conninfo), e)
+                                                    r->manifest.consumer, conninfo.data, e)
                                               : command_make(&r->command, r->scenario,
                                                     r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
@@ -231,7 +231,7 @@ static bool start_sampler(struct run *r, struct err *e)
     bool ok = migrate_conninfo(&r->server, r->server.superuser, &conninfo, e);
     if (ok) {
         atomic_store(&r->outer_pid, r->server.outer_pid);
-        r->sampler = sampler_start(&(struct sampler_config){.conninfo = buf_str(&conninfo),
+        r->sampler = sampler_start(&(struct sampler_config){.conninfo = conninfo.data,
                                        .outer_pid = r->server.shares_pids ? NULL : &r->outer_pid,
                                        .collector_role = MIGRATE_COLLECTOR,
                                        .load_role = MIGRATE_LOAD,
