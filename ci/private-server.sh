@@ -40,8 +40,11 @@ start_server()
     # Not /tmp: that may be memory. Not the build folder: a socket's path has
     # to stay under 107 bytes, and another user must be able to reach it.
     server_dir=$(mktemp -d /var/tmp/mailproof-test.XXXXXX) || exit 70
+    # A data directory that lies apart: see harness/os/apart.h.
+    chattr +T "$server_dir" 2>/dev/null || true
+    server_fresh=$(mktemp -d "$server_dir/XXXXXX") && mv "$server_fresh" "$server_dir/data" || exit 70
     if [ "$(id -u)" -eq 0 ]; then
-        chown "$(server_user):" "$server_dir"
+        chown "$(server_user):" "$server_dir" "$server_dir/data"
     fi
     export PGHOST="$server_dir" PGUSER=postgres PGDATABASE=postgres PGCONNECT_TIMEOUT=60
     (exec_as_server_user "$server_bindir/initdb" --pgdata="$server_dir/data" \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "os/apart.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"
@@ -169,6 +170,33 @@ static void a_stopped_process_is_seen(void **state)
     assert_in_range(stat.rss_kb, 100, 10000000);
 }
 
+static void a_folder_is_made_apart(void **state)
+{
+    (void)state;
+    char above[PATH_MAX], path[PATH_MAX], missing[PATH_MAX];
+    struct stat st;
+    struct err e;
+
+    assert_true(path_join(above, place, "above", &e) && path_join(path, above, "apart", &e));
+    assert_int_equal(mkdir(above, 0700), 0);
+    assert_true(apart_make(path, geteuid(), getegid(), &e));
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(S_ISDIR(st.st_mode) && (st.st_mode & 0777) == 0700);
+    assert_int_equal(st.st_uid, geteuid());
+    assert_int_equal(rmdir(path), 0);
+
+    // A file that stands there is not replaced.
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_false(apart_make(path, geteuid(), getegid(), &e));
+    assert_non_null(strstr(e.text, path));
+    assert_int_equal(unlink(path), 0);
+    assert_true(path_join(missing, path, "below", &e));
+    assert_false(apart_make(missing, geteuid(), getegid(), &e));
+    // No folder of another name is left.
+    assert_int_equal(rmdir(above), 0);
+}
+
 static void a_locked_folder_stays_and_a_left_one_goes(void **state)
 {
     (void)state;
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test(children_are_listed),
         cmocka_unit_test(a_pid_used_again_is_another_process),
         cmocka_unit_test(a_stopped_process_is_seen),
+        cmocka_unit_test(a_folder_is_made_apart),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
         cmocka_unit_test(removing_does_not_follow_links),

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/apart.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"
@@ -153,12 +154,13 @@ static bool cache_path(
     return path_join(out, dir, name, &ignored);
 }
 
+// Copies the folder `from` to `to`, which may exist when it is empty.
 static bool copy_tree(const char *from, const char *to, struct err *e)
 {
-    char text[800];
-    const char *argv[] = {"cp", "-a", "--reflink=auto", from, to, NULL};
+    char inside[PATH_MAX], text[800];
+    const char *argv[] = {"cp", "-a", "--reflink=auto", inside, to, NULL};
 
-    return process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
+    return path_join(inside, from, ".", e) && process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
 }
 
 // Another run may do the same at the same time: rename makes one of them win.
@@ -209,6 +211,8 @@ bool template_copy(
 
     if (cacheable)
         template_sweep(cache);
+    if (!apart_make(data, user->uid, user->gid, e))
+        return false;
     if (cacheable && path_exists(cached))
         return copy_tree(cached, data, e);
     if (!run_initdb(bindir, data, user, e))

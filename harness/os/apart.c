@@ -1,0 +1,45 @@
+#include "os/apart.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+// ext4 spreads the folders of a folder that is marked as the top of hierarchies (chattr +T).
+static void mark_as_top(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), flags = 0;
+
+    if (fd < 0)
+        return;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_TOPDIR_FL;
+        ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
+    close(fd);
+}
+
+bool apart_make(const char *path, uid_t uid, gid_t gid, struct err *e)
+{
+    char above[PATH_MAX], fresh[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int len = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
+
+    if (!slash || len < 0 || len >= (int)sizeof fresh)
+        return err_set(e, ERR_SYSTEM, "cannot make the folder %.200s: its path is too long", path);
+    snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+    mark_as_top(above);
+    // The hash of the name that a folder is made with chooses its group: a random name another one
+    // each time.
+    if (!mkdtemp(fresh))
+        return err_sys(e, ERR_SYSTEM, "cannot make a folder in %s", above);
+    if (chown(fresh, uid, gid) == 0 && rename(fresh, path) == 0)
+        return true;
+    err_sys(e, ERR_SYSTEM, "cannot make the folder %s", path);
+    rmdir(fresh);
+    return false;
+}
