@@ -127,7 +127,7 @@ producers_are_silent_while_a_batch_fills()
     lib_deadline=$(($(date +%s) + 60))
     until grep -q counted "$server_dir/listener.out"; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "the listener never answered"
-        sleep 0.02
+        sleep 0.05
     done
     exec 6>&-
     rung=$(grep -c 'notification "token_insert"' "$server_dir/listener.out" || true)
@@ -243,7 +243,7 @@ delivered() # name, tokens
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(awk -F, '{ n += NF / 5 } END { print n + 0 }' "$server_dir/$1.out")" -ge "$2" ]; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never wrote token $2"
-        sleep 0.02
+        sleep 0.05
     done
 }
 

@@ -8,9 +8,12 @@ bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "${bin:-}/postgres" ] || { echo "no PostgreSQL server on this machine"; exit 77; }
 collector=$BUILD_DIR/bin/mailroom-collector
 work=$(mktemp -d /var/tmp/mailroom.XXXXXX)
+# A data directory that lies apart: see harness/os/apart.h.
+chattr +T "$work" 2>/dev/null || true
+mv "$(mktemp -d "$work/XXXXXX")" "$work/data"
 user=()
 if [ "$(id -u)" = 0 ]; then
-    chown postgres "$work"
+    chown postgres "$work" "$work/data"
     user=(setpriv --reuid=postgres --regid=postgres --init-groups)
 fi
 
@@ -68,8 +71,8 @@ delivered() { # only lines with their newline count: read fails on a torn tail
     done | awk -F, '{ for (i = 2; i <= NF; i += 5) print $i }'
 }
 
-# insert PREFIX COUNT: single-row transactions on four connections, in the
-# background; one that loses its connection goes on with what it had not sent.
+# insert PREFIX COUNT: single-row transactions on four connections, in the background. A connection
+# sends 50 of them; when it is lost, its further rows are left out.
 inserters=()
 insert() {
     local w
@@ -81,11 +84,10 @@ insert() {
 
 insert_some() {
     local from
-    for ((from = 1; from <= $2; from += 10)); do
-        until sql -c "SELECT 1" >/dev/null 2>&1; do :; done
-        seq $from $((from + 9)) |
+    for ((from = 1; from <= $2; from += 50)); do
+        seq $from $((from + 49 < $2 ? from + 49 : $2)) |
             sed "s/.*/INSERT INTO accounts (email, login) VALUES ('$1-&@example.com', '$1-&');/" |
-            sql >/dev/null 2>&1 || true
+            sql >/dev/null 2>&1 || until sql -c "SELECT 1" >/dev/null 2>&1; do sleep 0.1; done
     done
 }
 
@@ -99,6 +101,7 @@ inserted() {
 logged() {
     until grep -q "$1" "${2:-$work/log}"; do
         kill -0 "$pid" || fail "it ended and did not say: $1"
+        sleep 0.05
     done
 }
 
@@ -108,6 +111,7 @@ drained() {
     until [ "$(sql -c "SELECT (SELECT count(*) FROM mailroom_untaken('mailroom')) + (SELECT count(*) FROM deliveries)" 2>/dev/null)" = 0 ]; do
         [ $SECONDS -lt $deadline ] || fail "not drained: $1"
         kill -0 "$pid" || fail "the collector ended: $1"
+        sleep 0.1
     done
 }
 
@@ -198,7 +202,7 @@ sql <"$work/hold" >/dev/null &
 exec 8>"$work/hold"
 echo "SELECT pg_advisory_lock(4711);" >&8
 holds="FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND"
-until [ "$(sql -c "SELECT count(*) $holds granted")" = 1 ]; do :; done
+until [ "$(sql -c "SELECT count(*) $holds granted")" = 1 ]; do sleep 0.05; done
 sql -c "INSERT INTO accounts (email, login) SELECT 'w' || n || '@x', 'w' || n FROM generate_series(1, 10) n;
     INSERT INTO tokens (action, account, expires_at)
         SELECT 'activation', (SELECT min(id) FROM accounts), 1 FROM generate_series(1, 2500);
@@ -207,6 +211,7 @@ sql -c "INSERT INTO accounts (email, login) SELECT 'w' || n || '@x', 'w' || n FR
 deadline=$((SECONDS + 60))
 until [ "$(sql -c "SELECT count(*) $holds NOT granted")" = 1 ]; do
     [ $SECONDS -lt $deadline ] || fail "no move of the cursor is held"
+    sleep 0.05
 done
 sql -c "SELECT pg_terminate_backend(pid) $holds NOT granted" >/dev/null
 echo "SELECT pg_advisory_unlock(4711);" >&8
@@ -235,12 +240,12 @@ done
 drained "server restarted"
 nothing_lost "server restarted" 0
 
-insert kill9 500
 for ((i = 1; i <= 10; i++)); do
     # This collector is killed when it has written something, and the next one starts.
     before=$(wc -c <"$work/out.$runs")
+    insert "kill9-$i" 50
     deadline=$((SECONDS + 20))
-    until [ "$(wc -c <"$work/out.$runs")" -gt "$before" ] || [ $SECONDS -ge $deadline ]; do :; done
+    until [ "$(wc -c <"$work/out.$runs")" -gt "$before" ] || [ $SECONDS -ge $deadline ]; do sleep 0.01; done
     stop_collector KILL 137
     start_collector
 done

@@ -31,17 +31,18 @@ until_true() # query
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(sql "$1")" = t ]; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "never came true: $1"
-        sleep 0.02
+        sleep 0.05
     done
 }
 
 # Applies all migrations to $PGDATABASE and makes the login role `collector`.
 migrate()
 {
+    set --
     for lib_file in "$SOURCE_DIR"/migrations/*.up.sql; do
-        psql -v ON_ERROR_STOP=1 -qX -f "$lib_file" >/dev/null 2>"$server_dir/migrate.log" ||
-            failed "$lib_file"
+        set -- "$@" -f "$lib_file"
     done
+    psql -v ON_ERROR_STOP=1 -qX "$@" >/dev/null 2>"$server_dir/migrate.log" || failed "the migrations"
     [ "$(sql "SELECT count(*) FROM pg_roles WHERE rolname = 'collector'")" = 1 ] ||
         sql "CREATE ROLE collector LOGIN IN ROLE mailroom_collector"
     export MAILROOM_DATABASE_URL="host=$PGHOST user=collector dbname=$PGDATABASE"
@@ -85,7 +86,7 @@ has_logged() # name, text
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 never said: $2"
         kill -0 "$(pid_of "$1")" 2>/dev/null || grep -qF "$2" "$server_dir/$1.log" ||
             failed "$1 ended and did not say: $2"
-        sleep 0.02
+        sleep 0.05
     done
 }
 

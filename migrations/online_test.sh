@@ -149,24 +149,24 @@ an_index_of_others_is_not_lost()
 
 no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot cursor
 {
-    watched_database "watched_$(echo "$1" | tr - _)"
+    watched=watched_$(echo "$1" | tr - _)
+    watched_database "$watched"
     while [ "$at" -lt "$latest" ]; do
+        [ "$1" != cursor ] || ! has_online $((at + 1)) ||
+            sql "CREATE DATABASE unprepared_$((at + 1)) TEMPLATE $watched" dbname=postgres
         online $((at + 1))
         up $((at + 1))
         [ "$at" -ne 15 ] || sql "SELECT mailroom_switch_mode('mailroom', '$1')" dbname="$PGDATABASE options='-c watch.off=yes'" >/dev/null
     done
 }
 
-# Each migration is caught when its online file is left out. A later one that reads rows under a
+# Each migration is caught when its online file is left out: in the copies that the run before made
+# of its database. A later one that reads rows under a
 # lock would be caught, too.
 the_watch_sees_a_scan()
 {
     for n in $(numbers); do
-        watched_database "caught_$n"
-        while [ "$at" -lt $((n - 1)) ]; do
-            online $((at + 1))
-            up $((at + 1))
-        done
+        PGDATABASE=unprepared_$n
         case $(psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here"/migrations/"$(number "$n")"_*.up.sql)" 2>&1) in
         *"watch: "*Lock*) ;;
         *) failed "nobody saw what $n reads under a lock" ;;

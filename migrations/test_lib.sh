@@ -24,32 +24,53 @@ new_database() # name
     at=0
 }
 
-# Applies a migration, up or down. Does nothing when there is none of this number.
-apply() # number, direction
+# Prints the file of a migration; nothing when there is none of this number.
+migration() # number, direction
 {
-    [ -n "$(find "$here/migrations" -name "$(printf %06d "$1")_*.sql")" ] || return 0
-    psql -v ON_ERROR_STOP=1 -qX -f "$(echo "$here/migrations/$(printf %06d "$1")"_*."$2.sql")" \
-        2>"$server_dir/notices" || {
+    for lib_file in "$here/migrations/$(printf %06d "$1")"_*."$2.sql"; do
+        [ ! -e "$lib_file" ] || echo "$lib_file"
+    done
+}
+
+# Applies migrations in the given order, in one session. Files that do not exist are left out.
+apply() # direction, numbers
+{
+    lib_direction=$1
+    shift
+    lib_numbers=$*
+    set --
+    for lib_number in $lib_numbers; do
+        lib_file=$(migration "$lib_number" "$lib_direction")
+        [ -z "$lib_file" ] || set -- "$@" -f "$lib_file"
+    done
+    [ $# -eq 0 ] || psql -v ON_ERROR_STOP=1 -qX "$@" 2>"$server_dir/notices" || {
         cat "$server_dir/notices"
-        failed "migration $1 $2 in $PGDATABASE"
+        failed "migrations $lib_numbers $lib_direction in $PGDATABASE"
     }
 }
 
 up() # number
 {
-    apply "$1" up
+    apply up "$1"
+    at=$1
+}
+
+up_to() # number
+{
+    [ "$at" -ge "$1" ] || apply up $(seq "$((at + 1))" "$1")
     at=$1
 }
 
 down() # number
 {
-    apply "$1" down
+    apply down "$1"
     at=$(($1 - 1))
 }
 
 down_to() # number
 {
-    while [ "$at" -gt "$1" ]; do down "$at"; done
+    [ "$at" -le "$1" ] || apply down $(seq "$at" -1 "$(($1 + 1))")
+    at=$1
 }
 
 # Applies all migrations that are left. The first empty database goes through all of them; a
@@ -64,7 +85,7 @@ up_to_latest()
         return
     fi
     started_at=$at
-    while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+    up_to "$latest"
     [ "$started_at" -ne 0 ] || sql "CREATE DATABASE at_latest TEMPLATE $PGDATABASE" dbname=postgres
 }
 
@@ -127,7 +148,7 @@ until_true() # query
             failed "never came true: $1"
             exit 1
         fi
-        sleep 0.02
+        sleep 0.05
     done
 }
 

@@ -46,7 +46,7 @@ each_down_undoes_its_up()
 all_downs_undo_all_ups()
 {
     new_database undo_all
-    while [ "$at" -lt "$latest" ]; do up $((at + 1)); done
+    up_to "$latest"
     down_to 0
     nothing_is_left
 }
@@ -153,7 +153,7 @@ an_older_pgcrypto_stays()
 a_used_cursor_becomes_a_snapshot()
 {
     new_database snapshot
-    while [ "$at" -lt 15 ]; do up $((at + 1)); done
+    up_to 15
     add_accounts 1 6
     sql "UPDATE tokens SET xid = '0' WHERE id = 1"
     sql "UPDATE jobs SET epoch = 1, (last_xid, last_seq) = (SELECT xid, id FROM tokens WHERE id = 4)"
@@ -189,7 +189,7 @@ a_used_cursor_becomes_a_snapshot()
 a_shared_queue_stays_shared()
 {
     new_database shared
-    while [ "$at" -lt 15 ]; do up $((at + 1)); done
+    up_to 15
     sql "SELECT mailroom_switch_mode('mailroom', 'skip-locked')" >/dev/null
     add_accounts 1 6
     sql "UPDATE tokens SET processed_at = 1 WHERE id IN (2, 4); UPDATE jobs SET epoch = 1;
@@ -262,7 +262,7 @@ an_old_snapshot_costs_nothing()
 partitions_become_one_table()
 {
     new_database partitioned
-    while [ "$at" -lt 23 ]; do up $((at + 1)); done
+    up_to 23
     add_accounts 1 5
     photograph >"$server_dir/before"
     up 24

@@ -41,7 +41,7 @@ mail_until() # what is waited for, command…
     mail_deadline=$(($(date +%s) + 60))
     until "$@"; do
         [ "$(date +%s)" -le "$mail_deadline" ] || mail_failed "never came: $mail_what"
-        sleep 0.02
+        sleep 0.05
     done
 }
 

@@ -80,7 +80,7 @@ wait_for() # words in the proxy's log
     deadline=$(($(date +%s) + 60))
     until grep -q -e "$1" "$server_dir/$name.log"; do
         [ "$(date +%s)" -le "$deadline" ] || failed "$name never said: $1"
-        sleep 0.02
+        sleep 0.05
     done
 }
 

@@ -269,7 +269,7 @@ not_yet() # deadline, what
         cat "$log"
         exit 1
     fi
-    sleep 0.02
+    sleep 0.05
 }
 
 same() # what, expected, got
