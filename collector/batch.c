@@ -79,7 +79,7 @@ static bool make_room(struct batch *b, int rows, struct err *e)
         return true;
     struct row *more = realloc(b->rows, (size_t)rows * sizeof *more);
     if (!more)
-        return err_sys(e, ERR_SYSTEM, "no memory for a batch of %d", rows);
+        return err_memory_for(e, "a batch of %d", rows);
     b->rows = more;
     b->room = rows;
     return true;

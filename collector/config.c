@@ -145,7 +145,7 @@ static bool set_text(struct config *c, const struct setting *s, const char *valu
     }
     *text_at(c, s) = strdup(value);
     if (!*text_at(c, s))
-        return err_sys(e, ERR_SYSTEM, "no memory for %s", s->name);
+        return err_memory(e);
     return true;
 }
 

@@ -18,7 +18,7 @@ bool doubt_add(struct doubt *d, const struct token *t, struct err *e)
         int room = d->room ? 2 * d->room : 64;
         struct doubtful *all = realloc(d->all, (size_t)room * sizeof *all);
         if (!all)
-            return err_sys(e, ERR_SYSTEM, "no memory for the tokens of a lost session");
+            return err_memory(e);
         d->all = all;
         d->room = room;
     }

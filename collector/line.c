@@ -69,13 +69,13 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
     buf_append_char(line, ',');
     buf_append(line, t->code.data, t->code.len);
     if (line->failed)
-        return err_set(e, ERR_SYSTEM, "no memory for a line");
+        return err_memory(e);
     return true;
 }
 
 bool line_end(struct buf *line, struct err *e)
 {
     if (!buf_append_char(line, '\n') || line->failed)
-        return err_set(e, ERR_SYSTEM, "no memory for a line");
+        return err_memory(e);
     return true;
 }

@@ -62,7 +62,7 @@ static bool write_file(struct metrics *m, struct err *e)
 
     snprintf(fresh, sizeof fresh, "%s.new", path);
     if (!render(m))
-        return err_set(e, ERR_SYSTEM, "no memory for the metrics");
+        return err_memory(e);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return err_sys(e, ERR_USAGE, "'%s' cannot be written", fresh);

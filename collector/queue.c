@@ -98,7 +98,7 @@ static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
         buf_clear(&sql);
         for (int k = 0; k < 5 && statements[i].parts[k]; k++)
             buf_append_str(&sql, statements[i].parts[k]);
-        ok = buf_str(&sql) || err_set(e, ERR_SYSTEM, "no memory for a statement");
+        ok = buf_str(&sql) || err_memory(e);
         ok = ok && session_prepare(s, QUEUE_QUIET, statements[i].name, sql.data, deadline_ns, e);
     }
     buf_fini(&sql);
@@ -228,7 +228,7 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
     struct buf ids;
 
     buf_init(&ids, SIZE_MAX);
-    bool ok = doubt_ids(d, &ids) || err_set(e, ERR_SYSTEM, "no memory for the doubtful ids");
+    bool ok = doubt_ids(d, &ids) || err_memory(e);
     ok = ok && session_execute(s, QUEUE_DOUBT, "doubt",
                    SESSION_PARAMS(q->name, q->number, ids.data), true, deadline_ns, e);
     buf_fini(&ids);

@@ -121,7 +121,7 @@ bool queue_send_pass(const struct queue *q, struct session *s, const struct batc
 {
     char n[SESSION_NUMBER_LEN], id[SESSION_NUMBER_LEN], first[SESSION_NUMBER_LEN];
     struct dead d = {0};
-    bool ok = dead_init(&d, b) || err_set(e, ERR_SYSTEM, "no memory for dead letters");
+    bool ok = dead_init(&d, b) || err_memory(e);
 
     if (ok && batch_is_delivery(b))
         ok = session_execute(s, QUEUE_PASS, "confirm",

@@ -26,7 +26,7 @@ bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
     *w = (struct window){.limit = limit, .timeout_ns = timeout_ns, .mask = size - 1};
     w->memory = calloc(size, sizeof *w->memory);
     if (!w->memory)
-        return err_sys(e, ERR_SYSTEM, "no memory for a batch limit of %d", limit);
+        return err_memory_for(e, "a batch limit of %d", limit);
     window_restart(w, 0);
     return true;
 }

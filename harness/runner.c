@@ -41,7 +41,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run *r = calloc(1, sizeof *r);
 
     if (!r)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     r->net = (struct netns)NETNS_INIT;
     r->scenario = s;
     r->options = o;

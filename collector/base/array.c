@@ -38,7 +38,7 @@ bool array_add_text(char ***texts, size_t *count, const char *text, struct err *
     char *copy = array_grow(texts, *count, 1, sizeof copy) ? strdup(text) : NULL;
 
     if (!copy)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     (*texts)[(*count)++] = copy;
     return true;
 }

@@ -28,6 +28,14 @@ static void err_texts(void **state)
     assert_false(err_sys(&e, ERR_SYSTEM, "open %s", "x"));
     assert_int_equal(e.sys_errno, ENOENT);
     assert_string_equal(e.text, "open x: No such file or directory");
+    assert_false(err_memory(&e));
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    assert_int_equal(e.sys_errno, ENOMEM);
+    assert_string_equal(e.text, "out of memory");
+    assert_false(err_memory_for(&e, "%d lines", 7));
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    assert_int_equal(e.sys_errno, ENOMEM);
+    assert_string_equal(e.text, "out of memory for 7 lines");
     err_clear(&e);
     assert_int_equal(e.kind, ERR_NONE);
 }

@@ -49,6 +49,26 @@ bool err_prefix(struct err *e, const char *fmt, ...)
     return false;
 }
 
+bool err_memory(struct err *e)
+{
+    err_set(e, ERR_SYSTEM, "out of memory");
+    e->sys_errno = ENOMEM;
+    return false;
+}
+
+bool err_memory_for(struct err *e, const char *fmt, ...)
+{
+    char what[200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    err_set(e, ERR_SYSTEM, "out of memory for %s", what);
+    e->sys_errno = ENOMEM;
+    return false;
+}
+
 void err_clear(struct err *e)
 {
     e->kind = ERR_NONE;

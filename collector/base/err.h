@@ -42,6 +42,11 @@ bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIK
 // Returns false.
 bool err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+// Says that memory ran out: ERR_SYSTEM with ENOMEM. The second function names an amount that a
+// setting or a scenario asked for, such as "%d lines". Both return false.
+bool err_memory(struct err *e);
+bool err_memory_for(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
 void err_clear(struct err *e);
 
 // clang's analyzer sees one file at a time and does not know that these return false. Without this
@@ -50,4 +55,6 @@ void err_clear(struct err *e);
 #define err_set(...) (err_set(__VA_ARGS__), false)
 #define err_sys(...) (err_sys(__VA_ARGS__), false)
 #define err_prefix(...) (err_prefix(__VA_ARGS__), false)
+#define err_memory(e) (err_memory(e), false)
+#define err_memory_for(...) (err_memory_for(__VA_ARGS__), false)
 #endif

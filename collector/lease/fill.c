@@ -25,8 +25,7 @@ bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e)
         .mask = size - 1};
     f->announced = calloc((size_t)limit, sizeof *f->announced);
     f->memory = calloc(size, sizeof *f->memory);
-    return (f->announced && f->memory) ||
-           err_set(e, ERR_SYSTEM, "no memory for a window of %d tokens", limit);
+    return (f->announced && f->memory) || err_memory_for(e, "a window of %d tokens", limit);
 }
 
 void fill_fini(struct fill *f)

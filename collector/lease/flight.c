@@ -13,7 +13,7 @@ bool flight_init(struct flight *f, int in_flight, int limit, struct err *e)
     *f = (struct flight){.count = in_flight + REMEMBERED};
     f->lines = calloc((size_t)f->count, sizeof *f->lines);
     if (!f->lines)
-        return err_set(e, ERR_SYSTEM, "no memory for %d lines", f->count);
+        return err_memory_for(e, "%d lines", f->count);
     for (int i = 0; i < f->count; i++) {
         f->lines[i].cap = limit;
         // 254 characters of up to four bytes twice, the secret, the code, commas.
@@ -59,7 +59,7 @@ bool flight_add(struct flight_line *line, struct flight_token token, struct err 
     if (!line->tokens) {
         line->tokens = calloc((size_t)line->cap, sizeof *line->tokens);
         if (!line->tokens)
-            return err_set(e, ERR_SYSTEM, "no memory for a line of %d tokens", line->cap);
+            return err_memory_for(e, "a line of %d tokens", line->cap);
     }
     assert(line->count < line->cap);
     line->tokens[line->count++] = token;

@@ -82,7 +82,7 @@ static bool send_join(struct leased *l, struct err *e)
         c->batch_limit, c->batch_least_ms > 0 ? "up to " : "", c->batch_timeout_ms,
         c->leased.in_flight, c->leased.attempts);
     buf_init(&rows, (size_t)64 << 20);
-    bool ok = known_rows(l, &rows) || err_set(e, ERR_SYSTEM, "no memory for the lines we know");
+    bool ok = known_rows(l, &rows) || err_memory(e);
     // A queue that was used in another mode is converted first, for as long as that takes.
     ok = ok && leased_ask(l, REQUEST_SETTINGS, patient, none, CLOCK_NEVER, e) &&
          leased_ask(l, REQUEST_JOIN, lease_sql_join,

@@ -48,7 +48,7 @@ bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e)
         size_t cap = o->cap ? 2 * o->cap : 64;
         struct outbox_result *more = realloc(o->results, cap * sizeof *more);
         if (!more)
-            return err_set(e, ERR_SYSTEM, "no memory for %zu answers", cap);
+            return err_memory_for(e, "%zu answers", cap);
         o->results = more;
         o->cap = cap;
     }
@@ -103,7 +103,7 @@ bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *ag
         buf_append_char(&o->columns[i], '}');
         columns[i] = buf_str(&o->columns[i]);
         if (!columns[i])
-            return err_set(e, ERR_SYSTEM, "no memory for %zu answers", n);
+            return err_memory_for(e, "%zu answers", n);
     }
     o->sent = n;
     return true;

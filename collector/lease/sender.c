@@ -185,7 +185,7 @@ static bool read_answers(struct leased *l, size_t most, bool *ended, struct err 
         size_t left = ANSWERS_MAX - l->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
         char *room = buf_reserve(&l->input, want);
         if (!room)
-            return err_set(e, ERR_SYSTEM, "no memory for answers");
+            return err_memory(e);
         ssize_t n = read(l->in, room, want);
         if (n < 0 && errno == EINTR)
             continue;

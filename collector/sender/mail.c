@@ -110,7 +110,7 @@ bool template_init(struct template *t, enum token_action action, const char *pat
             action == TOKEN_ACTIVATION ? sizeof activation : sizeof recovery);
     if (text.failed) {
         buf_fini(&text);
-        return err_set(e, ERR_SYSTEM, "no memory for a template");
+        return err_memory(e);
     }
     t->text = text.data;
     return cut(t, path ? path : "that is built in", e);
@@ -144,7 +144,7 @@ bool mail_body(struct buf *out, const struct template *t, const struct record *r
             buf_append_char(out, '\r');
         buf_append_char(out, *at++);
     }
-    return !out->failed || err_set(e, ERR_SYSTEM, "no memory for a mail");
+    return !out->failed || err_memory(e);
 }
 
 bool mail_id(char out[MAIL_ID_LEN], const struct record *r, const char *from, struct err *e)

@@ -91,7 +91,7 @@ static bool set_text(
         return err_set(e, ERR_USAGE, "%s: it must have %.0f to %.0f characters on one line",
             row->name, row->min, row->max);
     *text_at(s, row) = strdup(value);
-    return *text_at(s, row) || err_set(e, ERR_SYSTEM, "no memory for %s", row->name);
+    return *text_at(s, row) || err_memory(e);
 }
 
 static bool check(const struct settings *s, struct err *e)

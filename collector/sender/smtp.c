@@ -101,7 +101,7 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
     struct smtp *s = calloc(1, sizeof *s);
 
     if (!s) {
-        err_set(e, ERR_SYSTEM, "no memory for the connection");
+        err_memory(e);
         return NULL;
     }
     s->settings = settings;
@@ -147,7 +147,7 @@ static bool add_header(struct curl_slist **list, struct err *e, const char *fmt,
         return err_set(e, ERR_SYSTEM, "a header of a mail is too long");
     struct curl_slist *longer = curl_slist_append(*list, line);
     if (!longer)
-        return err_set(e, ERR_SYSTEM, "no memory for a mail");
+        return err_memory(e);
     *list = longer;
     return true;
 }
@@ -176,7 +176,7 @@ static bool add_body(curl_mime *mime, const struct buf *body, struct err *e)
     if (!part || curl_mime_data(part, body->data, body->len) != CURLE_OK ||
         curl_mime_type(part, "text/plain; charset=utf-8") != CURLE_OK ||
         curl_mime_encoder(part, "quoted-printable") != CURLE_OK)
-        return err_set(e, ERR_SYSTEM, "no memory for a mail");
+        return err_memory(e);
     return true;
 }
 

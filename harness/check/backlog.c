@@ -33,7 +33,7 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
     b->count = (size_t)(length_ns / b->step_ns) + 1;
     b->waiting = calloc(b->count, sizeof *b->waiting);
     if (!b->waiting)
-        return err_set(e, ERR_INTERNAL, "out of memory for the backlog");
+        return err_memory(e);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         int64_t read_ns = ledger_read_ns(l, token);

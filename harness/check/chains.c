@@ -73,7 +73,7 @@ bool check_chains(struct check *c, struct err *e)
     c->busy_since = calloc(log->line_count + 1, sizeof *c->busy_since);
     c->overtaken_ns = calloc(log->line_count + 1, sizeof *c->overtaken_ns);
     if (!c->busy_since || !c->overtaken_ns)
-        return err_set(e, ERR_INTERNAL, "out of memory for the chains of lines");
+        return err_memory(e);
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         int writer = log->processes[line->process].instance;

@@ -360,7 +360,7 @@ bool check_ledger(
         !histogram_init(&r->from_commit, highest_ns, e) ||
         !histogram_init(&r->lag, highest_ns, e) || !stages_make(&r->stages, l, e)) {
         result_fini(r);
-        return err_set(e, ERR_INTERNAL, "out of memory for the result");
+        return err_memory(e);
     }
     if (!check_findings(r, l, in, e) || !check_figures(r, l, in, e)) {
         result_fini(r);

@@ -213,7 +213,7 @@ bool check_early(const struct check *c, struct err *e)
     if (c->l->scenario->collector.instances > 1 && check_shares(c->l->scenario))
         return true;
     if (!index_all(&t))
-        ok = err_set(e, ERR_INTERNAL, "out of memory for the checks of early lines");
+        ok = err_memory(e);
     for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
         check_line(&t, i);
     spans_fini(&t.announced);

@@ -104,8 +104,7 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
     size_t count = whole_ns > 0 ? (size_t)((whole_ns - 1) / NS_PER_S) + 1 : 1;
     struct counts *counts = calloc(count, sizeof *counts);
 
-    bool ok = (counts || err_set(e, ERR_INTERNAL, "out of memory")) &&
-              histogram_init(&from_intended, highest_ns, e) &&
+    bool ok = (counts || err_memory(e)) && histogram_init(&from_intended, highest_ns, e) &&
               histogram_init(&from_commit, highest_ns, e);
     if (ok) {
         count_tokens(l, counts, count);

@@ -158,7 +158,7 @@ bool check_lanes(const struct check *c, struct err *e)
         return true;
     uint32_t *cells = calloc(2 * lines + tokens, sizeof *cells);
     if (!cells)
-        return err_set(e, ERR_INTERNAL, "out of memory for the checks of lanes");
+        return err_memory(e);
     n.lower = cells;
     n.young = cells + lines;
     n.wait = cells + 2 * lines;

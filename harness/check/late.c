@@ -161,5 +161,5 @@ bool check_late(const struct check *c, struct err *e)
     for (uint32_t token = 0; ok && token < c->l->plan->token_count; token++)
         check_token(&t, token);
     spans_fini(&t.txns);
-    return ok || err_set(e, ERR_INTERNAL, "out of memory for the checks of late tokens");
+    return ok || err_memory(e);
 }

@@ -133,7 +133,7 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
     struct past *pasts = calloc(log->process_count + 1, sizeof *pasts);
 
     if (!pasts)
-        return err_set(e, ERR_INTERNAL, "out of memory for the checks of order");
+        return err_memory(e);
     for (size_t i = 0; i < log->process_count; i++)
         begin(&pasts[i], log->processes[i].started_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {

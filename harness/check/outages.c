@@ -302,7 +302,7 @@ bool outages_make(struct outages *o, const struct ledger *l, struct err *e)
 {
     *o = (struct outages){.items = calloc(l->fault_count + count_deaths(l) + 1, sizeof *o->items)};
     if (!o->items)
-        return err_set(e, ERR_INTERNAL, "out of memory for the faults' outages");
+        return err_memory(e);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         if (touches(l, &l->faults[i]))
             o->items[o->count++] = outage_of(l, &l->faults[i], (struct cause){CAUSE_FAULT, i});

@@ -259,7 +259,7 @@ bool check_outcomes(const struct check *c, struct err *e)
     size_t cells = l->plan->token_count + l->log->delivery_count + 1;
     uint32_t *first = malloc(cells * sizeof *first), *next = first + l->plan->token_count;
     if (!first)
-        return err_set(e, ERR_INTERNAL, "out of memory for the checks of outcomes");
+        return err_memory(e);
     link_up(l, first, next);
     c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {

@@ -226,7 +226,7 @@ bool check_recovery(const struct check *c, struct err *e)
 
     if (!recovery_make(&t, c)) {
         recovery_fini(&t);
-        return err_set(e, ERR_INTERNAL, "out of memory for the recoveries");
+        return err_memory(e);
     }
     for (size_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];

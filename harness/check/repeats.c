@@ -236,7 +236,7 @@ bool check_repeats(const struct check *c, struct err *e)
     struct repeats t = {.c = c, .before = lines, .late_line = NO_LINE};
 
     if (!lines)
-        return err_set(e, ERR_INTERNAL, "out of memory for the checks of repeats");
+        return err_memory(e);
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
     t.last = lines + tokens;

@@ -77,8 +77,7 @@ static bool make_up(struct made_up *m, size_t tokens, struct err *e)
     m->ledger.txns = m->txns;
     m->ledger.log = &m->log;
     m->ledger.start_ns = NS_PER_S;
-    return (m->txns && m->log.deliveries && m->log.lines) ||
-           err_set(e, ERR_SYSTEM, "out of memory");
+    return (m->txns && m->log.deliveries && m->log.lines) || err_memory(e);
 }
 
 static bool add_delivered(void *arg, const struct interval *i, struct err *e)

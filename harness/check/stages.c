@@ -112,7 +112,7 @@ unsigned char *stages_reasons(const struct ledger *l, struct err *e)
     if (!whys || !processes) {
         free(whys);
         whys = NULL;
-        err_set(e, ERR_INTERNAL, "out of memory for the stages");
+        err_memory(e);
     }
     for (size_t i = 0; whys && i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];

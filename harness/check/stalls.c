@@ -156,7 +156,7 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
 
     *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items), .room = most};
     if (!s->items)
-        return err_set(e, ERR_INTERNAL, "out of memory for the stalls");
+        return err_memory(e);
     for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *k = &reader->kept[i];
         add(s, k->from_ns, k->until_ns - k->from_ns, least_ns);

@@ -28,8 +28,7 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
     buf_init(&text, TEXT_MAX);
     bool ok = exploring_path(x, c->path, "draws", name, e) &&
-              (draw_scenario(limits, x->seed, number, &text) ||
-                  err_set(e, ERR_INTERNAL, "out of memory")) &&
+              (draw_scenario(limits, x->seed, number, &text) || err_memory(e)) &&
               file_write("out", c->path, &text, e);
     buf_fini(&text);
     if (!ok)

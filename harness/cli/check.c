@@ -81,7 +81,7 @@ static int print_token(const struct ledger *l, const struct options *o)
     names_login(login, token);
     printf("%s (%s)\n", login, token_kind_name(l->plan->kinds[token]));
     if (!life_each(l, token, print_event, NULL)) {
-        err_set(&e, ERR_INTERNAL, "out of memory");
+        err_memory(&e);
         return cli_fail(&e);
     }
     life_end(l, token, at_the_end, sizeof at_the_end);
@@ -99,7 +99,7 @@ static int check_folder(const char *folder, const struct options *o)
     struct err e = {0};
     int code;
 
-    bool ok = (s || err_set(&e, ERR_INTERNAL, "out of memory")) && replay_scenario(s, folder, &e);
+    bool ok = (s || err_memory(&e)) && replay_scenario(s, folder, &e);
     if (ok && !replay_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
         printf("%s: inconclusive: %s\n", s->scenario.name, e.text);

@@ -209,7 +209,7 @@ static bool run_turn(
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     t->done++;
     tell_run(t, side->name, &run, counts);
-    return !counts || side_add(side, &run) || err_set(e, ERR_INTERNAL, "out of memory");
+    return !counts || side_add(side, &run) || err_memory(e);
 }
 
 // Runs A B, B A, A B, …, so that drift affects both sides alike. The first pair fills the
@@ -246,7 +246,7 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
     struct comparisons *own = calloc(1, sizeof *own);
 
     if (!own)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
@@ -314,7 +314,7 @@ int cli_compare(const struct options *o)
     struct comparisons *all = calloc(1, sizeof *all);
     struct err e = {0};
 
-    bool ok = (all || err_set(&e, ERR_INTERNAL, "out of memory")) &&
+    bool ok = (all || err_memory(&e)) &&
               (o->ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
               write_files(all, o, &e);
     int code = ok                   ? worst(all)

@@ -323,8 +323,7 @@ int cli_explore(const struct options *o)
     struct exploring *x = calloc(1, sizeof *x);
     struct err e = {0};
 
-    bool ok = (x || err_set(&e, ERR_INTERNAL, "out of memory")) && exploring_init(x, o, &e) &&
-              explore(x, &e);
+    bool ok = (x || err_memory(&e)) && exploring_init(x, o, &e) && explore(x, &e);
     int code = ok ? exit_code(x) : cli_fail(&e);
     if (x)
         exploring_fini(x);

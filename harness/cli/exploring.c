@@ -22,7 +22,7 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 static bool take_number(struct exploring *x, const char *word, struct err *e)
 {
     if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     x->numbers[x->number_count++] = strtoull(word, NULL, 10);
     return true;
 }
@@ -62,7 +62,7 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
 static bool read_only(struct exploring *x, struct err *e)
 {
     char *words = x->options->only ? strdup(x->options->only) : NULL, *rest = NULL;
-    bool ok = !x->options->only || words || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = !x->options->only || words || err_memory(e);
 
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
@@ -81,7 +81,7 @@ static bool read_breaks(struct exploring *x, struct err *e)
 {
     const char *list = x->options->breaks;
     char *words = list ? strdup(list) : NULL, *rest = NULL;
-    bool ok = !list || words || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = !list || words || err_memory(e);
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         x->wanted[id] = !list;
@@ -175,7 +175,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     shorten(&s);
     bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && keep_the_rest(whole.data, &kept) &&
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
-              err_set(e, ERR_INTERNAL, "out of memory");
+              err_memory(e);
     if (ok) {
         // The limits that --only sets hold for each base.
         *limits = x->limits[0];
@@ -275,9 +275,9 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     if (o->provider)
         o->sets[x->sets.count++] = o->provider;
     x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
-    return (x->suspects || err_set(e, ERR_INTERNAL, "out of memory")) && read_numbers(x, e) &&
-           read_only(x, e) && read_breaks(x, e) && read_bases(x, e) && describe(x, e) &&
-           make_folders(x, e) && exploring_path(x, path, "journal.jsonl", "", e) &&
+    return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&
+           read_breaks(x, e) && read_bases(x, e) && describe(x, e) && make_folders(x, e) &&
+           exploring_path(x, path, "journal.jsonl", "", e) &&
            journal_open(&x->journal, path, &x->head, e);
 }
 

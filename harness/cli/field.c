@@ -106,7 +106,7 @@ static bool field(struct field *f, char *const *names, size_t count, struct err 
         titles[columns] = cells_title(columns);
     f->manners = calloc(count + 1, sizeof *f->manners);
     if (!f->manners)
-        return err_set(e, ERR_INTERNAL, "out of memory for the subjects");
+        return err_memory(e);
     if (!grid_init(&f->grid, titles, columns, count, e) ||
         !answers_open(&f->answers, f->options->answers, e))
         return false;

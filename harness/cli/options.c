@@ -357,7 +357,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     // Room for seed and provider, which options_overrides appends.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     fill_long_options(longs, scope);
     opterr = 0;
     optind = 1;

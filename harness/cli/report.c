@@ -46,7 +46,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
 {
     struct folder folder;
     struct replay *run = calloc(1, sizeof *run);
-    bool ok = (run || err_set(e, ERR_INTERNAL, "out of memory")) && folder_open(&folder, path, e) &&
+    bool ok = (run || err_memory(e)) && folder_open(&folder, path, e) &&
               replay_scenario(run, folder.path, e) && replay_history(run, folder.path, e) &&
               replay_judge(run, e) && render(run, &folder, o, e);
 

@@ -345,7 +345,7 @@ int cli_run(const struct options *o)
     }
     scenarios = calloc(paths.count + 1, sizeof *scenarios);
     if (!scenarios) {
-        err_set(&e, ERR_INTERNAL, "out of memory");
+        err_memory(&e);
         goto out;
     }
     if (subjects_sets(&sets, o, &e) &&

@@ -81,7 +81,7 @@ static bool remember(struct shrinking *h, const struct sketch *k, const struct s
     while (i < h->failed_count && h->failed[i].hash != hash)
         i++;
     if (!array_grow(&h->failed, h->failed_count, 1, sizeof *h->failed))
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     h->failed_count += i == h->failed_count;
     h->failed[i] = (struct failed_run){.hash = hash, .stored = *run};
     snprintf(h->failed[i].folder, sizeof h->failed[i].folder, "%s", folder);
@@ -204,8 +204,7 @@ int cli_shrink(const struct options *o)
     struct confirmation c = {0};
     struct err e = {0};
 
-    bool ok = (h || err_set(&e, ERR_INTERNAL, "out of memory")) && shrinking_init(h, o, &e) &&
-              search(h, &c, &e);
+    bool ok = (h || err_memory(&e)) && shrinking_init(h, o, &e) && search(h, &c, &e);
     int code = ok                   ? end(h, &c, &e)
                : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
                                     : cli_fail(&e);

@@ -152,7 +152,7 @@ static bool write_file(const struct shrinking *h, const struct scenario *s, stru
     struct buf yaml;
 
     buf_init(&yaml, FILE_MAX);
-    bool ok = (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "out of memory")) &&
+    bool ok = (scenario_write(s, &yaml) || err_memory(e)) &&
               file_write("output", h->output, &yaml, e) &&
               scenario_load(&again, h->output, NULL, e);
     if (ok)

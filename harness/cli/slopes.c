@@ -18,10 +18,9 @@ static bool tell(const char *folder, struct err *e)
     buf_init(&csv, CSV_MAX);
     buf_init(&text, 1u << 16);
     bool ok = path_join(path, folder, "intervals.csv", e) && file_read(path, &csv, e) &&
-              (buf_str(&csv) || err_set(e, ERR_INTERNAL, "out of memory")) &&
-              observed_read(&o, 0, folder, e) &&
+              (buf_str(&csv) || err_memory(e)) && observed_read(&o, 0, folder, e) &&
               (slopes_take(&s, &o, csv.data, e) || err_prefix(e, "%.500s", folder)) &&
-              (slopes_print(&s, &text) || err_set(e, ERR_INTERNAL, "out of memory"));
+              (slopes_print(&s, &text) || err_memory(e));
     if (ok)
         printf("%s\n\n%s", folder, text.data);
     observed_fini(&o);

@@ -37,7 +37,7 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
     if (ok && (asprintf(&sets->texts[0], "collector.subject=%s", name) < 0 ||
                   !(sets->texts[1] = strdup("collector.layout=foreign")) ||
                   !print_promises(&sets->texts[2], m.promises)))
-        ok = err_set(e, ERR_INTERNAL, "out of memory");
+        ok = err_memory(e);
     manifest_fini(&m);
     return ok;
 }
@@ -53,7 +53,7 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
         return false;
     sets->items = calloc(own.count + 4, sizeof *sets->items);
     if (!sets->items)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; queue && i < sizeof sets->texts / sizeof *sets->texts; i++)
         sets->items[count++] = sets->texts[i];
     for (size_t i = 0; i < own.count; i++)

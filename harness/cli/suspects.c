@@ -32,8 +32,7 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     buf_init(&yaml, TEXT_MAX);
     bool ok = exploring_path(x, path, "found", file, e) && scenario_replace(&s->name, f->name, e) &&
               scenario_replace(&s->summary, summary, e) &&
-              (scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "out of memory")) &&
-              file_write("out", path, &yaml, e);
+              (scenario_write(s, &yaml) || err_memory(e)) && file_write("out", path, &yaml, e);
     buf_fini(&yaml);
     return ok;
 }

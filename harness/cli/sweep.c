@@ -107,7 +107,7 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
     int64_t *lengths_ns = calloc(scenario->load_count + 1, sizeof *lengths_ns);
-    bool ok = lengths_ns || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = lengths_ns || err_memory(e);
 
     for (size_t i = 0; ok && i < scenario->load_count; i++) {
         lengths_ns[i] = scenario->load[i].for_ns;

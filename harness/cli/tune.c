@@ -95,8 +95,7 @@ static bool write_file(const char *option, const char *path,
     if (!path)
         return true;
     buf_init(&text, TEXT_MAX);
-    bool ok = (print(t, &text) || err_set(e, ERR_INTERNAL, "--%s: out of memory", option)) &&
-              file_write(option, path, &text, e);
+    bool ok = (print(t, &text) || err_memory(e)) && file_write(option, path, &text, e);
     buf_fini(&text);
     return ok;
 }
@@ -214,7 +213,7 @@ int cli_tune(const struct options *o)
     struct paths paths = {0};
     struct err e = {0};
 
-    bool ok = (t || err_set(&e, ERR_INTERNAL, "out of memory")) &&
+    bool ok = (t || err_memory(&e)) &&
               ((o->args[0] && !o->args[1]) ||
                   err_set(&e, ERR_USAGE, "tune: name one scenario, or see 'mailproof list'")) &&
               locate_scenarios(&paths, o->args[0], &e) &&

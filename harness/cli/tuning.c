@@ -114,7 +114,7 @@ static bool load_scenario(struct tuning *t, struct err *e)
     char set[200], metric[64] = "";
 
     if (!items)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; i < sets.count; i++)
         items[i] = sets.items[i];
     if (objective) {
@@ -261,7 +261,7 @@ static bool read_trace(struct tuning *t, struct err *e)
     p->name = (char[]){"trace"};
     p->file = strdup(t->options->trace);
     if (!p->file)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     bool ok = trace_read(p, "", e) || err_prefix(e, "--trace");
     p->name = NULL;
     if (!ok)

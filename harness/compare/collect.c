@@ -11,7 +11,7 @@ static bool add_folder(struct side *s, const char *folder, struct err *e)
     if (!stored_read(&run, folder, e))
         return false;
     s->interrupted += run.interrupted;
-    return run.interrupted || side_add(s, &run) || err_set(e, ERR_INTERNAL, "out of memory");
+    return run.interrupted || side_add(s, &run) || err_memory(e);
 }
 
 bool collect_runs(struct side *s, const char *path, struct err *e)
@@ -31,7 +31,7 @@ bool collect_scenario(struct side *s, const struct side *all, const char *scenar
 {
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->runs[i].scenario, scenario) == 0 && !side_add(s, &all->runs[i]))
-            return err_set(e, ERR_INTERNAL, "out of memory");
+            return err_memory(e);
     }
     return true;
 }

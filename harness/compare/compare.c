@@ -192,7 +192,7 @@ static bool compare_speed(struct comparison *c, struct err *e)
 {
     double *base = calloc(c->base->count + 1, sizeof *base);
     double *new = calloc(c->new->count + 1, sizeof *new);
-    bool ok = (base && new) || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = (base && new) || err_memory(e);
     size_t measured = ok ? count_measured(c, c->base->count > c->new->count ? base : new) : 0;
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 

@@ -147,7 +147,7 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
     struct version *all = list_versions(c, &count);
 
     if (!all)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     rng_init(&rng, seed, 0);
     const double survives = shares[rng_below(&rng, sizeof shares / sizeof *shares)];
     *out = (struct cache_cut){.writes = c->count - c->first};

@@ -33,7 +33,7 @@ bool journal_next(FILE *f, struct journal_entry *entry, unsigned char **data, si
     if (entry->length > *size) {
         unsigned char *more = realloc(*data, entry->length);
         if (!more)
-            return err_set(e, ERR_INTERNAL, "out of memory");
+            return err_memory(e);
         *data = more;
         *size = entry->length;
     }

@@ -65,7 +65,7 @@ bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
     struct replay *r = calloc(1, sizeof *r);
 
     if (!r)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     cache_clear(&d->cache);
     d->replay = r;
     d->power = POWER_ON;
@@ -209,8 +209,7 @@ bool replay_again(
     const size_t from = n > 1 ? r->flushes[n - 2] : r->chosen, to = r->flushes[n - 1];
     for (size_t i = from; ok && i < to; i++) {
         const struct cached_write *w = &r->trial.items[i];
-        ok = cache_add(&unflushed, w->offset, w->length, w->before, w->after) ||
-             err_set(e, ERR_INTERNAL, "out of memory");
+        ok = cache_add(&unflushed, w->offset, w->length, w->before, w->after) || err_memory(e);
     }
     ok = ok && undo_trial(d, from, e) && choose(d, &unflushed, seed, left, e);
     cache_fini(&unflushed);

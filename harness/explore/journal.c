@@ -26,7 +26,7 @@ static void count_why(struct journal *j, const char *text)
 static bool remember(struct journal *j, const struct tried *t, struct err *e)
 {
     if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     j->numbers[j->tried++] = t->number;
     j->verdicts[t->verdict] += t->judged;
     j->unjudged += !t->judged;
@@ -55,7 +55,7 @@ static bool remember_failure(struct journal *j, const struct failure *f, struct 
         return true;
     }
     if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     j->failures[j->failure_count++] = *f;
     return true;
 }
@@ -108,7 +108,7 @@ static bool read_lines(struct journal *j, FILE *file, const struct journal_head 
     bool *half, struct err *e)
 {
     char *text = malloc(LINE_MAX_BYTES);
-    bool ok = text || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = text || err_memory(e);
 
     for (int number = 1; ok && fgets(text, LINE_MAX_BYTES, file); number++) {
         bool whole = strchr(text, '\n');

@@ -63,7 +63,7 @@ static bool begin_busy(struct fault_context *c, struct fault_record *r, struct e
     struct busy *s = calloc(1, sizeof *s);
 
     if (!s)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     r->hold = s;
     s->context = c;
     s->spec = r->spec;

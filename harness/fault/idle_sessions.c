@@ -63,7 +63,7 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
     struct horizon *h = calloc(1, sizeof *h);
 
     if (!h)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     r->hold = h;
     h->database = other ? OTHER_DATABASE : c->server->database;
     if (!fault_admin(c, e) || (other && !make_other_database(c, e)))
@@ -134,7 +134,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
     struct snapshot *s = calloc(1, sizeof *s);
 
     if (!s)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     r->hold = s;
     s->conn = fault_admin(c, e)
                   ? connect_without_timeout(c, c->server->superuser, c->server->database, e)

@@ -71,7 +71,7 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
     struct proxy *p = calloc(1, sizeof *p);
 
     if (!p) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     *(struct sockaddr_in *)&at =
@@ -86,7 +86,7 @@ struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e)
     struct proxy *p = calloc(1, sizeof *p);
 
     if (!p) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     p->target = open->to;

@@ -69,7 +69,7 @@ bool answers_open(struct answers *a, const char *path, struct err *e)
 {
     *a = (struct answers){.path = path, .all = json_object()};
     if (!a->all)
-        return err_set(e, ERR_INTERNAL, "out of memory for the answers");
+        return err_memory(e);
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
         return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
@@ -114,7 +114,7 @@ bool answers_keep(struct answers *a, const char *key, const struct answer *answe
     FILE *file = a->path ? fopen(a->path, "ae") : NULL;
 
     if (!ok)
-        err_set(e, ERR_INTERNAL, "out of memory for the answers");
+        err_memory(e);
     else if (a->path)
         ok = (file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF) ||
              err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);

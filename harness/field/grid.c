@@ -17,10 +17,10 @@ bool grid_init(
     for (size_t i = 0; g->rows && i < rows; i++) {
         g->rows[i].cells = calloc(columns, sizeof *g->rows[i].cells);
         if (!g->rows[i].cells)
-            return err_set(e, ERR_INTERNAL, "out of memory for the table");
+            return err_memory(e);
         g->row_count++;
     }
-    return g->rows || err_set(e, ERR_INTERNAL, "out of memory for the table");
+    return g->rows || err_memory(e);
 }
 
 void grid_fini(struct grid *g)

@@ -11,7 +11,7 @@ bool ledger_init(struct ledger *l, const struct scenario *s, const struct plan *
     l->txn_of = calloc(p->token_count + 1, sizeof *l->txn_of);
     if (!l->tokens || !l->txn_of) {
         ledger_fini(l);
-        return err_set(e, ERR_INTERNAL, "out of memory for %zu tokens", p->token_count);
+        return err_memory_for(e, "%zu tokens", p->token_count);
     }
     for (size_t i = 0; i < p->txn_count; i++) {
         for (uint32_t t = 0; t < p->txns[i].rows; t++)
@@ -50,7 +50,7 @@ bool ledger_take_changes(struct ledger *l, const struct change_record *changes, 
     l->changes = changes;
     l->change_of = calloc(p->token_count + 1, sizeof *l->change_of);
     if (!l->change_of)
-        return err_set(e, ERR_INTERNAL, "out of memory for %zu changes", p->change_count);
+        return err_memory_for(e, "%zu changes", p->change_count);
     for (size_t i = 0; i < p->change_count; i++)
         l->change_of[p->changes[i].token] = (uint32_t)i + 1;
     return true;

@@ -27,7 +27,7 @@ static struct pack *open_stream(const char *path, const char *mode, struct err *
     struct pack *p = calloc(1, sizeof *p);
 
     if (!p) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     p->reading = mode[0] == 'r';

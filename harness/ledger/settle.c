@@ -37,7 +37,7 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
     for (PGresult *row; (row = PQgetResult(conn)) != NULL; PQclear(row)) {
         ExecStatusType status = PQresultStatus(row);
         if (status == PGRES_SINGLE_TUPLE && !f(l, row))
-            ok = err_set(e, ERR_INTERNAL, "out of memory for what the tables hold");
+            ok = err_memory(e);
         else if (status != PGRES_SINGLE_TUPLE && status != PGRES_TUPLES_OK)
             ok = sql_fail(conn, row, "cannot read the tables", e);
     }
@@ -72,7 +72,7 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
             continue;
         buf_append(&logins, "}", 2);
         ok = !logins.failed ? each_row(l, conn, ledger_sql_present, logins.data, settle_row, e)
-                            : err_set(e, ERR_INTERNAL, "out of memory for the unknown tokens");
+                            : err_memory(e);
         buf_clear(&logins);
         held = 0;
     }

@@ -48,7 +48,7 @@ bool load_result_begin(struct load_result *result, const struct plan *plan, stru
     if (!result->changes)
         result->changes = calloc(plan->change_count + 1, sizeof *result->changes);
     return (result->records && result->changes) ||
-           err_set(e, ERR_INTERNAL, "out of memory for %zu transactions", plan->txn_count);
+           err_memory_for(e, "%zu transactions", plan->txn_count);
 }
 
 void load_result_fini(struct load_result *result)
@@ -67,7 +67,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     buf_init(&l->scratch, 4 << 20);
     l->phase_end_ns = calloc(s->load_count + 1, sizeof *l->phase_end_ns);
     if (!l->phase_end_ns)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; i < s->load_count; i++) {
         size_t wanted = (size_t)s->load[i].connections;
         l->conn_count = wanted > l->conn_count ? wanted : l->conn_count;
@@ -77,7 +77,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     l->conns = calloc(l->conn_count, sizeof *l->conns);
     *fds = calloc(l->conn_count, sizeof **fds);
     return (l->conns && *fds && change_index(l)) ||
-           err_set(e, ERR_INTERNAL, "out of memory for %zu connections", l->conn_count);
+           err_memory_for(e, "%zu connections", l->conn_count);
 }
 
 static const struct load_phase *next_phase(const struct load *l)

@@ -76,7 +76,7 @@ static bool take_stalls(struct post *p, size_t kept, const struct parcel_target 
         bool ok = stalls_keep(&to->result->stalls, stall);
         pthread_mutex_unlock(to->lock);
         if (!ok)
-            return err_set(e, ERR_INTERNAL, "out of memory");
+            return err_memory(e);
     }
     return true;
 }

@@ -22,8 +22,7 @@ static bool insert(struct accounts *a, struct err *e)
     buf_append(&a->emails, "}", 2);
     buf_append(&a->logins, "}", 2);
     if (a->emails.failed || a->logins.failed)
-        return err_set(
-            e, ERR_INTERNAL, "out of memory for the accounts that must exist before the load");
+        return err_memory(e);
     const char *values[] = {a->emails.data, a->logins.data};
     PGresult *result = PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_COMMAND_OK ||

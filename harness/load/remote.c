@@ -181,7 +181,7 @@ struct remote *remote_open(const char *const *addresses, unsigned count,
         pthread_mutex_init(&r->lock, NULL);
         r->plan = plan;
     }
-    bool ok = (r && r->workers) || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = (r && r->workers) || err_memory(e);
     ok = ok && can_be_shared(scenario, plan, e) &&
          (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {

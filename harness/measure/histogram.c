@@ -26,7 +26,7 @@ bool histogram_init(struct histogram *h, int64_t highest, struct err *e)
 {
     *h = (struct histogram){0};
     if (!reach(h, histogram_index(highest)))
-        return err_sys(e, ERR_SYSTEM, "no memory for a histogram");
+        return err_memory(e);
     return true;
 }
 

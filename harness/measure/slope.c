@@ -55,7 +55,7 @@ bool slope_of(struct slope *s, const double *x, const double *y, size_t count, s
             SLOPE_POINTS_MAX, count);
     double *slopes = malloc(count * (count - 1) / 2 * sizeof *slopes);
     double *sorted = malloc(count * sizeof *sorted);
-    bool ok = (slopes && sorted) || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = (slopes && sorted) || err_memory(e);
     if (ok) {
         size_t n = all_pairs(slopes, x, y, count);
         memcpy(sorted, y, count * sizeof *sorted);

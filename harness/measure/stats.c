@@ -150,7 +150,7 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
             e, ERR_USAGE, "a side needs 1 to %d runs, not %zu and %zu", STATS_VALUES_MAX, n, m);
     double *ratios = calloc(n * m, sizeof *ratios);
     if (!ratios)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     double wins = count_wins(a, n, b, m, ratios, &tied);
     r->p = two_sided_p(wins, a, n, b, m, tied);
     r->estimate = stats_median(ratios, n * m);

@@ -54,7 +54,7 @@ struct starved *starved_start(const struct starved_config *config, struct err *e
     struct starved *s = calloc(1, sizeof *s);
 
     if (!s) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     s->config = *config;

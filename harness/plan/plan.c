@@ -155,7 +155,7 @@ static bool check_size(const struct scenario *s, struct err *e)
 
 static bool no_memory(struct err *e)
 {
-    return err_set(e, ERR_INTERNAL, "out of memory for the plan");
+    return err_memory(e);
 }
 
 static bool draw(struct maker *m, enum stream stream, double share)

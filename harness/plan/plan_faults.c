@@ -70,7 +70,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
     }
     p->faults = calloc(count + 1, sizeof *p->faults);
     if (!p->faults)
-        return err_set(e, ERR_SYSTEM, "out of memory for the plan");
+        return err_memory(e);
     for (size_t i = 0; i < s->fault_count; i++)
         add_fault(p, s, (uint32_t)i);
     qsort(p->faults, p->fault_count, sizeof *p->faults, by_time);

@@ -55,7 +55,7 @@ bool cluster_init(struct cluster *c, const char *addresses, struct err *e)
         return true;
     c->list = strdup(addresses);
     if (!c->list)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     char *rest = c->list;
     for (char *one; (one = strsep(&rest, ",")) != NULL;) {
         if (!take_address(c, one + strspn(one, " "), e))

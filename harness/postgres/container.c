@@ -70,7 +70,7 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
     char conninfo[256], password[TARGET_PASSWORD_LEN + 1];
 
     if (!c)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     s->state = c;
     c->dir = (struct workdir)WORKDIR_INIT;
     c->want = want;

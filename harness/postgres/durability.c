@@ -128,8 +128,7 @@ static bool mount_inside(const struct server *s, const char *dir, struct durabil
     char *text = malloc(MOUNTS_MAX);
     FILE *mounts = NULL;
 
-    bool ok = (text || err_set(e, ERR_INTERNAL, "out of memory")) &&
-              s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
+    bool ok = (text || err_memory(e)) && s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
               ((mounts = fmemopen(text, strlen(text), "r")) ||
                   err_sys(e, ERR_SYSTEM, "cannot read /proc/self/mountinfo there"));
     if (ok)

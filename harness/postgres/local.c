@@ -65,7 +65,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     struct local *l = calloc(1, sizeof *l);
 
     if (!l)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     l->dir.lock = -1;
     l->disk = (struct disk)DISK_INIT;
     l->settings = &want->settings;

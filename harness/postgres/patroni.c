@@ -191,7 +191,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     struct patroni *p = calloc(1, sizeof *p);
 
     if (!p)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     p->dir = (struct workdir)WORKDIR_INIT;
     p->lan = (struct lan)LAN_INIT;
     p->killed = p->cut_off = -1;

@@ -30,7 +30,7 @@ struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
         p->sql = sql;
     }
     if (!p || !p->conninfo)
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
     else if (ticker_start(&p->ticker, period_ns, ask, p, e))
         return p;
     probe_free(p);

@@ -39,7 +39,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct err *e
         s->conninfo = strdup(config->conninfo);
     }
     if (!s || !s->conninfo)
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
     else if (ticker_start(&s->ticker, period_ns, take_sample, s, e))
         return s;
     sampler_free(s);

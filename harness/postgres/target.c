@@ -46,7 +46,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     t->options = conn ? PQconninfo(conn) : NULL;
     PQfinish(conn);
     if (!t->options)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     t->user = value_of(t, "user");
     return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
            target_password(t->password, e);

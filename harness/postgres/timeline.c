@@ -52,8 +52,8 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
     struct err ended;
 
     snprintf(timeline, sizeof timeline, "%d", left->timeline);
-    bool ok = (text || err_set(e, ERR_INTERNAL, "out of memory")) &&
-              path_join(program, bindir, "pg_waldump", e) && path_join(wal, data_dir, "pg_wal", e);
+    bool ok = (text || err_memory(e)) && path_join(program, bindir, "pg_waldump", e) &&
+              path_join(wal, data_dir, "pg_wal", e);
     spec.argv = (const char *const[]){"env", "TZ=UTC", "LC_ALL=C", program, "--path", wal,
         "--timeline", timeline, "--start", left->lsn, "--rmgr", "Transaction", NULL};
     spec.uid = uid;

@@ -55,7 +55,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
             want->settings.items[0].name);
     u = calloc(1, sizeof *u);
     if (!u)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     s->state = u;
     if (!target_init(&u->target, s->conninfo, e) || !cluster_init(&u->cluster, want->rest, e)) {
         url_close(s);

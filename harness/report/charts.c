@@ -175,6 +175,6 @@ json_t *charts_batches(const struct ledger *l, struct err *e)
         return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
     json_decref(sizes);
     json_decref(names);
-    err_set(e, ERR_INTERNAL, "out of memory for the report");
+    err_memory(e);
     return NULL;
 }

@@ -128,7 +128,7 @@ struct live *live_start(const char *address, struct err *e)
     struct live *l = calloc(1, sizeof *l);
 
     if (!l) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     buf_init(&l->text, TEXT_MAX);

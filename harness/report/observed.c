@@ -39,7 +39,7 @@ static bool copy_samples(struct observed *o, const struct sampler *s, struct err
 
     o->samples = calloc(o->count + 1, sizeof *o->samples);
     if (!o->samples)
-        return err_set(e, ERR_INTERNAL, "out of memory for the samples");
+        return err_memory(e);
     if (o->count > 0)
         memcpy(o->samples, samples, o->count * sizeof *o->samples);
     return true;
@@ -219,6 +219,6 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->program = program ? strdup(program) : NULL;
     json_decref(root);
     if (!o->samples)
-        return err_set(e, ERR_INTERNAL, "out of memory for the samples");
+        return err_memory(e);
     return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
 }

@@ -129,7 +129,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
         !histogram_init(&g.from_commit, highest_ns, e)) {
         series_fini(s);
         histogram_fini(&g.from_intended);
-        return err_set(e, ERR_INTERNAL, "out of memory for the report");
+        return err_memory(e);
     }
     for (size_t i = 0; i < s->count; i++) {
         struct series_point *p = &s->points[i];

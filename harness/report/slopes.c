@@ -98,7 +98,7 @@ static bool take_samples(struct slopes *s, const struct span *span, enum slope_i
     size_t n = 0;
 
     if (!room)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
         const struct sample *first = &span->samples[from];
@@ -176,7 +176,7 @@ static bool take_column(
     size_t n = 0;
 
     if (!values)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     size_t count = read_column(csv, figures[id].column, values, SECONDS_MAX);
     size_t skip = (size_t)((double)count * warm_up);
     count -= skip;
@@ -204,7 +204,7 @@ static bool find_span(struct span *span, const struct observed *o, struct err *e
     int64_t end_ns = o->count > 0 ? o->samples[o->count - 1].at_ns : 0;
 
     if (!kept)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     span->samples = kept;
     span->count = 0;
     for (size_t i = 0; i < o->count; i++) {

@@ -21,7 +21,7 @@ bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
     s->rows = calloc(rows + 1, sizeof *s->rows);
     s->width = calloc(rows + 2, sizeof *s->width);
     if (!s->rows || !s->width)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; i < rows; i++) {
         struct suite_row *r = &s->rows[i];
         r->lost = r->duplicated = r->p50_ms = r->p99_ms = NAN;

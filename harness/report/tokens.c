@@ -23,7 +23,7 @@ static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct
     d->from = calloc(tokens + 2, sizeof *d->from);
     d->at = calloc(log->delivery_count + 1, sizeof *d->at);
     if (!d->from || !d->at)
-        return err_set(e, ERR_INTERNAL, "out of memory for the tokens' deliveries");
+        return err_memory(e);
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
             d->from[log->deliveries[i].token + 2]++;

@@ -180,7 +180,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
     };
     s->faults = calloc(c->points->count * POINTS_CUTS_MAX + 1, sizeof *s->faults);
     if (!s->faults)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
         for (int k = 0; k < c->results[i].reached; k++) {
@@ -330,7 +330,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     struct buf options;
 
     if (!s)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);
     told.options = buf_str(&options) ? options.data : "";

@@ -169,7 +169,7 @@ static bool learn(struct cuts *c, struct err *e)
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     c->results = calloc(c->points.count, sizeof *c->results);
-    return c->results || err_set(e, ERR_INTERNAL, "out of memory");
+    return c->results || err_memory(e);
 }
 
 // --- the trials --------------------------------------------------------------------------

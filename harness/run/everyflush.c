@@ -200,7 +200,7 @@ static bool try_all(struct flushes *f, struct err *e)
     f->states = calloc(f->count, sizeof *f->states);
     f->results = calloc(f->count, sizeof *f->results);
     if (!f->states || !f->results)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (uint64_t i = 0; ok && i < f->count; i++) {
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
         // With this mutant only the last state is tried, which has lost nothing.

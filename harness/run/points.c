@@ -53,7 +53,7 @@ bool points_make(
             count, POINTS_MAX);
     p->items = calloc(count, sizeof *p->items);
     if (!p->items)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++) {
             if (is_wanted(only, sender, type))
@@ -112,7 +112,7 @@ bool points_add_pairs(
         return err_set(e, ERR_SYSTEM, "the collector exchanged no message before its first line");
     struct trial_cuts *more = realloc(p->items, (p->count + pairs) * sizeof *more);
     if (!more)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     p->items = more;
     rng_init(&rng, seed, PAIRS_STREAM);
     for (size_t i = 0; i < pairs; i++) {

@@ -329,7 +329,7 @@ bool run_start_load(struct run *r, struct err *e)
     };
     r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
     if (!r->faults)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (size_t i = 0; i < r->plan.fault_count; i++) {
         r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
         r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;

@@ -370,7 +370,7 @@ bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     unsigned counts[2][256];
 
     if (!t)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     t->setting = setting;
     t->bench = bench;
     t->cuts = cuts;

@@ -237,7 +237,7 @@ static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
         return true;
     snprintf(name, sizeof name, "phase-%zu", index + 1);
     phase->name = strdup(name);
-    return phase->name || err_set(e, ERR_SYSTEM, "out of memory");
+    return phase->name || err_memory(e);
 }
 
 static bool check_phase(const struct load_phase *phase, const struct node *n, struct err *e)

@@ -60,7 +60,7 @@ static bool check_keys(const struct table *t, const struct node *map, struct err
 
 static bool out_of_memory(struct err *e)
 {
-    return err_set(e, ERR_SYSTEM, "out of memory");
+    return err_memory(e);
 }
 
 bool decode_copy(char **to, const char *text, struct err *e)

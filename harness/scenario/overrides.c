@@ -108,7 +108,7 @@ static struct node *step(struct walk *w, struct node *at, const char *piece, str
             n = add_child(at, piece, w);
     }
     if (!n)
-        err_set(e, ERR_SYSTEM, "out of memory");
+        err_memory(e);
     return n;
 }
 
@@ -120,7 +120,7 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     if (verbatim || *value == '\0') {
         n = node_new(NODE_SCALAR, value, &w->origin);
         if (!n)
-            err_set(e, ERR_SYSTEM, "out of memory");
+            err_memory(e);
     } else if (!parse_yaml(&n, value, strlen(value), &w->origin, e)) {
         return NULL;
     }

@@ -30,7 +30,7 @@ bool parse_yaml(
 
     *root = NULL;
     if (!yaml_parser_initialize(&r.yaml))
-        return err_set(e, ERR_SYSTEM, "out of memory");
+        return err_memory(e);
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
     while (!r.done) {
@@ -104,7 +104,7 @@ static bool syntax_err(const struct reader *r, struct err *e)
     struct origin at = origin_at(r, y->problem_mark);
 
     if (y->error == YAML_MEMORY_ERROR)
-        return err_set(e, ERR_SYSTEM, "out of memory");
+        return err_memory(e);
     if (y->error == YAML_READER_ERROR) {
         at = origin_of_offset(r, y->problem_offset);
         return origin_err(&at, e, "the file is not UTF-8 text (%s)", y->problem);
@@ -174,7 +174,7 @@ static bool read_key(
             at, e, "'%s' is given twice; first in line %zu", text, before->key_origin.line);
     r->key = strdup(text);
     r->key_origin = *at;
-    return r->key || err_set(e, ERR_SYSTEM, "out of memory");
+    return r->key || err_memory(e);
 }
 
 static bool read_value(struct reader *r, const struct origin *at, enum node_kind kind,
@@ -189,12 +189,12 @@ static bool read_value(struct reader *r, const struct origin *at, enum node_kind
 
     struct node *n = node_new(kind, scalar ? (const char *)event->data.scalar.value : NULL, at);
     if (!n)
-        return err_set(e, ERR_SYSTEM, "out of memory");
+        return err_memory(e);
     if (!r->open) {
         r->root = n;
     } else if (!node_add(r->open, n, r->key, &r->key_origin)) {
         node_free(n);
-        return err_set(e, ERR_SYSTEM, "out of memory");
+        return err_memory(e);
     }
     free(r->key);
     r->key = NULL;

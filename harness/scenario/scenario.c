@@ -51,7 +51,7 @@ static bool read_file(struct buf *text, const char *path, struct err *e)
     char *room = buf_reserve(text, FILE_MAX + 1);
     if (!room) {
         fclose(file);
-        return err_set(e, ERR_SYSTEM, "out of memory");
+        return err_memory(e);
     }
     text->len = fread(room, 1, FILE_MAX + 1, file);
     bool failed = ferror(file) != 0;
@@ -82,9 +82,9 @@ static bool keep_sets(struct scenario *s, const struct overrides *sets, struct e
     for (size_t i = 0; s->sets && i < count; i++) {
         s->sets[i] = strdup(sets->items[i]);
         if (!s->sets[i])
-            return err_set(e, ERR_SYSTEM, "out of memory");
+            return err_memory(e);
     }
-    return s->sets || err_set(e, ERR_SYSTEM, "out of memory");
+    return s->sets || err_memory(e);
 }
 
 // Replaces line breaks and control characters, which quoted text may hold.
@@ -156,7 +156,7 @@ bool scenario_replace(char **text, const char *fresh, struct err *e)
     char *copy = strdup(fresh);
 
     if (!copy)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     free(*text);
     *text = copy;
     return true;

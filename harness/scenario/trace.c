@@ -82,7 +82,7 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
     snprintf(kept, sizeof kept, "arrivals-%.64s.csv", phase->name);
     free(phase->file);
     phase->file = strdup(kept);
-    return phase->file || err_set(e, ERR_SYSTEM, "out of memory");
+    return phase->file || err_memory(e);
 }
 
 bool trace_write(const struct load_phase *phase, struct buf *out)

@@ -97,7 +97,7 @@ static bool add_fault(struct faults *f, const struct fault_spec *like, const int
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
-    return !like->message || fault->message || err_set(e, ERR_INTERNAL, "out of memory");
+    return !like->message || fault->message || err_memory(e);
 }
 
 // Returns how many times from the first one on are evenly spaced, and far enough apart.
@@ -136,7 +136,7 @@ static bool apply_faults(
     size_t most = sketch_fault_count(k, w) + 1;
     struct faults f = {.items = calloc(most, sizeof *f.items)};
     int64_t *times = calloc(most, sizeof *times);
-    bool ok = (f.items && times) || err_set(e, ERR_INTERNAL, "out of memory");
+    bool ok = (f.items && times) || err_memory(e);
 
     for (size_t i = 0; ok && i < w->scenario->fault_count; i++)
         ok = add_spec(&f, k, w, i, times, e);

@@ -13,7 +13,7 @@ bool search_init(struct search *s, const struct whole *w, const struct oracle *o
 {
     *s = (struct search){.whole = w, .oracle = *oracle};
     if (!array_grow(&s->kept, 0, 1, sizeof *s->kept))
-        return err_set(&s->err, ERR_INTERNAL, "out of memory");
+        return err_memory(&s->err);
     s->kept[s->kept_count++] = (struct sketch){0};
     return sketch_whole(&s->kept[0], w, &s->err);
 }
@@ -39,7 +39,7 @@ const struct sketch *search_best(const struct search *s)
 static bool fail(struct search *s)
 {
     s->stopped = true;
-    return err_set(&s->err, ERR_INTERNAL, "out of memory");
+    return err_memory(&s->err);
 }
 
 static struct tried *tried_of(struct search *s, uint64_t hash)

@@ -12,7 +12,7 @@ static bool allocate(struct sketch *k, const struct whole *w, struct err *e)
     if (k->spans && k->faults)
         return true;
     sketch_fini(k);
-    return err_set(e, ERR_INTERNAL, "out of memory");
+    return err_memory(e);
 }
 
 bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e)

@@ -71,7 +71,7 @@ static bool make_argv(
     }
     if (ok && !c->argv)
         return err_set(e, ERR_USAGE, "--collector names no program");
-    return ok || err_set(e, ERR_INTERNAL, "out of memory");
+    return ok || err_memory(e);
 }
 
 // A setting in our own environment must not reach the collector by accident.
@@ -147,7 +147,7 @@ bool command_make(struct command *c, const struct scenario *s, const char *colle
     make_key(c, s->seed);
     if (!make_argv(c, s, collector, e))
         return false;
-    return make_env(c, s, conninfo) || err_set(e, ERR_INTERNAL, "out of memory");
+    return make_env(c, s, conninfo) || err_memory(e);
 }
 
 // Adds the conninfo once more, as PGHOST and the other variables of libpq, which most clients know.
@@ -177,8 +177,7 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
     make_key(c, s->seed);
     for (char *const *arg = argv; ok && *arg; arg++)
         ok = append(&c->argv, &count, "%s", *arg);
-    return (ok && make_env(c, s, conninfo) && add_libpq_env(c, conninfo)) ||
-           err_set(e, ERR_INTERNAL, "out of memory");
+    return (ok && make_env(c, s, conninfo) && add_libpq_env(c, conninfo)) || err_memory(e);
 }
 
 static void free_list(char **list)

@@ -126,7 +126,7 @@ void exits_reap(struct subject *s, struct instance *in)
 
     if (!reader_tail(&s->reader, &in->pending, in->process, ended.ended_ns)) {
         struct err e;
-        err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+        err_memory(&e);
         serve_fail(s, &e);
     }
     if (out >= 0)

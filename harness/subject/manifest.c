@@ -204,7 +204,7 @@ bool manifest_names(char ***names, struct err *e)
         ok = (*names)[i];
     }
     globfree(&found);
-    return (*names && ok) || err_set(e, ERR_INTERNAL, "out of memory for the subjects");
+    return (*names && ok) || err_memory(e);
 }
 
 void manifest_names_free(char **names)

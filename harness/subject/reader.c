@@ -13,7 +13,7 @@ bool reader_init(struct reader *r, const unsigned char *key, size_t token_count,
     *r = (struct reader){.decoder = decoder_new(key), .seen_count = token_count};
     r->seen = calloc(token_count + 1, sizeof *r->seen);
     if (!r->seen)
-        return err_set(e, ERR_INTERNAL, "out of memory for %zu tokens", token_count);
+        return err_memory_for(e, "%zu tokens", token_count);
     return r->decoder || err_set(e, ERR_INTERNAL, "libcrypto offers no HMAC-SHA256");
 }
 

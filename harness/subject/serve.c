@@ -107,7 +107,7 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
         *most -= (size_t)got;
         atomic_fetch_add(&s->bytes, (uint64_t)got);
         if (!take_lines(s, in, now)) {
-            err_set(&e, ERR_INTERNAL, "out of memory for the lines read");
+            err_memory(&e);
             serve_fail(s, &e);
             return false;
         }
@@ -229,7 +229,7 @@ void *serve_run(void *arg)
     struct err e;
 
     if (!fds) {
-        err_set(&e, ERR_INTERNAL, "out of memory");
+        err_memory(&e);
         serve_fail(s, &e);
         return NULL;
     }

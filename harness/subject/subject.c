@@ -244,7 +244,7 @@ static bool make_instances(struct subject *s, struct err *e)
     s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
     s->tries = calloc(s->config.token_count + 1, sizeof *s->tries);
     if (!s->instances || !s->tries)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         char name[64], path[PATH_MAX] = "/dev/null";
@@ -268,7 +268,7 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
     struct subject *s = calloc(1, sizeof *s);
 
     if (!s) {
-        err_set(e, ERR_INTERNAL, "out of memory");
+        err_memory(e);
         return NULL;
     }
     s->config = *config;

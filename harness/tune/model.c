@@ -152,7 +152,7 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
               histogram_init(&r->sent, m->timeout_ns, e) && simulate(r, m, &w);
     free(w.waiting);
-    return ok || err_set(e, ERR_INTERNAL, "out of memory");
+    return ok || err_memory(e);
 }
 
 void model_result_fini(struct model_result *r)

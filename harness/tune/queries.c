@@ -17,7 +17,7 @@ static const size_t neighbours = 100;
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
 {
     if (!array_grow(&list->items, list->count, 1, sizeof *list->items))
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     list->items[list->count++] = (struct query_time){tokens, ns};
     list->sorted = false;
     return true;

@@ -17,7 +17,7 @@ static bool take_arrivals(struct recording *r, const struct ledger *l, struct er
     r->length_ns = l->load_end_ns - l->start_ns;
     r->arrivals_ns = calloc(l->plan->token_count + 1, sizeof *r->arrivals_ns);
     if (!r->arrivals_ns)
-        return err_set(e, ERR_INTERNAL, "out of memory");
+        return err_memory(e);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         if (l->tokens[token].deliveries > 0 && txn->outcome == TXN_COMMITTED)

@@ -174,7 +174,7 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
         return false;
     if (b->line.failed || b->token.failed || b->ids.failed || b->dead.failed ||
         b->dead_reasons.failed)
-        return err_set(e, ERR_INTERNAL, "no memory for a batch");
+        return err_memory(e);
     return true;
 }
 

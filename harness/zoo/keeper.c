@@ -57,7 +57,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
             code = EX_CONFIG;
         else if (e.kind == ERR_OUTPUT)
             code = EX_IOERR;
-        else if (e.kind == ERR_INTERNAL)
+        else if (e.kind == ERR_SYSTEM || e.kind == ERR_INTERNAL)
             code = EX_SOFTWARE;
         else if (defect == DEFECT_EXITS && !k.unconfirmed)
             code = EX_UNAVAILABLE;

@@ -53,7 +53,7 @@ static bool write_line(struct keeper *k, struct err *e)
     if (has(k, DEFECT_LEAKS))
         defect_leak(&k->leaked);
     if (!buf_append_char(&b->line, '\n'))
-        return err_set(e, ERR_INTERNAL, "no memory for a line");
+        return err_memory(e);
     for (int i = 0; i < times; i++)
         if (!output_write(&b->line, &k->session, &k->announced, k->defect, e))
             return false;

@@ -93,7 +93,7 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
         int cap = g->cap ? 2 * g->cap : 64;
         struct leased_line *more = realloc(g->lines, (size_t)cap * sizeof *more);
         if (!more)
-            return err_set(e, ERR_INTERNAL, "no memory for %d lines", cap);
+            return err_memory_for(e, "%d lines", cap);
         g->lines = more;
         g->cap = cap;
     }
@@ -102,7 +102,7 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
         .left = n,
         .tokens = calloc((size_t)n, sizeof *line->tokens)};
     if (!line->tokens)
-        return err_set(e, ERR_INTERNAL, "no memory for %d tokens", n);
+        return err_memory_for(e, "%d tokens", n);
     for (int i = 0; i < n; i++)
         line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] =
             (struct leased_token){.id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
@@ -152,7 +152,7 @@ static bool write_line(struct leasing *g, struct err *e)
     if (g->batch.tokens == 0)
         return true;
     if (!buf_append_char(&g->batch.line, '\n'))
-        return err_set(e, ERR_INTERNAL, "no memory for a line");
+        return err_memory(e);
     g->lines[g->count - 1].written_ns = clock_now_ns();
     return output_write(&g->batch.line, &g->session, &ignored, g->defect, e);
 }
