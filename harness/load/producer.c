@@ -16,6 +16,8 @@
 
 #define OUT_MAX ((size_t)16 << 20)
 #define IN_MAX ((size_t)1 << 20)
+#define ROUND_MAX ((size_t)256 << 10) // bytes that are read before the loop looks at all else
+#define PUT_LEN_MAX 32
 
 static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
@@ -158,12 +160,13 @@ static void take_answers(struct producer *p, int64_t now)
     buf_consume(&p->unread, done);
 }
 
-// Returns false at the end of its output.
+// Reads what is there, but not more than about a round's share, because the process may write
+// faster than we read. Returns false at the end of its output.
 static bool read_answers(struct producer *p)
 {
     const size_t chunk = 4096;
 
-    for (;;) {
+    for (size_t done = 0; done < ROUND_MAX;) {
         char *room = buf_reserve(&p->unread, chunk);
         ssize_t got = room ? read(p->out, room, chunk) : 0;
         if (got < 0 && errno == EINTR)
@@ -173,8 +176,10 @@ static bool read_answers(struct producer *p)
         if (got == 0)
             return false;
         p->unread.len += (size_t)got;
+        done += (size_t)got;
         take_answers(p, clock_now_ns());
     }
+    return true;
 }
 
 static void write_puts(struct producer *p)
@@ -198,10 +203,11 @@ static int64_t due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
-// Puts the jobs that are due. Those that fall due while no process runs are put late, by the next.
+// Puts the jobs that are due. Those that fall due while no process runs, or while it has too much
+// to read already, are put late.
 static void put_what_is_due(struct producer *p, int64_t now)
 {
-    for (; p->pid && due_ns(p) <= now; p->next++) {
+    for (; p->pid && due_ns(p) <= now && p->unsent.len <= OUT_MAX - PUT_LEN_MAX; p->next++) {
         struct txn_record *r = &p->result->records[p->next];
         buf_printf(&p->unsent, "put %u\n", p->config->plan->txns[p->next].first_token);
         r->sent_ns = r->commit_ns = clock_now_ns();

@@ -1,0 +1,60 @@
+// The client of a subject, as a process, without a server.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "load/producer.h"
+
+#define LENGTH_NS (50 * NS_PER_MS)
+
+// The linker puts the second in place of the first (--wrap). The client's output, the only
+// descriptor that does not block, is never empty, however slowly the client gets a processor.
+ssize_t __real_read(int fd, void *bytes, size_t count);
+ssize_t __wrap_read(int fd, void *bytes, size_t count);
+
+ssize_t __wrap_read(int fd, void *bytes, size_t count)
+{
+    if (!(fcntl(fd, F_GETFL) & O_NONBLOCK))
+        return __real_read(fd, bytes, count);
+    for (size_t i = 0; i < count; i++)
+        ((char *)bytes)[i] = i % 2 ? '\n' : 'y';
+    return (ssize_t)count;
+}
+
+static void one_that_never_stops_writing_does_not_hold_up_the_load(void **state)
+{
+    static const char *const argv[] = {"/usr/bin/yes", NULL}, *const env[] = {NULL};
+    const struct load_producer yes = {.argv = argv, .env = env, .dir = "/", .log = -1};
+    struct plan_txn txn = {.rows = 1};
+    const struct plan plan = {.txns = &txn, .txn_count = 1, .token_count = 1};
+    const int64_t now = clock_now_ns();
+    const struct load_config config = {
+        .plan = &plan, .producer = &yes, .start_ns = now, .deadline_ns = now + LENGTH_NS, .end = 1};
+    struct load_progress progress = {0};
+    struct load_result result = {0};
+    struct err e;
+
+    (void)state;
+    alarm(100);
+    assert_true(producer_run(&config, &progress, &result, &e));
+    alarm(0);
+    assert_int_equal(result.records[0].outcome, TXN_UNKNOWN);
+    assert_true(result.refused > 0);
+    assert_non_null(strstr(result.refusal, "'y'"));
+    load_result_fini(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_never_stops_writing_does_not_hold_up_the_load),
+    };
+
+    return cmocka_run_group_tests_name("harness.producer", tests, NULL, NULL);
+}
