@@ -57,8 +57,10 @@ static bool clear_path(const struct sockaddr_un *at, struct err *e)
         return true;
     if (!S_ISSOCK(st.st_mode))
         return err_set(e, ERR_USAGE, "'%s' exists and is not a socket", at->sun_path);
+    // A server that takes in nobody would keep a socket that blocks waiting.
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    bool served = fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
+    bool served = fd < 0 || !set_up(fd) ||
+                  connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
                   errno != ECONNREFUSED;
     if (fd >= 0)
         close(fd);

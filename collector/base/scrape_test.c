@@ -264,6 +264,24 @@ static void a_socket_is_taken_over_from_the_dead_only(void **state)
     scrape_close(&first);
     assert_int_not_equal(stat(path, &st), 0);
 
+    // A server that hangs takes in nobody, and its queue is full.
+    int hung = socket(AF_UNIX, SOCK_STREAM, 0), waiting[3];
+    assert_int_equal(bind(hung, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(hung, 0), 0);
+    for (size_t i = 0; i < 3; i++) {
+        waiting[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(waiting[i], (struct sockaddr *)&at, sizeof at);
+    }
+    alarm(100);
+    assert_false(scrape_open(&first, path, &e));
+    alarm(0);
+    assert_non_null(strstr(e.text, "in use"));
+    scrape_close(&first);
+    for (size_t i = 0; i < 3; i++)
+        close(waiting[i]);
+    close(hung);
+    unlink(path);
+
     int dead = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(dead, (struct sockaddr *)&at, sizeof at), 0);
     close(dead);
