@@ -4,12 +4,14 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "fault/link.h"
 #include "fault/proxy.h"
 #include "plan/rng.h"
 #include "postgres/target.h"
 
 #define PROXY_LINKS_MAX 128
+#define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS) // when there was no descriptor for a client
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 
 enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
@@ -35,6 +37,7 @@ struct proxy {
 
     pthread_mutex_t lock;
     bool stopping;
+    int64_t accept_at_ns; // no client is taken in before
     struct link *links[PROXY_LINKS_MAX];
     size_t link_count;
     struct link_conditions conditions;

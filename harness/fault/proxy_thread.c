@@ -44,22 +44,35 @@ static int connect_to_server(const struct proxy *p)
     return fd;
 }
 
-static void accept_all(struct proxy *p)
+static void take_in(struct proxy *p, int client)
 {
-    int client;
+    int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
+    struct link *link = server >= 0 ? link_new(client, server) : NULL;
 
-    while ((client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
-        struct link *link = server >= 0 ? link_new(client, server) : NULL;
-        set_no_delay(client);
-        if (link) {
-            p->links[p->link_count++] = link;
+    set_no_delay(client);
+    if (link) {
+        p->links[p->link_count++] = link;
+        return;
+    }
+    p->refused++;
+    close(client);
+    if (server >= 0)
+        close(server);
+}
+
+// A client that cannot be taken in stays in the kernel's queue, and poll would report it again at
+// once.
+static void accept_some(struct proxy *p)
+{
+    for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+        int client = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (client >= 0) {
+            take_in(p, client);
             continue;
         }
-        p->refused++;
-        close(client);
-        if (server >= 0)
-            close(server);
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            p->accept_at_ns = clock_now_ns() + PROXY_ACCEPT_PAUSE_NS;
+        return;
     }
 }
 
@@ -133,12 +146,15 @@ static int64_t pump_all(struct proxy *p)
     return wake_ns;
 }
 
-static size_t fill_poll(const struct proxy *p, struct pollfd *fds)
+static size_t fill_poll(const struct proxy *p, struct pollfd *fds, int64_t *wake_ns)
 {
+    bool pauses = clock_now_ns() < p->accept_at_ns;
     size_t n = 0;
 
+    if (pauses)
+        *wake_ns = clock_min(*wake_ns, p->accept_at_ns);
     fds[n++] = (struct pollfd){.fd = p->wake[0], .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = pauses ? -1 : p->listener, .events = POLLIN};
     for (size_t i = 0; i < p->link_count; i++) {
         for (int end = 0; end < 2; end++) {
             short events = link_events(p->links[i], (enum message_sender)end);
@@ -159,9 +175,9 @@ void *proxy_pass_bytes(void *arg)
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
         if (fds[1].revents)
-            accept_all(p);
+            accept_some(p);
         int64_t wake_ns = pump_all(p);
-        size_t count = fill_poll(p, fds);
+        size_t count = fill_poll(p, fds, &wake_ns);
         pthread_mutex_unlock(&p->lock);
         poll(fds, count, clock_poll_ms(clock_now_ns(), wake_ns));
         while (fds[0].revents && read(p->wake[0], bytes, sizeof bytes) > 0)
