@@ -244,12 +244,13 @@ static void serve(int fd, const struct plan *plan, const struct remote_part *onl
 
 static bool serve_streams(const struct plan *plan, const struct remote_part *only, struct err *e)
 {
-    int fd = ssh_accept(e);
+    struct ssh_bridge bridge;
+    int fd = ssh_accept(&bridge, e);
 
     if (fd < 0)
         return false;
     serve(fd, plan, only);
-    ssh_finish();
+    ssh_finish(&bridge);
     return true;
 }
 

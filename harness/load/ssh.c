@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,11 +91,6 @@ int ssh_connect(const char *address, pid_t *pid, struct err *e)
 
 // --- the other side ---------------------------------------------------------------------
 
-static struct bridge {
-    int in, out, socket;
-    pthread_t outward;
-} bridge;
-
 static bool write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -110,60 +105,87 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-static void copy(int from, int to)
+// Returns false at the end of either side.
+static bool pass(int from, int to)
 {
     char bytes[16384];
-    ssize_t n;
+    ssize_t n = read(from, bytes, sizeof bytes);
 
-    while ((n = read(from, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR)) {
-        if (n > 0 && !write_all(to, bytes, (size_t)n))
-            break;
-    }
+    return n > 0 ? write_all(to, bytes, (size_t)n) : n < 0 && errno == EINTR;
+}
+
+// Waits for input. False: the socket is closed, so that nobody wants it.
+static bool await_input(const struct ssh_bridge *b)
+{
+    struct pollfd fds[] = {{.fd = b->in, .events = POLLIN}, {.fd = b->socket}};
+
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        ;
+    return !(fds[1].revents & (POLLHUP | POLLERR));
 }
 
 static void *copy_inward(void *arg)
 {
-    struct bridge *b = arg;
+    struct ssh_bridge *b = arg;
 
-    copy(b->in, b->socket);
+    while (await_input(b) && pass(b->in, b->socket))
+        ;
     shutdown(b->socket, SHUT_RDWR); // the run is gone, and the closed socket tells the worker
     return NULL;
 }
 
 static void *copy_outward(void *arg)
 {
-    struct bridge *b = arg;
+    struct ssh_bridge *b = arg;
 
-    copy(b->socket, b->out);
+    while (pass(b->socket, b->out))
+        ;
     shutdown(b->socket, SHUT_RDWR);
     return NULL;
 }
 
-int ssh_accept(struct err *e)
+// Returns the worker's end; -1 with the reason.
+static int open_streams(struct ssh_bridge *b, struct err *e)
 {
-    pthread_t inward;
     int fds[2];
 
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    bridge.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-    bridge.out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (nowhere < 0 || bridge.in < 0 || bridge.out < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+    b->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    b->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (nowhere < 0 || b->in < 0 || b->out < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
         err_sys(e, ERR_SYSTEM, "cannot use the standard streams");
         return -1;
     }
     close(nowhere);
-    bridge.socket = fds[1];
-    if (pthread_create(&bridge.outward, NULL, copy_outward, &bridge) != 0 ||
-        pthread_create(&inward, NULL, copy_inward, &bridge) != 0) {
+    b->socket = fds[0];
+    return fds[1];
+}
+
+int ssh_accept(struct ssh_bridge *b, struct err *e)
+{
+    int worker = open_streams(b, e);
+
+    if (worker < 0)
+        return -1;
+    if (pthread_create(&b->outward, NULL, copy_outward, b) != 0) {
         err_set(e, ERR_SYSTEM, "cannot start a thread");
         return -1;
     }
-    pthread_detach(inward);
-    return fds[0];
+    if (pthread_create(&b->inward, NULL, copy_inward, b) != 0) {
+        close(worker);
+        pthread_join(b->outward, NULL);
+        err_set(e, ERR_SYSTEM, "cannot start a thread");
+        return -1;
+    }
+    return worker;
 }
 
-void ssh_finish(void)
+void ssh_finish(struct ssh_bridge *b)
 {
-    pthread_join(bridge.outward, NULL);
+    pthread_join(b->outward, NULL);
+    pthread_join(b->inward, NULL);
+    close(b->in);
+    close(b->out);
+    close(b->socket);
 }

@@ -2,6 +2,7 @@
 // streams. ssh uses its own settings, keys and known hosts, and never asks the user.
 #pragma once
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -22,8 +23,14 @@ MUST_USE bool ssh_parse(const char *address, struct ssh_address *out, struct err
 // process when the socket is closed. ssh writes its messages to our standard error.
 MUST_USE int ssh_connect(const char *address, pid_t *pid, struct err *e);
 
-// For the other side: returns a socket on which threads serve the standard streams; -1 with the
-// reason. What the program itself prints from then on is lost.
-MUST_USE int ssh_accept(struct err *e);
-// When the socket is closed: waits until all that was written to it has left.
-void ssh_finish(void);
+// The other side: two threads between the standard streams and a socket.
+struct ssh_bridge {
+    int in, out, socket;
+    pthread_t inward, outward;
+};
+
+// Returns the other end of the socket, which the caller closes; -1 with the reason. What the
+// program itself prints from then on is lost.
+MUST_USE int ssh_accept(struct ssh_bridge *b, struct err *e);
+// When that end is closed: waits until all that was written to it has left, and frees the bridge.
+void ssh_finish(struct ssh_bridge *b);
