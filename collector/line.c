@@ -75,7 +75,7 @@ bool line_add(struct buf *line, struct sign *sign, const struct token *t, struct
 
 bool line_end(struct buf *line, struct err *e)
 {
-    if (!buf_append_char(line, '\n') || line->failed)
+    if (!buf_append_char(line, '\n'))
         return err_memory(e);
     return true;
 }

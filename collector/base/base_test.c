@@ -102,7 +102,13 @@ static void buf_stops_at_its_ceiling(void **state)
     assert_false(buf_append_str(&b, "89"));
     assert_true(b.failed);
     assert_int_equal(b.len, 7);
-    assert_null(buf_str(&b)); // there is room for the NUL, but the content is not whole
+    // There is room, but after what is missing nothing may follow.
+    assert_false(buf_append_char(&b, 'x'));
+    assert_false(buf_append(&b, "", 0));
+    assert_false(buf_printf(&b, "%s", ""));
+    assert_null(buf_reserve(&b, 1));
+    assert_int_equal(b.len, 7);
+    assert_null(buf_str(&b));
     buf_clear(&b);
     assert_false(b.failed);
     assert_true(buf_append_char(&b, 'x'));

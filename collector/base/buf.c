@@ -46,6 +46,8 @@ static bool grow(struct buf *b, size_t need)
 
 char *buf_reserve(struct buf *b, size_t more)
 {
+    if (b->failed)
+        return NULL;
     if (more > b->max || b->len > b->max - more) {
         fail(b);
         return NULL;
@@ -106,7 +108,7 @@ void buf_consume(struct buf *b, size_t n)
 
 char *buf_str(struct buf *b)
 {
-    char *end = b->failed ? NULL : buf_reserve(b, 1);
+    char *end = buf_reserve(b, 1);
 
     if (!end)
         return NULL;

@@ -1,9 +1,10 @@
 // A growable byte buffer with a ceiling.
 //
 // The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct.
-// When the ceiling or memory is reached an append returns false and changes
-// nothing, and `failed` stays set until buf_clear, so that a run of appends may
-// be checked once at its end.
+// When the ceiling or memory is reached an append returns false and changes nothing, and so does
+// each one after it until buf_clear. So the appends need not be checked one by one: the result of
+// the last one, `failed` or buf_str tells at the end whether the content is whole, and what is
+// there has no hole. For the same reason they are not MUST_USE.
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +26,8 @@ void buf_fini(struct buf *b);
 // Forgets the content, keeps the memory.
 void buf_clear(struct buf *b);
 
-// Makes room for `more` further bytes and returns where they go; NULL past the
-// ceiling. The caller adds to len what it has written.
+// Makes room for `more` further bytes and returns where they go; NULL past the ceiling, and after
+// any failure. The caller adds to len what it has written.
 char *buf_reserve(struct buf *b, size_t more);
 
 bool buf_append(struct buf *b, const void *data, size_t len);

@@ -60,7 +60,7 @@ static bool read_file(struct buf *out, const char *path, struct err *e)
     fclose(f);
     if (!ok)
         return err_sys(e, ERR_USAGE, "the template %s cannot be read", path);
-    if (!buf_append_char(out, '\0') || out->failed)
+    if (!buf_append_char(out, '\0'))
         return err_set(
             e, ERR_USAGE, "the template %s is longer than %zu bytes", path, TEMPLATE_MAX - 1);
     return true;

@@ -274,5 +274,5 @@ bool picture_html(const struct comparison *list, size_t count, struct buf *out)
     rest = append_until(out, rest, "{{sections}}");
     for (size_t i = 0; i < count; i++)
         put_section(&list[i], out);
-    return buf_append_str(out, rest) && !out->failed;
+    return buf_append_str(out, rest);
 }

@@ -106,7 +106,7 @@ static bool write_request(const struct rest_target *t, const char *method, const
 {
     char both[200];
 
-    bool ok = buf_printf(out, "%s %s HTTP/1.0\r\nHost: %s:%d\r\n", method, path, t->host, t->port);
+    buf_printf(out, "%s %s HTTP/1.0\r\nHost: %s:%d\r\n", method, path, t->host, t->port);
     if (t->user) {
         snprintf(both, sizeof both, "%s:%s", t->user, t->password);
         buf_printf(out, "Authorization: Basic ");
@@ -114,10 +114,9 @@ static bool write_request(const struct rest_target *t, const char *method, const
         buf_printf(out, "\r\n");
     }
     if (body)
-        ok = ok && buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-                       strlen(body));
-    ok = ok && buf_printf(out, "\r\n%s", body ? body : "");
-    return (ok && !out->failed) || err_set(e, ERR_INTERNAL, "the request is too long");
+        buf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(body));
+    return buf_printf(out, "\r\n%s", body ? body : "") ||
+           err_set(e, ERR_INTERNAL, "the request is too long");
 }
 
 static bool exchange(

@@ -115,7 +115,7 @@ static bool fill_page(struct buf *out, const char *data)
         buf_append_str(out, marks[i].texts[0]);
         buf_append_str(out, marks[i].texts[1]);
     }
-    return buf_append_str(out, rest) && !out->failed;
+    return buf_append_str(out, rest);
 }
 
 bool report_html(const struct report *r, struct buf *out, struct err *e)

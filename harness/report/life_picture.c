@@ -240,5 +240,5 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
     bool ok = draw(l, token, out);
     rest = append_until(out, rest, "{{events}}");
     ok = ok && life_each(l, token, put_event, out);
-    return ok && buf_append_str(out, rest) && !out->failed;
+    return ok && buf_append_str(out, rest);
 }

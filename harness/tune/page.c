@@ -212,5 +212,5 @@ bool export_html(const struct tune *t, struct buf *out)
         rest = append_until(out, rest, marks[i].mark);
         marks[i].print(t, out);
     }
-    return buf_append_str(out, rest) && !out->failed;
+    return buf_append_str(out, rest);
 }
