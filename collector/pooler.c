@@ -32,8 +32,8 @@ static bool answered(
     }
     if (!session_take(&p->probe, &reply))
         return false;
-    p->shared =
-        session_check(reply.result, &e) && strcmp(PQgetvalue(reply.result, 0, 0), backend_pid) == 0;
+    p->shared = session_check_row(reply.result, &e) &&
+                strcmp(PQgetvalue(reply.result, 0, 0), backend_pid) == 0;
     PQclear(reply.result);
     return true;
 }

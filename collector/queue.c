@@ -122,7 +122,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
 
 bool queue_decode_schema(const PGresult *r, struct err *e)
 {
-    if (!session_check(r, e))
+    if (!session_check_row(r, e))
         return false;
     if (PQgetisnull(r, 0, 0))
         return true;
@@ -303,7 +303,7 @@ bool queue_send_bell(const struct queue *q, struct session *s, int64_t deadline_
 
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e)
 {
-    if (!session_check(r, e))
+    if (!session_check_row(r, e))
         return false;
     *silent_below = strtoull(PQgetvalue(r, 0, 0), NULL, 10);
     return true;
@@ -318,7 +318,7 @@ bool queue_send_bell_let_go(
 
 bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e)
 {
-    if (!session_check(r, e))
+    if (!session_check_row(r, e))
         return false;
     if (PQgetvalue(r, 0, 0)[0] != 't')
         return err_set(e, ERR_CONNECTION, "the server has forgotten our LISTEN");

@@ -94,7 +94,7 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
 bool queue_decode_take(
     const PGresult *r, int *taken, bool *every, struct passed *passed, struct err *e)
 {
-    if (!session_check(r, e))
+    if (!session_check_row(r, e))
         return false;
     *taken = (int)strtol(PQgetvalue(r, 0, 0), NULL, 10);
     *every = PQgetvalue(r, 0, 1)[0] == 't';
@@ -136,7 +136,7 @@ bool queue_send_pass(const struct queue *q, struct session *s, const struct batc
 
 bool queue_decode_pass(const PGresult *r, bool *ours, struct err *e)
 {
-    if (!session_check(r, e))
+    if (!session_check_row(r, e))
         return false;
     *ours = strcmp(PQgetvalue(r, 0, 0), "1") == 0;
     return true;

@@ -6,6 +6,10 @@
 #include "queue.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "queue_batches.h"
+#include "work.h"
 
 static const struct config config = {.batch_limit = 10};
 
@@ -52,11 +56,67 @@ static void a_large_batch_gets_more_time(void **state)
     assert_int_equal(queue_patience_ms(&q), 14000);
 }
 
+static bool on_take(struct collector *c, const PGresult *r, struct err *e)
+{
+    int taken;
+    bool every;
+    struct passed passed;
+
+    (void)c;
+    return queue_decode_take(r, &taken, &every, &passed, e);
+}
+
+static bool on_pass(struct collector *c, const PGresult *r, struct err *e)
+{
+    bool ours;
+
+    (void)c;
+    return queue_decode_pass(r, &ours, e);
+}
+
+static bool on_bell(struct collector *c, const PGresult *r, struct err *e)
+{
+    uint64_t silent_below;
+
+    (void)c;
+    return queue_decode_bell(r, &silent_below, e);
+}
+
+static bool on_check(struct collector *c, const PGresult *r, struct err *e)
+{
+    return queue_decode_check(&c->queue, r, e);
+}
+
+static bool on_schema(struct collector *c, const PGresult *r, struct err *e)
+{
+    (void)c;
+    return queue_decode_schema(r, e);
+}
+
+// A function that somebody has replaced by one that returns a set may give no row.
+static void an_answer_without_its_row_is_refused(void **state)
+{
+    (void)state;
+    bool (*const decoders[])(struct collector *, const PGresult *, struct err *) = {
+        on_schema, on_check, on_bell, on_take, on_pass, turn_on_settle, turn_on_renew};
+    struct collector c = {.queue.mode = mode_find("cursor")};
+    PGresult *nothing = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++) {
+        struct err e = {0};
+        assert_false(decoders[i](&c, nothing, &e));
+        assert_int_equal(e.kind, ERR_SCHEMA);
+        assert_non_null(strstr(e.text, "migrations"));
+    }
+    PQclear(nothing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_predecessor_stays_until_it_was_ended),
         cmocka_unit_test(a_large_batch_gets_more_time),
+        cmocka_unit_test(an_answer_without_its_row_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

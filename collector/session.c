@@ -347,6 +347,15 @@ bool session_check(const PGresult *result, struct err *e)
     return false;
 }
 
+bool session_check_row(const PGresult *result, struct err *e)
+{
+    return session_check(result, e) &&
+           (PQntuples(result) > 0 || err_set(e, ERR_SCHEMA,
+                                         "the server's answer lacks its row: a function of the "
+                                         "schema is not the one that "
+                                         "the migrations make; apply them, or restore it"));
+}
+
 enum session_remedy session_remedy(const char *sqlstate)
 {
     static const struct {

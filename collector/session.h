@@ -116,6 +116,10 @@ PGnotify *session_notification(struct session *s);
 // False, with ERR_SQL and the SQLSTATE, when the answer is an error.
 bool session_check(const PGresult *result, struct err *e) MUST_USE;
 
+// The same for an answer that always has a row. Without one, some function of the schema is another
+// than the migrations make: ERR_SCHEMA.
+bool session_check_row(const PGresult *result, struct err *e) MUST_USE;
+
 // The remedy that an SQLSTATE calls for.
 enum session_remedy {
     REMEDY_RETRY,     // the statement may succeed in this session

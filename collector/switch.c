@@ -24,7 +24,7 @@ static bool ask(PGconn *conn, const struct config *config, struct err *e)
 {
     const char *values[] = {config->queue_name, config->mode->name};
     PGresult *result = PQexecParams(conn, queue_sql_switch_mode, 2, NULL, values, NULL, NULL, 0);
-    bool ok = session_check(result, e);
+    bool ok = session_check_row(result, e);
 
     if (ok && PQgetisnull(result, 0, 0))
         log_line(

@@ -113,7 +113,7 @@ bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e)
 {
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
-    if (!session_check(result, e))
+    if (!session_check_row(result, e))
         return false;
     if (!PQgetisnull(result, 0, 0))
         log_line("QUEUE", "a new cursor; %s tokens wait", PQgetvalue(result, 0, 0));
@@ -172,7 +172,7 @@ bool turn_renew(struct collector *c, struct err *e)
 
 bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
 {
-    if (!session_check(result, e))
+    if (!session_check_row(result, e))
         return false;
     if (c->queue.mode->alone && strcmp(PQgetvalue(result, 0, 0), "1") != 0)
         return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");

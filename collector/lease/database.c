@@ -93,6 +93,8 @@ bool database_fresh(struct leased *l, struct err *e)
 static bool on_renew(struct leased *l, const PGresult *r, struct err *e)
 {
     (void)l;
+    if (!session_check_row(r, e))
+        return false;
     return PQgetvalue(r, 0, 0)[0] == 't' ||
            err_set(e, ERR_CONNECTION, "another collector took us for dead and has freed our lines");
 }
@@ -141,11 +143,14 @@ static bool on_others(struct leased *l, const PGresult *r, struct err *e)
     return send_free(l, e);
 }
 
-static void on_free(struct leased *l, const PGresult *r)
+static bool on_free(struct leased *l, const PGresult *r, struct err *e)
 {
+    if (!session_check_row(r, e))
+        return false;
     log_line("QUEUE", "freed %s tokens of collector %s: %s", PQgetvalue(r, 0, 0),
         PQgetvalue(r, 0, 1), PQgetvalue(r, 0, 2));
     fill_due(&l->fill, l->now_ns);
+    return true;
 }
 
 bool database_leave(struct leased *l, struct err *e)
@@ -183,8 +188,7 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
     case REQUEST_OTHERS:
         return on_others(l, r, e);
     case REQUEST_FREE:
-        on_free(l, r);
-        return true;
+        return on_free(l, r, e);
     case REQUEST_LEAVE:
         l->stop = STOP_DONE;
         return true;

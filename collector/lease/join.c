@@ -153,6 +153,8 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
 {
     const struct config *c = l->config;
 
+    if (!session_check_row(r, e))
+        return false;
     if (PQgetisnull(r, 0, 0)) {
         l->link = LINK_UP;
         l->started = true;
@@ -185,6 +187,8 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
 
 bool join_on_schema(const PGresult *r, struct err *e)
 {
+    if (!session_check_row(r, e))
+        return false;
     return PQgetisnull(r, 0, 0) || err_set(e, ERR_SCHEMA,
                                        "the database lacks what migrations/%s brings; apply the "
                                        "migrations up to the latest",

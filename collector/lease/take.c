@@ -73,8 +73,10 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
 {
     int taken = PQntuples(r) - 1;
     int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
-    bool more = column_int32(r, 0, ERRORS) != 0;
 
+    if (!session_check_row(r, e))
+        return false;
+    bool more = column_int32(r, 0, ERRORS) != 0;
     // Tokens that other collectors leave to be tried again, and those that a person gives to
     // mailroom_retry, are not announced.
     fill_due(&l->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
