@@ -88,19 +88,9 @@ static int32_t int4_at(const PGresult *row, int column)
     return (int32_t)ntohl(value);
 }
 
-static uint16_t marks_of(const PGresult *row)
+static struct contents_field field_at(const PGresult *row, int column)
 {
-    struct decoded t = {.email = PQgetvalue(row, 0, 2),
-        .email_len = (size_t)PQgetlength(row, 0, 2),
-        .login = PQgetvalue(row, 0, 0),
-        .login_len = (size_t)PQgetlength(row, 0, 0),
-        .code = PQgetvalue(row, 0, 4),
-        .code_len = (size_t)PQgetlength(row, 0, 4)};
-    size_t len = (size_t)PQgetlength(row, 0, 3);
-
-    // A secret of another length cannot be sent, so its mark is never compared.
-    memcpy(t.secret, PQgetvalue(row, 0, 3), len < sizeof t.secret ? len : sizeof t.secret);
-    return decode_marks(&t);
+    return (struct contents_field){PQgetvalue(row, 0, column), (size_t)PQgetlength(row, 0, column)};
 }
 
 static bool end_row(struct ledger *l, const PGresult *row)
@@ -111,14 +101,13 @@ static bool end_row(struct ledger *l, const PGresult *row)
         l->strangers++;
         return true;
     }
+    const struct contents c = {.action = int4_at(row, 1),
+        .fields = {field_at(row, 2), field_at(row, 0), field_at(row, 3), field_at(row, 4)}};
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
     t->expires_at_s = int4_at(row, 5);
-    t->fingerprint = decode_fingerprint(int4_at(row, 1), PQgetvalue(row, 0, 2),
-        (size_t)PQgetlength(row, 0, 2), PQgetvalue(row, 0, 0), (size_t)PQgetlength(row, 0, 0),
-        (const unsigned char *)PQgetvalue(row, 0, 3), (size_t)PQgetlength(row, 0, 3),
-        PQgetvalue(row, 0, 4), (size_t)PQgetlength(row, 0, 4));
-    t->marks = marks_of(row);
+    t->fingerprint = decode_fingerprint(&c);
+    t->marks = decode_marks(&c);
     return true;
 }
 

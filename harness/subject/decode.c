@@ -171,31 +171,34 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
     return (hash ^ 0x1ff) * UINT64_C(0x100000001b3);
 }
 
-uint64_t decode_fingerprint(int action, const char *email, size_t email_len, const char *login,
-    size_t login_len, const unsigned char *secret, size_t secret_len, const char *code,
-    size_t code_len)
+struct contents decode_contents(const struct decoded *t)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)action;
+    return (struct contents){.action = t->action,
+        .fields = {{t->email, t->email_len}, {t->login, t->login_len},
+            {t->secret, DECODE_SECRET_LEN}, {t->code, t->code_len}}};
+}
 
-    hash = mix(hash, email, email_len);
-    hash = mix(hash, login, login_len);
-    hash = mix(hash, secret, secret_len);
-    return mix(hash, code, code_len);
+#define FIELDS (sizeof((struct contents *)0)->fields / sizeof(struct contents_field))
+
+static const uint64_t basis = UINT64_C(0xcbf29ce484222325);
+
+uint64_t decode_fingerprint(const struct contents *c)
+{
+    uint64_t hash = basis ^ (uint64_t)c->action;
+
+    for (size_t i = 0; i < FIELDS; i++)
+        hash = mix(hash, c->fields[i].data, c->fields[i].len);
+    return hash;
 }
 
 enum { MARK_BITS = 4, MARK_MASK = (1 << MARK_BITS) - 1 };
 
-uint16_t decode_marks(const struct decoded *t)
+uint16_t decode_marks(const struct contents *c)
 {
-    const struct {
-        const void *data;
-        size_t len;
-    } fields[] = {{t->email, t->email_len}, {t->login, t->login_len},
-        {t->secret, DECODE_SECRET_LEN}, {t->code, t->code_len}};
     unsigned marks = 0;
 
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), fields[i].data, fields[i].len);
+    for (size_t i = 0; i < FIELDS; i++) {
+        uint64_t hash = mix(basis, c->fields[i].data, c->fields[i].len);
         marks |= (unsigned)((hash ^ hash >> 32) & MARK_MASK) << (i * MARK_BITS);
     }
     return (uint16_t)marks;

@@ -40,15 +40,25 @@ bool decode_shape(const char *line, size_t len, size_t *tokens);
 bool decode_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
+// All that a delivery carries, or that the database holds of a token. Borrowed.
+struct contents {
+    int action;
+    struct contents_field {
+        const void *data;
+        size_t len;
+    } fields[4]; // email, login, secret and code
+};
+
+// Borrows from the token.
+struct contents decode_contents(const struct decoded *t);
+
 // Returns four bits of a hash for each field. When the fingerprints of two deliveries differ, these
 // marks show, most of the time, which field differs.
-uint16_t decode_marks(const struct decoded *t);
+uint16_t decode_marks(const struct contents *c);
 
 // Writes the names of the fields whose marks differ, such as "email and login"; "a field" for none.
 void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
 // Returns a fingerprint of all that a delivery carries, to be compared with the same fingerprint of
 // what the database holds. FNV-1a, 64 bits.
-uint64_t decode_fingerprint(int action, const char *email, size_t email_len, const char *login,
-    size_t login_len, const unsigned char *secret, size_t secret_len, const char *code,
-    size_t code_len);
+uint64_t decode_fingerprint(const struct contents *c);

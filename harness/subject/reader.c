@@ -109,13 +109,14 @@ static uint32_t token_of(const struct decoded *t)
 
 static struct delivery delivery_of(const struct decoded *t, uint32_t line)
 {
+    struct contents c = decode_contents(t);
+
     return (struct delivery){
         .line = line,
         .token = token_of(t),
         .flags = t->signature_ok ? 0 : DELIVERY_FORGED,
-        .marks = decode_marks(t),
-        .fingerprint = decode_fingerprint(t->action, t->email, t->email_len, t->login, t->login_len,
-            t->secret, DECODE_SECRET_LEN, t->code, t->code_len),
+        .marks = decode_marks(&c),
+        .fingerprint = decode_fingerprint(&c),
     };
 }
 

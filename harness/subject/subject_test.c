@@ -106,17 +106,22 @@ static void lines_have_five_fields_a_token(void **state)
             decode_shape(cases[i].line, strlen(cases[i].line), &tokens), cases[i].good);
 }
 
+static uint64_t fingerprint(int action, const char *email, const char *login, const char *secret)
+{
+    return decode_fingerprint(&(struct contents){.action = action,
+        .fields = {{email, strlen(email)}, {login, strlen(login)}, {secret, strlen(secret)}}});
+}
+
 static void fingerprints_keep_fields_apart(void **state)
 {
     (void)state;
-    const unsigned char secret[32] = "secret";
-    uint64_t one = decode_fingerprint(1, "ab", 2, "c", 1, secret, 32, "", 0);
+    uint64_t one = fingerprint(1, "ab", "c", "secret");
 
-    assert_true(one == decode_fingerprint(1, "ab", 2, "c", 1, secret, 32, "", 0));
-    assert_true(one != decode_fingerprint(1, "a", 1, "bc", 2, secret, 32, "", 0));
-    assert_true(one != decode_fingerprint(2, "ab", 2, "c", 1, secret, 32, "", 0));
-    assert_true(one != decode_fingerprint(1, "c", 1, "ab", 2, secret, 32, "", 0));
-    assert_true(one != decode_fingerprint(1, "ab", 2, "c", 1, secret, 31, "", 0));
+    assert_true(one == fingerprint(1, "ab", "c", "secret"));
+    assert_true(one != fingerprint(1, "a", "bc", "secret"));
+    assert_true(one != fingerprint(2, "ab", "c", "secret"));
+    assert_true(one != fingerprint(1, "c", "ab", "secret"));
+    assert_true(one != fingerprint(1, "ab", "c", "secre"));
 }
 
 // --- the reader ----------------------------------------------------------------
