@@ -156,7 +156,7 @@ bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take d
         SESSION_PARAMS(q->name, q->self, "1", q->number, q->mode->alone ? "t" : "f",
             due == TAKE_GRACE ? "t" : "f", q->seen.holder,
             due == TAKE_LEASE ? session_number(epoch, q->seen.epoch) : NULL),
-        false, deadline_ns, e);
+        deadline_ns, e);
 }
 
 bool queue_unknown(const char *name, struct err *e)
@@ -229,8 +229,8 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
 
     buf_init(&ids, SIZE_MAX);
     bool ok = doubt_ids(d, &ids) || err_memory(e);
-    ok = ok && session_execute(s, QUEUE_DOUBT, "doubt",
-                   SESSION_PARAMS(q->name, q->number, ids.data), true, deadline_ns, e);
+    ok = ok && session_execute_binary(s, QUEUE_DOUBT, "doubt",
+                   SESSION_PARAMS(q->name, q->number, ids.data), deadline_ns, e);
     buf_fini(&ids);
     return ok;
 }

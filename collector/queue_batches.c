@@ -27,11 +27,11 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
     session_number(want, wanted);
     session_number(most, examine);
     if (q->mode->takes)
-        return session_execute(s, QUEUE_READ, "look",
+        return session_execute_binary(s, QUEUE_READ, "look",
             SESSION_PARAMS(q->name, want, most, q->number, session_number(first, q->first), "0"),
-            true, deadline_ns, e);
-    return session_execute(
-        s, QUEUE_READ, "read", SESSION_PARAMS(q->name, want, most), true, deadline_ns, e);
+            deadline_ns, e);
+    return session_execute_binary(
+        s, QUEUE_READ, "read", SESSION_PARAMS(q->name, want, most), deadline_ns, e);
 }
 
 bool queue_send_ahead(const struct queue *q, struct session *s, const struct batch *last,
@@ -40,11 +40,11 @@ bool queue_send_ahead(const struct queue *q, struct session *s, const struct bat
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], xid[SESSION_NUMBER_LEN],
         id[SESSION_NUMBER_LEN], to[SESSION_NUMBER_LEN];
 
-    return session_execute(s, QUEUE_READ, "ahead",
+    return session_execute_binary(s, QUEUE_READ, "ahead",
         SESSION_PARAMS(q->name, session_number(want, q->limit),
             session_number(most, queue_examine(q)), xid_number(xid, last->end.xid),
             session_number(id, last->end.id), xid_number(to, last->stretch)),
-        true, deadline_ns, e);
+        deadline_ns, e);
 }
 
 bool queue_send_stock(const struct queue *q, struct session *s, struct position after, int wanted,
@@ -53,10 +53,10 @@ bool queue_send_stock(const struct queue *q, struct session *s, struct position 
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], n[SESSION_NUMBER_LEN],
         id[SESSION_NUMBER_LEN];
 
-    return session_execute(s, QUEUE_READ, "stock",
+    return session_execute_binary(s, QUEUE_READ, "stock",
         SESSION_PARAMS(q->name, session_number(want, wanted), session_number(most, examine),
             q->number, xid_number(n, after.xid), session_number(id, after.id)),
-        true, deadline_ns, e);
+        deadline_ns, e);
 }
 
 bool queue_send_adopt(const struct queue *q, struct session *s, const struct owner *whose,
@@ -88,7 +88,7 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
                SESSION_PARAMS(q->name, session_number(want, t->wanted),
                    session_number(most, t->examine), q->number, session_number(limit, q->limit),
                    session_number(step, t->step), session_number(have, t->have)),
-               false, deadline_ns, e);
+               deadline_ns, e);
 }
 
 bool queue_decode_take(
@@ -113,7 +113,7 @@ static bool send_move(const struct queue *q, struct session *s, const struct bat
 
     if (!d->any)
         p.n -= 2;
-    return session_execute(s, QUEUE_PASS, d->any ? "move_dead" : "move", p, false, deadline_ns, e);
+    return session_execute(s, QUEUE_PASS, d->any ? "move_dead" : "move", p, deadline_ns, e);
 }
 
 bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,
@@ -127,7 +127,7 @@ bool queue_send_pass(const struct queue *q, struct session *s, const struct batc
         ok = session_execute(s, QUEUE_PASS, "confirm",
             SESSION_PARAMS(session_number(n, b->number), q->number, d.tokens.data, d.reasons.data,
                 session_number(id, b->end.id), q->name, session_number(first, q->first)),
-            false, deadline_ns, e);
+            deadline_ns, e);
     else if (ok)
         ok = send_move(q, s, b, &d, deadline_ns, e);
     dead_fini(&d);

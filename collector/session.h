@@ -86,14 +86,16 @@ int64_t session_deadline_ns(const struct session *s);
 // Fails with ERR_CONNECTION when the connection is lost or a deadline passed.
 bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
 
-// Queue a request: a statement's text, its preparation, or its execution.
-// Binary results are asked for only where `binary` says so.
+// Queue a request: a statement's text, its preparation, or its execution, with a result in text or
+// in binary.
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
-    bool binary, int64_t deadline_ns, struct err *e) MUST_USE;
+    int64_t deadline_ns, struct err *e) MUST_USE;
+bool session_execute_binary(struct session *s, int tag, const char *name, struct session_params p,
+    int64_t deadline_ns, struct err *e) MUST_USE;
 
 // True while the answer to a request with this tag is not complete. The caller of what may be asked
 // again and again tests it, because a session holds SESSION_REQUESTS_MAX requests and no more.

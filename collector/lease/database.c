@@ -38,7 +38,7 @@ static bool send_answers(struct leased *l, struct err *e)
     return session_execute(&l->session, REQUEST_ANSWER, "answer",
         SESSION_PARAMS(l->config->queue_name, l->owner, c[0], c[1], c[2], c[3], c[4], c[5], c[6],
             c[7], c[8], again ? "t" : "f"),
-        false, leased_deadline_ns(l), e);
+        leased_deadline_ns(l), e);
 }
 
 static void on_answer(struct leased *l, const PGresult *r)

@@ -133,10 +133,10 @@ static bool send_lease(struct leased *l, struct err *e)
     snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
     fill_looking(&l->fill, l->now_ns);
     leased_expect(l, REQUEST_LEASE);
-    return session_execute(&l->session, REQUEST_LEASE, "lease",
+    return session_execute_binary(&l->session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
             daily, l->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
-        true, leased_deadline_ns(l), e);
+        leased_deadline_ns(l), e);
 }
 
 bool take_step(struct leased *l, struct err *e)

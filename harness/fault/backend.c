@@ -28,22 +28,28 @@ static const char *roles_of(enum fault_target target)
     return target == TARGET_LOAD ? roles_load : target == TARGET_ALL ? roles_all : roles_collector;
 }
 
+struct backends {
+    int count;
+    char text[2048]; // the second column: a pid, or a list of them, the first one first
+};
+
 // Runs a statement with one parameter until it returns a positive count.
 static bool until_positive(struct fault_context *c, const char *sql, const char *param,
-    int64_t deadline, char *first_pid, size_t size, int *count, struct err *e)
+    int64_t deadline, struct backends *out, struct err *e)
 {
-
     for (;;) {
+        *out = (struct backends){0};
         if (!fault_admin(c, e))
             return false;
         PGresult *result = sql_query(c->admin, sql, 1, &param, e);
         if (!result && e->kind != ERR_CONNECTION)
             return false;
-        *count = result ? (int)strtol(PQgetvalue(result, 0, 0), NULL, 10) : 0;
-        if (result)
-            snprintf(first_pid, size, "%s", PQgetvalue(result, 0, 1));
+        if (result) {
+            out->count = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
+            snprintf(out->text, sizeof out->text, "%s", PQgetvalue(result, 0, 1));
+        }
         PQclear(result);
-        if (*count > 0)
+        if (out->count > 0)
             return true;
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_CONNECTION, "no such backend appeared in time");
@@ -91,24 +97,22 @@ static const char gone_sql[] =
 static bool terminate_backend(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool waits = r->spec->every_ns == 0 || r->spec->every_ns >= waits_from_ns;
-    char victims[2048], ignored[8];
-    int count = 0, gone;
+    struct backends victims, gone;
 
     const char *sql = r->spec->target == TARGET_LISTENER ? terminate_listener_sql : terminate_sql;
 
     if (!until_positive(c, sql, roles_of(r->spec->target), waits ? fault_patience_until_ns(c) : 0,
-            victims, sizeof victims, &count, e)) {
+            &victims, e)) {
         if (waits || e->kind != ERR_CONNECTION)
             return false;
         r->left_out = LEFT_OUT_NOBODY;
         snprintf(r->evidence, sizeof r->evidence, "left out: no such backend at that moment");
         return true;
     }
-    if (!until_positive(
-            c, gone_sql, victims, clock_now_ns() + gone_wait_ns, ignored, sizeof ignored, &gone, e))
-        return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims);
-    snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s", count,
-        count == 1 ? "" : "s", (int)strcspn(victims, " "), victims);
+    if (!until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
+        return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
+    snprintf(r->evidence, sizeof r->evidence, "%d backend%s gone, first pid %.*s", victims.count,
+        victims.count == 1 ? "" : "s", (int)strcspn(victims.text, " "), victims.text);
     return true;
 }
 
@@ -135,21 +139,19 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
 {
     const char *log = c->server->log_is_live ? c->server->log_path : NULL;
     int64_t deadline = fault_patience_until_ns(c);
-    char victims[2048];
-    int count;
+    struct backends victim;
 
     for (;;) {
         long from = provider_log_length(c->server);
         if (!fault_admin(c, e) || !sql_exec(c->admin, cancel_function_sql, e) ||
-            !until_positive(c, cancel_sql, roles_of(r->spec->target), deadline, victims,
-                sizeof victims, &count, e))
+            !until_positive(c, cancel_sql, roles_of(r->spec->target), deadline, &victim, e))
             return false;
         if (!log || log_shows_cancel(log, from))
             break;
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SKIP, "every query was over before it could be cancelled");
     }
-    snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victims,
+    snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victim.text,
         log ? ", says the server's log" : "");
     return true;
 }

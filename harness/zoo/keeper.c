@@ -317,9 +317,9 @@ static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struc
     PGresult *result;
 
     snprintf(window_text, sizeof window_text, "%d", window);
-    if (k->settings->shares
-            ? !sharing_take(&k->sharing, &k->session, window, false, wanted, 0, &result, e)
-            : !session_query(&k->session, sql, 2, params, &result, e))
+    const struct sharing_wish wish = {.window = window, .most = wanted};
+    if (k->settings->shares ? !sharing_take(&k->sharing, &k->session, &wish, &result, e)
+                            : !session_query(&k->session, sql, 2, params, &result, e))
         return false;
     return add_rows(k, result, goal, rows, e);
 }
@@ -353,7 +353,8 @@ static bool claim(struct keeper *k, bool due, struct err *e)
     if (!k->settings->shares)
         return true;
     batch_clear(&k->batch);
-    return sharing_take(
-               &k->sharing, &k->session, 4 * limit, true, limit, due ? 0 : limit, &result, e) &&
+    const struct sharing_wish wish = {
+        .window = 4 * limit, .claim = true, .most = limit, .least = due ? 0 : limit};
+    return sharing_take(&k->sharing, &k->session, &wish, &result, e) &&
            add_rows(k, result, INT_MAX, &rows, e);
 }

@@ -71,16 +71,19 @@ bool session_query(struct session *s, const char *sql, int count, const char *co
     return take_answer(s, deadline_ns, result, e);
 }
 
-bool session_query_after(struct session *s, const char *first, const char *param, const char *sql,
-    int count, const char *const *params, PGresult **result, struct err *e)
+static bool send_call(struct session *s, const struct session_call *call)
+{
+    return PQsendQueryParams(s->conn, call->sql, call->count, NULL, call->params, NULL, NULL, 0);
+}
+
+bool session_call_after(struct session *s, const struct session_call *first,
+    const struct session_call *call, PGresult **result, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + s->patience_ns;
     PGresult *other = NULL;
 
     *result = NULL;
-    if (!PQenterPipelineMode(s->conn) ||
-        !PQsendQueryParams(s->conn, first, 1, NULL, &param, NULL, NULL, 0) ||
-        !PQsendQueryParams(s->conn, sql, count, NULL, params, NULL, NULL, 0) ||
+    if (!PQenterPipelineMode(s->conn) || !send_call(s, first) || !send_call(s, call) ||
         !PQpipelineSync(s->conn))
         return failed(s, NULL, e);
     if (!take_answer(s, deadline_ns, &other, e))

@@ -23,10 +23,17 @@ void session_close(struct session *s);
 bool session_query(struct session *s, const char *sql, int count, const char *const *params,
     PGresult **result, struct err *e) MUST_USE;
 
-// Runs `first`, a statement with one parameter, and then `sql`, in one transaction. Both are sent
-// at once. The second sees all that was committed while the first waited.
-bool session_query_after(struct session *s, const char *first, const char *param, const char *sql,
-    int count, const char *const *params, PGresult **result, struct err *e) MUST_USE;
+// A statement and its parameters.
+struct session_call {
+    const char *sql;
+    int count;
+    const char *const *params;
+};
+
+// Runs `first` and then `call`, in one transaction. Both are sent at once. The second sees all that
+// was committed while the first waited; the result is the second's.
+bool session_call_after(struct session *s, const struct session_call *first,
+    const struct session_call *call, PGresult **result, struct err *e) MUST_USE;
 
 // Adds the announcements that have come in to *count.
 bool session_listen(struct session *s, int *count, struct err *e) MUST_USE;

@@ -53,19 +53,20 @@ bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
     return run(s, sql_share_release, 1, params, NULL, 0, e);
 }
 
-bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
-    int least, PGresult **rows, struct err *e)
+bool sharing_take(struct sharing *sh, struct session *s, const struct sharing_wish *wish,
+    PGresult **rows, struct err *e)
 {
-    char window_text[16], most_text[16], least_text[16];
-    const char *params[] = {sh->number, window_text, claim ? "t" : "f", most_text, least_text,
+    char window[16], most[16], least[16];
+    const char *params[] = {sh->number, window, wish->claim ? "t" : "f", most, least,
         sh->defect == DEFECT_STEALS ? "t" : "f", sh->settings->queue};
+    const struct session_call take = {sql_share_take, 7, params};
+    const struct session_call lock = {sql_share_wait, 1, &sh->settings->queue};
 
-    snprintf(window_text, sizeof window_text, "%d", window);
-    snprintf(most_text, sizeof most_text, "%d", most);
-    snprintf(least_text, sizeof least_text, "%d", least);
-    return claim ? session_query_after(
-                       s, sql_share_wait, sh->settings->queue, sql_share_take, 7, params, rows, e)
-                 : session_query(s, sql_share_take, 7, params, rows, e);
+    snprintf(window, sizeof window, "%d", wish->window);
+    snprintf(most, sizeof most, "%d", wish->most);
+    snprintf(least, sizeof least, "%d", wish->least);
+    return wish->claim ? session_call_after(s, &lock, &take, rows, e)
+                       : session_query(s, take.sql, take.count, take.params, rows, e);
 }
 
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e)

@@ -29,11 +29,18 @@ bool sharing_join(struct sharing *sh, struct session *s, struct err *e) MUST_USE
 // Gives back our claims. Do not call it between writing a line and marking it.
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e) MUST_USE;
 
-// Returns the rows that wait, as sql/read.sql gives them; the caller clears them. With `claim` they
-// become ours, unless they hold fewer tokens than `least`. A claim returns no rows if another
-// collector has moved the cursor meanwhile; the next claim then locks the cursor first.
-bool sharing_take(struct sharing *sh, struct session *s, int window, bool claim, int most,
-    int least, PGresult **rows, struct err *e) MUST_USE;
+// Which rows to take: at most `window` of them, with `most` tokens. A claim makes them ours, unless
+// they hold fewer tokens than `least`.
+struct sharing_wish {
+    int window, most, least;
+    bool claim;
+};
+
+// Returns the rows that wait, as sql/read.sql gives them; the caller clears them. A claim returns
+// no rows if another collector has moved the cursor meanwhile; the next claim then locks the cursor
+// first.
+bool sharing_take(struct sharing *sh, struct session *s, const struct sharing_wish *wish,
+    PGresult **rows, struct err *e) MUST_USE;
 
 // Marks the rows that were claimed into the batch as done.
 bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct err *e) MUST_USE;
