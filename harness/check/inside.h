@@ -6,23 +6,7 @@
 #include "check/stalls.h"
 #include "scenario/leased.h"
 
-// --- findings.c -------------------------------------------------------------------
-
-// Counts one case of a broken invariant, and describes the first few.
-void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
-// Appends to the last case the faults that are next to that time.
-void finding_add_faults(
-    struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns); // recovery.c
-void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-// Adds an amount to be judged. It counts as judged unless a cause excuses it.
-void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause);
-
-// Makes the run inconclusive when too little was judged of an invariant that the scenario is about.
-void check_judged(struct result *r, const struct scenario *s);
-
-// --- the state that all of them share ---------------------------------------------
-
+// The state that all of them share.
 struct check {
     struct result *r;
     const struct ledger *l;
@@ -34,47 +18,33 @@ struct check {
     int64_t *overtaken_ns;
 };
 
-// Fills in busy_since and overtaken_ns; check_chains_fini frees them. chains.c
+// --- attempts.c --------------------------------------------------------------------
+
+// Compares a token's recorded attempts with its deliveries: first is the index of its first one,
+// next[i] of the one behind delivery i; UINT32_MAX ends them.
+void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
+    const uint32_t *next);
+
+// --- behind.c ----------------------------------------------------------------------
+
+MUST_USE bool check_behind(const struct check *c, struct err *e);
+
+// --- chains.c ----------------------------------------------------------------------
+
+// Fills in busy_since and overtaken_ns; check_chains_fini frees them.
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
 // True when full lines followed each other from due_ns or earlier up to this line, and none of them
 // held only tokens that were sent after due_ns. A token that was due then had to wait behind older
-// ones. chains.c
+// ones.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when
-// they did not. chains.c
+// they did not.
 int64_t check_draining_since_ns(const struct check *c);
 
-// --- the invariants ---------------------------------------------------------------
-
-void check_tokens(const struct check *c);                                              // tokens.c
-MUST_USE bool check_repeats(const struct check *c, struct err *e);                     // repeats.c
-void check_lines(const struct check *c);                                               // lines.c
-void check_processes(struct result *r, const struct ledger *l);                        // lines.c
-bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);     // lines.c
-bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);     // lines.c
-MUST_USE bool check_recovery(const struct check *c, struct err *e);                    // recovery.c
-MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e); // order.c
-void check_vitals(const struct check *c);                                              // vitals.c
-void check_end_state(const struct check *c);                                           // vitals.c
-MUST_USE bool check_early(const struct check *c, struct err *e);                       // early.c
-MUST_USE bool check_late(const struct check *c, struct err *e);                        // late.c
-MUST_USE bool check_behind(const struct check *c, struct err *e);                      // behind.c
-MUST_USE bool check_idle_instances(const struct check *c, struct err *e);              // idle.c
-MUST_USE bool check_outcomes(const struct check *c, struct err *e);                    // outcome.c
-MUST_USE bool check_lanes(const struct check *c, struct err *e);                       // lanes.c
-
-// Compares a token's recorded attempts with its deliveries: first is the index of its first one,
-// next[i] of the one behind delivery i; UINT32_MAX ends them. attempts.c
-void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
-    const uint32_t *next);
-
-// Returns why an answer may be unrecorded: the process died, or its session ended, after it read
-// the answer and before it recorded it. A token that was answered for good comes again for no other
-// reason. outcome.c
-struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
+// --- check.c -----------------------------------------------------------------------
 
 // True when load and faults ended before the plan did. The rest of the plan then counts against
 // nobody.
@@ -83,55 +53,105 @@ static inline bool check_ended_early(const struct check_input *in)
     return in->gave_up || in->interrupted;
 }
 
-// True when the generator fell behind its plan. gates.c
-bool check_generator_lags(const struct result *r, const struct scenario *s);
-
-void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
-MUST_USE bool check_figures(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
-
 // Computes all invariants and the counts that they rest on, without figures and verdict.
 MUST_USE bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
-// --- functions that several of them use -------------------------------------------
+// --- early.c -----------------------------------------------------------------------
 
-// Returns the longest time that the process can have waited for a processor between two times, by
-// the samples around them. Before the first sample of its life that is zero. late.c
-int64_t check_starved_ns(
-    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+MUST_USE bool check_early(const struct check *c, struct err *e);
 
-// Returns the longest time between two times for which others can have kept the processors from the
-// collector or its backends, by what the watch saw around them. Where nobody watched, that is what
-// starved the process. starved.c
-int64_t check_denied_ns(
-    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+// --- figures.c ---------------------------------------------------------------------
 
-// True when a line holds a token that was committed at that time or later. recovery.c
-bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);
-
-// Adds a finding about a token, with the token's life in one line. tokens.c
-void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
+MUST_USE bool check_figures(
+    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
 
 // True when an insert is late through no fault of the generator: at its time the server was away,
 // or a fault had cut its own connection.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
-// forgot.c: true when a fault between two times made the server lose acknowledged data that was
-// committed at `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data with
-// durability waived, when an asynchronous standby is promoted, or in a failover whose timelines say
-// so.
+// --- findings.c --------------------------------------------------------------------
+
+// Counts one case of a broken invariant, and describes the first few.
+void finding_add(struct result *r, enum metric_id id, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void result_reason(struct result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+// Adds an amount to be judged. It counts as judged unless a cause excuses it.
+void judged_add(struct result *r, enum metric_id id, double amount, struct cause cause);
+
+// Makes the run inconclusive when too little was judged of an invariant that the scenario is about.
+void check_judged(struct result *r, const struct scenario *s);
+
+// --- forgot.c ----------------------------------------------------------------------
+
+// True when a fault between two times made the server lose acknowledged data that was committed at
+// `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data with durability
+// waived, when an asynchronous standby is promoted, or in a failover whose timelines say so.
 bool check_server_forgot(
     const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
 
-// forgot.c: true when a failover left this acknowledged token on the old leader's timeline.
+// True when a failover left this acknowledged token on the old leader's timeline.
 bool check_left_behind(const struct ledger *l, uint32_t token);
 
-// forgot.c: true when the run had a failover and the harness knows what each one left behind.
+// True when the run had a failover and the harness knows what each one left behind.
 bool check_failovers_known(const struct ledger *l);
 
+// --- gates.c -----------------------------------------------------------------------
+
+void check_gates(struct result *r, const struct ledger *l, const struct check_input *in);
+
+// True when the generator fell behind its plan.
+bool check_generator_lags(const struct result *r, const struct scenario *s);
+
+// --- idle.c ------------------------------------------------------------------------
+
+MUST_USE bool check_idle_instances(const struct check *c, struct err *e);
+
+// --- lanes.c -----------------------------------------------------------------------
+
+MUST_USE bool check_lanes(const struct check *c, struct err *e);
+
+// --- late.c ------------------------------------------------------------------------
+
+MUST_USE bool check_late(const struct check *c, struct err *e);
+
+// Returns the longest time that the process can have waited for a processor between two times, by
+// the samples around them. Before the first sample of its life that is zero.
+int64_t check_starved_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+
+// --- lines.c -----------------------------------------------------------------------
+
+void check_lines(const struct check *c);
+void check_processes(struct result *r, const struct ledger *l);
+bool check_ended_as_asked(const struct ledger *l, const struct process_record *p);
+bool check_killed_by_plan(const struct ledger *l, const struct process_record *p);
+
+// --- order.c -----------------------------------------------------------------------
+
+MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct err *e);
+
+// --- outcome.c ---------------------------------------------------------------------
+
+MUST_USE bool check_outcomes(const struct check *c, struct err *e);
+
+// Returns why an answer may be unrecorded: the process died, or its session ended, after it read
+// the answer and before it recorded it. A token that was answered for good comes again for no other
+// reason.
+struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
+
+// --- recovery.c --------------------------------------------------------------------
+
+MUST_USE bool check_recovery(const struct check *c, struct err *e);
+
+// Appends to the last case the faults that are next to that time.
+void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
+
+// True when a line holds a token that was committed at that time or later.
+bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);
+
 // Returns the last fault whose window touches that time. A window lasts from the fault's beginning
-// to its undoing + recovery_limit. CAUSE_NONE: there is none. recovery.c
+// to its undoing + recovery_limit. CAUSE_NONE: there is none.
 struct cause check_disturbed(const struct ledger *l, int64_t from_ns, int64_t until_ns);
 
 // True when no fault window touches that time.
@@ -139,3 +159,27 @@ static inline bool check_undisturbed(const struct ledger *l, int64_t from_ns, in
 {
     return check_disturbed(l, from_ns, until_ns).kind == CAUSE_NONE;
 }
+
+// --- repeats.c ---------------------------------------------------------------------
+
+MUST_USE bool check_repeats(const struct check *c, struct err *e);
+
+// --- starved.c ---------------------------------------------------------------------
+
+// Returns the longest time between two times for which others can have kept the processors from the
+// collector or its backends, by what the watch saw around them. Where nobody watched, that is what
+// starved the process.
+int64_t check_denied_ns(
+    const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
+
+// --- tokens.c ----------------------------------------------------------------------
+
+void check_tokens(const struct check *c);
+
+// Adds a finding about a token, with the token's life in one line.
+void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
+
+// --- vitals.c ----------------------------------------------------------------------
+
+void check_vitals(const struct check *c);
+void check_end_state(const struct check *c);
