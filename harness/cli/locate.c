@@ -29,19 +29,26 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     return ok;
 }
 
+// Copies a file's name without the ending .yaml. False: it has none, and is copied whole.
+static bool without_ending(char name[NAME_MAX + 1], const char *file)
+{
+    const size_t ending = strlen(".yaml"), len = strlen(file);
+    bool ends = len > ending && strcmp(file + len - ending, ".yaml") == 0;
+
+    snprintf(name, NAME_MAX + 1, "%.*s", (int)(ends ? len - ending : len), file);
+    return ends;
+}
+
 // Finds the nearest name among the scenarios that come with mailproof.
 static void suggest_scenario(struct suggestion *s, const char *dir)
 {
     DIR *entries = opendir(dir);
     struct dirent *entry;
-    char name[256];
+    char name[NAME_MAX + 1];
 
     while (entries && (entry = readdir(entries))) {
-        const char *end = strstr(entry->d_name, ".yaml");
-        if (!end || end[5])
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(end - entry->d_name), entry->d_name);
-        suggest_offer(s, name);
+        if (without_ending(name, entry->d_name))
+            suggest_offer(s, name);
     }
     if (entries)
         closedir(entries);
@@ -49,7 +56,7 @@ static void suggest_scenario(struct suggestion *s, const char *dir)
 
 bool locate_scenarios(struct paths *p, const char *name, struct err *e)
 {
-    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX], text[80];
+    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX], word[NAME_MAX + 1], text[80];
     struct suggestion near;
     struct stat st;
 
@@ -67,7 +74,8 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return false;
     if (path_exists(path))
         return array_add_text(&p->items, &p->count, path, e);
-    suggest_init(&near, name);
+    without_ending(word, name);
+    suggest_init(&near, word);
     suggest_scenario(&near, dir);
     return err_set(e, ERR_USAGE,
         "there is no scenario '%s': neither a file, a folder, nor one that 'mailproof list' "

@@ -42,6 +42,8 @@ refused "'--seed'" run steady --seed
 refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
 refused "'stedy': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" run stedy
+refused "'stedy.yaml': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" \
+    run stedy.yaml
 refused "'--colector'; did you mean '--collector'?" run --colector x steady
 refused "option '--quiet' takes no value" run steady --quiet=5
 refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
