@@ -70,7 +70,7 @@ static bool make_argv(
             ok = append(&c->argv, &count, "%s", *arg);
     }
     if (ok && !c->argv)
-        return err_set(e, ERR_USAGE, "--collector names no program");
+        return err_set(e, ERR_USAGE, "the collector's command names no program");
     return ok || err_memory(e);
 }
 

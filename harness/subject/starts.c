@@ -99,7 +99,7 @@ static void fail_to_launch(struct subject *s, const struct err *e)
 
     if (s->reader.log.process_count == 0 && is_no_program(e))
         err_set(&failure, ERR_USAGE,
-            "%.800s; name the collector's program with --collector or in collector.command",
+            "%.800s; name the collector's program on the command line or in collector.command",
             e->text);
     serve_fail(s, &failure);
 }

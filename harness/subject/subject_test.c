@@ -268,6 +268,19 @@ static void the_right_collector_is_started(void **state)
     assert_started("reference", "mailroom-collector", 0);
 }
 
+static void an_empty_command_is_a_usage_error(void **state)
+{
+    const struct scenario s = {0};
+    struct command c;
+    struct err e;
+
+    (void)state;
+    assert_false(command_make(&c, &s, " ", "host=x", &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_string_equal(e.text, "the collector's command names no program");
+    command_fini(&c);
+}
+
 // A consumer writes `got` and `done`. Only `got` is a delivery; any other line is torn.
 static void test_reads_jobs(void **state)
 {
@@ -289,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_collector_is_started),
+        cmocka_unit_test(an_empty_command_is_a_usage_error),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),
