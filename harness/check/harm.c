@@ -7,7 +7,6 @@
 #include "check/check.h"
 
 static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
-static const int64_t default_check_ms = 270000;    // MAILROOM_HEALTHCHECK_INTERVAL
 static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
 static const int64_t sender_died_ns = NS_PER_S;    // time to end after the sender died
 static const int64_t unanswered_ns = 5 * NS_PER_S; // until a health check has failed
@@ -35,7 +34,7 @@ int64_t harm_grace_ns(const struct scenario *s)
 
 int64_t harm_hang_ns(const struct scenario *s)
 {
-    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", default_check_ms);
+    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", scenario_healthcheck_ms(s));
 
     return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
 }

@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "doctor/patient.h"
+#include "scenario/scenario.h"
 
 #define OLDEST_VERSION 130000
-#define HEALTHCHECK_MS 270000 // MAILROOM_HEALTHCHECK_INTERVAL's default
-#define DEADLINE_MS 4000      // the collector's limit for one statement
-#define TOKEN_LIFE_S 900      // accounts get 15 minutes to answer
+#define DEADLINE_MS 4000 // the collector's limit for one statement
+#define TOKEN_LIFE_S 900 // accounts get 15 minutes to answer
 
 static void examine_version(struct patient *p)
 {
@@ -80,7 +80,7 @@ static void examine_timeouts(struct patient *p)
         double least_ms;
         const char *harm;
     } timeouts[] = {
-        {"idle_session_timeout", HEALTHCHECK_MS,
+        {"idle_session_timeout", SCENARIO_HEALTHCHECK_MS,
             "the server ends a collector's session between two health checks"},
         {"statement_timeout", DEADLINE_MS,
             "a read behind a large backlog may be cancelled again and again"},

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "scenario/check.h"
 #include "scenario/decode.h"
 #include "scenario/overrides.h"
@@ -178,6 +179,13 @@ int64_t scenario_load_ns(const struct scenario *s)
     for (size_t i = 0; i < s->load_count; i++)
         ns += s->load[i].for_ns;
     return ns;
+}
+
+int64_t scenario_healthcheck_ms(const struct scenario *s)
+{
+    int64_t timeout_ms = s->collector.batch_timeout_ns / NS_PER_MS;
+
+    return timeout_ms > SCENARIO_HEALTHCHECK_MS ? timeout_ms : SCENARIO_HEALTHCHECK_MS;
 }
 
 bool scenario_is_queue(const struct scenario *s)

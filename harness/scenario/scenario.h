@@ -221,5 +221,10 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
+// Returns the collector's health-check interval if its environment does not set it: the collector's
+// default, or the batch timeout if that is longer, because a collector refuses less than that.
+#define SCENARIO_HEALTHCHECK_MS 270000
+int64_t scenario_healthcheck_ms(const struct scenario *s);
+
 // Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);

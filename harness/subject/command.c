@@ -86,18 +86,33 @@ static bool copy_environment(struct command *c, size_t *count)
     return true;
 }
 
+static bool is_set(const struct scenario *s, const char *variable)
+{
+    for (size_t i = 0; i < s->collector.env.count; i++) {
+        if (strcmp(s->collector.env.items[i].name, variable) == 0)
+            return true;
+    }
+    return false;
+}
+
 // Passes the mode in the variable that collectors of all versions know, unless the scenario's
 // environment sets it.
 static bool add_dequeue(struct command *c, const struct scenario *s, size_t *count)
 {
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        if (strcmp(s->collector.env.items[i].name, "MAILROOM_DEQUEUE") == 0)
-            return true;
-    }
-    return s->collector.dequeue == DEQUEUE_CURSOR ||
+    return s->collector.dequeue == DEQUEUE_CURSOR || is_set(s, "MAILROOM_DEQUEUE") ||
            append(&c->env, count, "MAILROOM_DEQUEUE=%s", values[s->collector.dequeue]);
+}
+
+// Passes the interval only where the collector's default is too short for the batch timeout.
+static bool add_healthcheck(struct command *c, const struct scenario *s, size_t *count)
+{
+    static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
+    int64_t ms = scenario_healthcheck_ms(s);
+
+    return ms == SCENARIO_HEALTHCHECK_MS || is_set(s, name) ||
+           append(&c->env, count, "%s=%lld", name, (long long)ms);
 }
 
 static bool add_window(struct command *c, const struct scenario *s, size_t *count)
@@ -122,7 +137,7 @@ static bool make_env(struct command *c, const struct scenario *s, const char *co
               append(&c->env, &count, "MAILROOM_SECRET_KEY=%s", hex) &&
               append(&c->env, &count, "MAILROOM_BATCH_LIMIT=%d", s->collector.batch_limit) &&
               add_window(c, s, &count);
-    ok = ok && add_dequeue(c, s, &count);
+    ok = ok && add_dequeue(c, s, &count) && add_healthcheck(c, s, &count);
     for (size_t i = 0; ok && i < s->collector.env.count; i++)
         ok = append(&c->env, &count, "%s=%s", s->collector.env.items[i].name,
             s->collector.env.items[i].value);

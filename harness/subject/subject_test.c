@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "subject/command.h"
 #include "subject/decode.h"
 #include "subject/reader.h"
@@ -268,6 +269,45 @@ static void the_right_collector_is_started(void **state)
     assert_started("reference", "mailroom-collector", 0);
 }
 
+// Returns the only value of the variable among those that are passed; NULL: it is not passed.
+static const char *passed(const struct command *c, const char *name)
+{
+    const char *value = NULL;
+
+    for (char **v = c->env; *v; v++) {
+        if (strncmp(*v, name, strlen(name)) != 0 || (*v)[strlen(name)] != '=')
+            continue;
+        assert_null(value);
+        value = *v + strlen(name) + 1;
+    }
+    return value;
+}
+
+static void the_health_check_follows_a_long_batch_timeout(void **state)
+{
+    static const struct {
+        int64_t timeout_s;
+        const char *set, *passed;
+    } cases[] = {{5, NULL, NULL}, {270, NULL, NULL}, {271, NULL, "271000"}, {5, "1000", "1000"},
+        {300, "400000", "400000"}};
+    static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct setting set = {(char *)name, (char *)cases[i].set};
+        const struct scenario s = {.collector.batch_timeout_ns = cases[i].timeout_s * NS_PER_S,
+            .collector.env = {.items = &set, .count = cases[i].set != NULL}};
+        struct command c;
+        struct err e;
+        assert_true(command_make(&c, &s, "x", "host=x", &e));
+        const char *got = passed(&c, name);
+        assert_int_equal(got != NULL, cases[i].passed != NULL);
+        if (got)
+            assert_string_equal(got, cases[i].passed);
+        command_fini(&c);
+    }
+}
+
 static void an_empty_command_is_a_usage_error(void **state)
 {
     const struct scenario s = {0};
@@ -302,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_collector_is_started),
+        cmocka_unit_test(the_health_check_follows_a_long_batch_timeout),
         cmocka_unit_test(an_empty_command_is_a_usage_error),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
