@@ -88,7 +88,7 @@ void meters_init(struct meters *m)
 
 void meters_forget(struct meters *m, enum meter_id from, enum meter_id to)
 {
-    for (int i = from; i <= (int)to; i++)
+    for (int i = (int)from; i <= (int)to; i++)
         m->of[i] = NAN;
 }
 
