@@ -28,7 +28,7 @@ MUST_USE bool migrate_database(
 // A connection as superuser to the database of the run; NULL with the reason.
 MUST_USE PGconn *migrate_admin(const struct server *s, struct err *e);
 
-// Appends the conninfo of a role, in the database of the run, and ends it with a NUL: until the next
-// append, out->data is a string.
+// Appends the conninfo of a role, in the database of the run, and ends it with a NUL: until the
+// next append, out->data is a string.
 MUST_USE bool migrate_conninfo(
     const struct server *s, const char *role, struct buf *out, struct err *e);
