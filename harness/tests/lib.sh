@@ -50,7 +50,7 @@ expect_nothing_left() {
 # A sanitizer keeps what is freed, so that every program built with it seems to
 # leak; it has a leak check of its own.
 leak=()
-[ -z "${SANITIZE-}" ] || leak=(--set 'allow={leak: any}')
+[ -z "${SANITIZE-}" ] || leak=(--set allow.leak=any)
 
 # Skips the test where the harness cannot have a disk of its own.
 needs_crashing_disk() {
