@@ -173,12 +173,15 @@ int main(int argc, char **argv)
         return run(true, NULL);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help();
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        puts("mailroom-collector " MAILROOM_VERSION);
+        return 0;
+    }
     if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
         config_markdown(stdout);
         return 0;
     }
-    fprintf(stderr,
-        "mailroom-collector: it takes no arguments but --help, --settings, --switch-mode, or\n"
-        "-- COMMAND ARGUMENT…\n");
+    fprintf(stderr, "mailroom-collector: it takes no arguments but --help, --version, --settings,\n"
+                    "--switch-mode, or -- COMMAND ARGUMENT…\n");
     return 64;
 }

@@ -288,11 +288,15 @@ int main(int argc, char **argv)
         return run(false);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help();
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        puts("mailroom-sender " MAILROOM_VERSION);
+        return 0;
+    }
     if (argc == 2 && strcmp(argv[1], "--settings") == 0) {
         settings_markdown(stdout);
         return 0;
     }
-    fprintf(
-        stderr, "mailroom-sender: it takes no arguments but --no-answers, --help or --settings\n");
+    fprintf(stderr, "mailroom-sender: it takes no arguments but --no-answers, --help, --version or "
+                    "--settings\n");
     return 64;
 }
