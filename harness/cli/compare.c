@@ -151,9 +151,10 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
                           "compare: name two results or folders of results, BASE and NEW"));
 
     ok = ok && collect_runs(&base, o->args[0], e) && collect_runs(&new, o->args[1], e);
-    if (base.interrupted + new.interrupted > 0)
-        fprintf(stderr, "mailproof: %zu runs were interrupted and do not count\n",
-            base.interrupted + new.interrupted);
+    size_t interrupted = base.interrupted + new.interrupted;
+    if (interrupted > 0)
+        fprintf(stderr, "mailproof: %zu interrupted run%s left out\n", interrupted,
+            interrupted == 1 ? " was" : "s were");
     ok = ok && compare_each(all, &base, &new, o->min_effect, e);
     side_fini(&base);
     side_fini(&new);
