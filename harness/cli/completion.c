@@ -22,11 +22,19 @@ static void print_word(const struct option_text *o, void *unused)
     printf(" --%s", o->name);
 }
 
+static void print_word_with_argument(const struct option_text *o, void *unused)
+{
+    (void)unused;
+    if (o->argument)
+        printf(" --%s", o->name);
+}
+
 static void print_bash(const struct command *commands, size_t count)
 {
     puts("# bash completion for mailproof\n"
          "_mailproof()\n{\n"
          "    local word=${COMP_WORDS[COMP_CWORD]} words= section=Scenarios\n"
+         "    local option=${COMP_WORDS[COMP_CWORD - 1]} with_argument=\n"
          "    case $COMP_CWORD:${COMP_WORDS[1]} in");
     fputs("    1:*) words='", stdout);
     for (size_t i = 0; i < count; i++)
@@ -35,11 +43,23 @@ static void print_bash(const struct command *commands, size_t count)
     for (size_t i = 0; i < count; i++) {
         printf("    *:%s) words='", commands[i].name);
         options_each(commands[i].scope, print_word, NULL);
-        printf("' section=%s ;;\n", section_of(&commands[i]));
+        printf("' section=%s\n        with_argument='", section_of(&commands[i]));
+        options_each(commands[i].scope, print_word_with_argument, NULL);
+        puts(" ' ;;");
     }
     puts("    esac\n"
-         "    # A word that is not an option is a scenario's or a subject's name, or a file.\n"
-         "    if [[ $COMP_CWORD -gt 1 && $word != -* ]]; then\n"
+         "    # The word behind an option is its argument; without words, bash completes a file.\n"
+         "    if [[ $with_argument == *\" $option \"* ]]; then\n"
+         "        words= section=\n"
+         "        case $option in\n"
+         "        --postgres) words='local container patroni' ;;\n"
+         "        --subject) section=Subjects ;;\n"
+         "        esac\n"
+         "    elif [[ $word == -* ]]; then\n"
+         "        section=\n"
+         "    fi\n"
+         "    # Any other word is a scenario's or a subject's name, or a file.\n"
+         "    if [[ $COMP_CWORD -gt 1 && $section ]]; then\n"
          "        words=$(" SECTION_NAMES ")\n"
          "    fi\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"

@@ -29,6 +29,18 @@ _mailproof
 COMP_WORDS=(mailproof field text) COMP_CWORD=2
 _mailproof
 [ "${COMPREPLY[*]}" = textbook ] || fail "no completion of subjects: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run --out st) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = '' ] || fail "a folder is completed as a scenario: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run --keep st) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = steady ] || fail "no scenario behind a flag: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run --postgres c) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = container ] || fail "no completion of providers: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run --subject text) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = textbook ] || fail "no subject behind --subject: ${COMPREPLY[*]}"
 if command -v fish >/dev/null; then
     echo "complete -C 'mailproof compare --cal'" |
         cat "$place/usr/share/fish/vendor_completions.d/mailproof.fish" - | fish --no-config |
@@ -39,6 +51,8 @@ if command -v zsh >/dev/null; then
 fi
 for program in mailroom-collector mailroom-sender; do
     grep -q '^.SH ENVIRONMENT' "$place/usr/share/man/man1/$program.1" || fail "no manual page of $program"
+    expect_exit 0 "$place/usr/bin/$program" --version
+    grep -q "^$program [0-9]" "$place/out" || fail "$program does not say its version"
 done
 cd /
 expect_exit 0 run steady --set load.0.for=1s
