@@ -82,7 +82,7 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
     buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">times ", (LEFT + RIGHT) / 2,
         bottom + 34);
     append_escaped(out, c->base->name);
-    buf_append_str(out, ", scale of logarithms</text>");
+    buf_append_str(out, ", logarithmic scale</text>");
 }
 
 static void put_ratio_row(const struct compared *row, struct scale s, double y, struct buf *out)
