@@ -23,16 +23,21 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
     return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
 }
 
+// A collector that spends this share of its budget has nothing left for more tokens.
+#define BUDGET_SPENT 0.8
+
 // True when the missing tokens may still have been on their way: the drain used all its time, and
-// full lines arrived until its end. A drain that ended earlier had nothing left to wait for. Lines
-// that were read before the drain say nothing about its end. With a slack of seconds, lines may be
-// that far apart.
+// until its end full lines arrived, or as many tokens as the budget allows. A drain that ended
+// earlier had nothing left to wait for. Lines that were read before the drain say nothing about its
+// end. With a slack of seconds, lines may be that far apart.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + apart_ns;
     int64_t from_ns = l->drain_end_ns - last_ns;
     bool full_lines = false;
+    double tokens = 0;
+    struct leased m;
 
     if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns)
         return false;
@@ -40,12 +45,18 @@ static bool still_draining(const struct result *r, const struct ledger *l)
         from_ns = l->load_end_ns;
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        if (line->state == LINE_WHOLE && line->read_ns > from_ns &&
-            line->read_ns <= l->drain_end_ns &&
-            line->tokens >= (uint32_t)l->scenario->collector.batch_limit)
+        if (line->state != LINE_WHOLE || line->read_ns <= from_ns ||
+            line->read_ns > l->drain_end_ns)
+            continue;
+        tokens += line->tokens;
+        if (line->tokens >= (uint32_t)l->scenario->collector.batch_limit)
             full_lines = true;
     }
-    return full_lines && r->findings[METRIC_LOST].count > 0;
+    leased_read(&m, l->scenario);
+    bool budget_spent =
+        m.budget_per_s > 0 && tokens > 0 &&
+        tokens >= BUDGET_SPENT * m.budget_per_s * (double)(l->drain_end_ns - from_ns) / NS_PER_S;
+    return (full_lines || budget_spent) && r->findings[METRIC_LOST].count > 0;
 }
 
 static bool has_fault_for_rest(const struct ledger *l)
@@ -293,8 +304,8 @@ static void find_reasons(
                          "cannot be judged");
     if (d->draining)
         result_reason(r,
-            "still draining: full lines came in until the drain ended, and %llu tokens were "
-            "missing; set a longer drain",
+            "still draining: lines came in as fast as they may until the drain ended, and %llu "
+            "tokens were missing; set a longer drain",
             (unsigned long long)r->findings[METRIC_LOST].count);
 }
 

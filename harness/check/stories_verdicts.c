@@ -34,6 +34,30 @@ static void tell_still_draining(struct story *s)
     story_line(s, 9990, story_txn(s, 9989, 3), 3);
 }
 
+// Two tokens a fifth of a second, which is all that a budget of 10 a second allows, or a quarter of
+// another.
+static void tell_two_by_two(struct story *s, struct setting *budget)
+{
+    tell_lost(s);
+    s->scenario.collector.env = (struct settings){budget, 1};
+    for (int64_t ms = 7000; ms < 9800; ms += 200)
+        story_line(s, ms + 120, story_txn(s, ms, 2), 2);
+}
+
+static void tell_budget_spent(struct story *s)
+{
+    static struct setting budget[] = {{"MAILROOM_BUDGET", "10/s"}};
+
+    tell_two_by_two(s, budget);
+}
+
+static void tell_budget_left(struct story *s)
+{
+    static struct setting budget[] = {{"MAILROOM_BUDGET", "40/s"}};
+
+    tell_two_by_two(s, budget);
+}
+
 // The last full line came more than 2T + 1 s before the end of the drain.
 static void tell_silent_at_the_end(struct story *s)
 {
@@ -277,6 +301,8 @@ static const struct story_case cases[] = {
     {"a fault without effect", tell_fault_without_effect, "", VERDICT_INCONCLUSIVE},
     {"violated > inconclusive", tell_violated_and_inconclusive, "lost=2 ", VERDICT_VIOLATED},
     {"still draining", tell_still_draining, "", VERDICT_INCONCLUSIVE},
+    {"a budget that was spent until the end", tell_budget_spent, "", VERDICT_INCONCLUSIVE},
+    {"a budget with something left", tell_budget_left, "lost=2 ", VERDICT_VIOLATED},
     {"drained, and silent at the end", tell_silent_at_the_end, "lost=2 ", VERDICT_VIOLATED},
     {"still draining where lines may be seconds apart", tell_slow_at_the_end, "",
         VERDICT_INCONCLUSIVE},
