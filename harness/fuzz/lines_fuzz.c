@@ -56,7 +56,7 @@ static void check_same(const struct reader *a, const struct reader *b)
         FUZZ_MUST(x->fingerprint == y->fingerprint);
     }
     for (size_t i = 0; i < TOKENS; i++)
-        FUZZ_MUST(atomic_load(&a->seen[i]) == atomic_load(&b->seen[i]));
+        FUZZ_MUST(atomic_load(&a->seen_ns[i]) == atomic_load(&b->seen_ns[i]));
 }
 
 // Makes the signature that the spec gives to a token with these fields.

@@ -1,5 +1,6 @@
 #include "report/progress.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -50,6 +51,8 @@ void progress_show(struct progress *p)
         terminal ? "\r" : "", p->scenario, drawn, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
         p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,
         (unsigned long long)p->delivered, p->rate);
+    if (isfinite(p->latency_ms))
+        fprintf(stderr, ", %.1f ms", p->latency_ms);
     if (p->faults_planned)
         fprintf(stderr, "  faults %zu/%zu", p->faults, p->faults_planned);
     fputs(terminal ? "\x1b[K" : "\n", stderr);

@@ -17,6 +17,7 @@ struct progress {
     const char *scenario;
     int64_t at_ns, whole_ns; // since the start of the load; its planned length
     uint64_t committed, planned, delivered;
+    double latency_ms; // mean, of the tokens that were read in the last whole second; NAN: none
     size_t faults, faults_planned;
 };
 

@@ -109,7 +109,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     for (;;) {
         int64_t now = clock_now_ns();
         while (token < r->plan.token_count &&
-               (!must_be_read(r, token) || subject_seen(r->subject, token)))
+               (!must_be_read(r, token) || subject_seen_ns(r->subject, token)))
             token++;
         if (tokens != subject_tokens(r->subject)) {
             tokens = subject_tokens(r->subject);

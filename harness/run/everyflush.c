@@ -128,7 +128,7 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
 static bool is_done(const struct flushes *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
-        if (!subject_seen(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
+        if (!subject_seen_ns(f->subject, t) || (f->setting.leased && !f->before.recorded_ns[t]))
             return false;
     }
     return true;

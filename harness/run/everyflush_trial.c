@@ -201,7 +201,7 @@ static PGconn *examine(const struct flush_trial_setting *setting, const struct b
 static bool all_seen(struct subject *subject, const struct fates *f)
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
-        if (f->present[t] && !f->before[t] && !subject_seen(subject, t))
+        if (f->present[t] && !f->before[t] && !subject_seen_ns(subject, t))
             return false;
     }
     return true;
@@ -265,7 +265,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
             return err_set(e, ERR_INTERRUPTED, "interrupted");
         if (subject_failed(subject, e))
             return false;
-        if (!last_seen && subject_seen(subject, LAST_TOKEN)) {
+        if (!last_seen && subject_seen_ns(subject, LAST_TOKEN)) {
             last_seen = true;
             deadline = clock_min(deadline, last_call_ns(setting));
         }

@@ -54,6 +54,10 @@ struct run {
     struct ledger ledger;
     struct check_input input;
     struct progress progress;
+    struct interval {
+        size_t txn;       // of the transactions before it, all tokens were read
+        int64_t began_ns; // of the interval that is under way; 0: none is
+    } interval;
     struct err gave_up;
     bool interrupted; // a signal ended the load early
     char cpu_users[200];

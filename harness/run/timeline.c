@@ -1,6 +1,7 @@
 // Carries out the faults at their times, while the load runs in its own thread.
 #include "run/run.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "fault/agenda.h"
@@ -12,6 +13,48 @@ static bool plan_is_over(struct run *r, size_t begun, const struct fault_record 
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
            !to_end && atomic_load(&r->load_done);
+}
+
+// Computes the mean latency of the tokens that were read since the interval began, from the
+// intended insert. Transactions whose tokens were all read are not looked at again.
+static double interval_latency_ms(struct run *r, int64_t now_ns)
+{
+    const struct plan *plan = &r->plan;
+    struct interval *v = &r->interval;
+    int64_t sum_ns = 0, read = 0;
+
+    for (size_t i = v->txn; i < plan->txn_count; i++) {
+        const struct plan_txn *txn = &plan->txns[i];
+        int64_t intended_ns = r->ledger.start_ns + txn->at_ns;
+        bool whole = true;
+        if (intended_ns > now_ns)
+            break;
+        for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
+            int64_t seen_ns = subject_seen_ns(r->subject, txn->first_token + k);
+            whole = whole && seen_ns != 0;
+            if (seen_ns <= v->began_ns || seen_ns > now_ns)
+                continue;
+            sum_ns += seen_ns - intended_ns;
+            read++;
+        }
+        v->txn += whole && i == v->txn;
+    }
+    return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
+}
+
+// Once a second, so that a person can read it.
+static void take_latency(struct run *r)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (r->interval.began_ns == 0) {
+        r->progress.latency_ms = NAN;
+        r->interval.began_ns = r->ledger.start_ns;
+    }
+    if (now_ns - r->interval.began_ns < NS_PER_S)
+        return;
+    r->progress.latency_ms = interval_latency_ms(r, now_ns);
+    r->interval.began_ns = now_ns;
 }
 
 void run_show(struct run *r, size_t begun, const char *what)
@@ -29,8 +72,10 @@ void run_show(struct run *r, size_t begun, const char *what)
     p->faults = begun;
     p->faults_planned = r->plan.fault_count;
     live_show(r->options->live, p);
-    if (!r->options->quiet)
-        progress_show(p);
+    if (r->options->quiet)
+        return;
+    take_latency(r);
+    progress_show(p);
 }
 
 // Leaves out the times of a repeated fault that pass while the one before is still at work, so that

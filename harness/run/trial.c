@@ -165,7 +165,7 @@ static bool is_read(const struct trial *t, size_t step)
     const struct plan_txn *txn = &t->steps.plan.txns[step];
 
     for (uint32_t token = txn->first_token; token < txn->first_token + txn->rows; token++) {
-        if (steps_sendable(&t->steps, token) && !subject_seen(t->subject, token))
+        if (steps_sendable(&t->steps, token) && !subject_seen_ns(t->subject, token))
             return false;
     }
     return true;

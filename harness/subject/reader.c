@@ -11,8 +11,8 @@
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
 {
     *r = (struct reader){.decoder = decoder_new(key), .seen_count = token_count};
-    r->seen = calloc(token_count + 1, sizeof *r->seen);
-    if (!r->seen)
+    r->seen_ns = calloc(token_count + 1, sizeof *r->seen_ns);
+    if (!r->seen_ns)
         return err_memory_for(e, "%zu tokens", token_count);
     return r->decoder || err_set(e, ERR_INTERNAL, "libcrypto offers no HMAC-SHA256");
 }
@@ -23,7 +23,7 @@ void reader_fini(struct reader *r)
     free(r->log.lines);
     free(r->log.deliveries);
     free(r->log.samples);
-    free(r->seen);
+    free(r->seen_ns);
     decoder_free(r->decoder);
     *r = (struct reader){0};
 }
@@ -125,8 +125,8 @@ static void mark_seen(struct reader *r, const struct line_record *line)
     r->tokens += line->tokens;
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &r->log.deliveries[line->first_delivery + i];
-        if (d->flags == 0 && d->token < r->seen_count)
-            atomic_store(&r->seen[d->token], 1);
+        if (d->flags == 0 && d->token < r->seen_count && !atomic_load(&r->seen_ns[d->token]))
+            atomic_store(&r->seen_ns[d->token], line->read_ns);
     }
 }
 
@@ -137,7 +137,7 @@ void reader_refuse(struct reader *r, uint32_t line)
     for (uint32_t i = 0; i < l->tokens; i++) {
         const struct delivery *d = &r->log.deliveries[l->first_delivery + i];
         if ((d->flags & DELIVERY_REFUSED) && d->token < r->seen_count)
-            atomic_store(&r->seen[d->token], 0);
+            atomic_store(&r->seen_ns[d->token], 0);
     }
 }
 

@@ -13,7 +13,7 @@ struct reader {
     struct decoder *decoder;
     bool jobs;          // lines are "got N ATTEMPT" and "done N", of a subject's consumer
     uint64_t tokens;    // in whole lines
-    atomic_uchar *seen; // per planned token; read by other threads
+    _Atomic int64_t *seen_ns; // per planned token: when it was first read, 0 before; for other threads
     size_t seen_count;
 };
 

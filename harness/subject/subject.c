@@ -227,9 +227,9 @@ uint64_t subject_tokens(struct subject *s)
     return atomic_load(&s->tokens);
 }
 
-bool subject_seen(struct subject *s, uint32_t token)
+int64_t subject_seen_ns(struct subject *s, uint32_t token)
 {
-    return atomic_load(&s->reader.seen[token]);
+    return atomic_load(&s->reader.seen_ns[token]);
 }
 
 struct subject_log *subject_log(struct subject *s)

@@ -117,7 +117,7 @@ struct subject_config {
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;                   // planned tokens, for subject_seen
+    size_t token_count;                   // planned tokens, for subject_seen_ns
     const struct scenario_sender *sender; // NULL: nobody answers
     uint64_t seed;                        // of the sender
     const struct netns *net;              // they run at its collector's end; NULL: where we are
@@ -190,9 +190,9 @@ bool subject_gave_up(struct subject *s, struct err *e);
 // Returns the tokens read so far, whole lines only; for the progress line.
 uint64_t subject_tokens(struct subject *s);
 
-// True when a planned token was read in a whole line with a good signature: the
-// drain may end early when nothing that is expected is missing.
-bool subject_seen(struct subject *s, uint32_t token);
+// Returns when a planned token was first read in a whole line with a good signature
+// (CLOCK_MONOTONIC), or 0. The drain may end early when nothing that is expected is missing.
+int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
 // Sends TERM to all, reads everything to its end, joins the thread. A process that is still there
 // after grace_ns is killed.

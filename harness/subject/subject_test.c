@@ -177,8 +177,8 @@ static void lines_come_in_pieces(void **state)
     assert_int_equal(log->deliveries[2].token, 2);
     assert_int_equal(log->deliveries[2].flags, 0);
     assert_int_equal(f->pending.len, 2);
-    assert_int_equal(f->reader.seen[1], 1);
-    assert_int_equal(f->reader.seen[3], 0);
+    assert_int_equal(f->reader.seen_ns[1], 200);
+    assert_int_equal(f->reader.seen_ns[3], 0);
 }
 
 static void a_torn_line_delivers_nothing_but_names(void **state)
@@ -194,7 +194,7 @@ static void a_torn_line_delivers_nothing_but_names(void **state)
     assert_int_equal(log->deliveries[0].flags, DELIVERY_NAMED);
     assert_int_equal(log->deliveries[1].token, 2);
     assert_int_equal(f->reader.tokens, 0);
-    assert_int_equal(f->reader.seen[1], 0);
+    assert_int_equal(f->reader.seen_ns[1], 0);
 }
 
 static void a_trailing_comma_tears(void **state)
