@@ -19,12 +19,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t refused_ns[REFUSALS];
 static int refused;
 
+// The names that the linker's --wrap gives.
+#define WRAP_OF(name) __wrap_##name
+#define REAL(name) __real_##name
+
 // The linker puts the second in place of the first (--wrap). It has no descriptor for the first few
 // calls.
-int __real_accept4(int fd, struct sockaddr *at, socklen_t *len, int flags);
-int __wrap_accept4(int fd, struct sockaddr *at, socklen_t *len, int flags);
+int REAL(accept4)(int fd, struct sockaddr *at, socklen_t *len, int flags);
+int WRAP_OF(accept4)(int fd, struct sockaddr *at, socklen_t *len, int flags);
 
-int __wrap_accept4(int fd, struct sockaddr *at, socklen_t *len, int flags)
+int WRAP_OF(accept4)(int fd, struct sockaddr *at, socklen_t *len, int flags)
 {
     int64_t now = clock_now_ns();
 
@@ -34,7 +38,7 @@ int __wrap_accept4(int fd, struct sockaddr *at, socklen_t *len, int flags)
         refused_ns[refused++] = now;
     pthread_mutex_unlock(&lock);
     if (!refuses)
-        return __real_accept4(fd, at, len, flags);
+        return REAL(accept4)(fd, at, len, flags);
     errno = EMFILE;
     return -1;
 }

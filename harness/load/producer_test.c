@@ -13,15 +13,19 @@
 
 #define LENGTH_NS (50 * NS_PER_MS)
 
+// The names that the linker's --wrap gives.
+#define WRAP_OF(name) __wrap_##name
+#define REAL(name) __real_##name
+
 // The linker puts the second in place of the first (--wrap). The client's output, the only
 // descriptor that does not block, is never empty, however slowly the client gets a processor.
-ssize_t __real_read(int fd, void *bytes, size_t count);
-ssize_t __wrap_read(int fd, void *bytes, size_t count);
+ssize_t REAL(read)(int fd, void *bytes, size_t count);
+ssize_t WRAP_OF(read)(int fd, void *bytes, size_t count);
 
-ssize_t __wrap_read(int fd, void *bytes, size_t count)
+ssize_t WRAP_OF(read)(int fd, void *bytes, size_t count)
 {
     if (!(fcntl(fd, F_GETFL) & O_NONBLOCK))
-        return __real_read(fd, bytes, count);
+        return REAL(read)(fd, bytes, count);
     for (size_t i = 0; i < count; i++)
         ((char *)bytes)[i] = i % 2 ? '\n' : 'y';
     return (ssize_t)count;

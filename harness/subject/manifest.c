@@ -204,7 +204,11 @@ bool manifest_names(char ***names, struct err *e)
         ok = (*names)[i];
     }
     globfree(&found);
-    return (*names && ok) || err_memory(e);
+    if (*names && ok)
+        return true;
+    free_strings(*names);
+    *names = NULL;
+    return err_memory(e);
 }
 
 void manifest_names_free(char **names)
