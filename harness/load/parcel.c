@@ -101,7 +101,7 @@ static int by_start(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-// What a worker says of its load.
+// The message in which a worker tells of its load.
 struct figures {
     size_t refused, stalls, kept;
     long long longest_ns, total_ns;
