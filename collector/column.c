@@ -4,25 +4,28 @@
 #include <endian.h>
 #include <string.h>
 
+// Copies a number as the server sent it. Leaves 0, which is the same in each byte order, for null.
+static void copy_number(const PGresult *r, int row, int column, void *big, size_t size)
+{
+    if (PQgetisnull(r, row, column))
+        return;
+    assert((size_t)PQgetlength(r, row, column) == size);
+    memcpy(big, PQgetvalue(r, row, column), size);
+}
+
 int64_t column_int64(const PGresult *r, int row, int column)
 {
-    uint64_t big;
+    uint64_t big = 0;
 
-    if (PQgetisnull(r, row, column))
-        return 0;
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
+    copy_number(r, row, column, &big, sizeof big);
     return (int64_t)be64toh(big);
 }
 
 int32_t column_int32(const PGresult *r, int row, int column)
 {
-    uint32_t big;
+    uint32_t big = 0;
 
-    if (PQgetisnull(r, row, column))
-        return 0;
-    assert(PQgetlength(r, row, column) == sizeof big);
-    memcpy(&big, PQgetvalue(r, row, column), sizeof big);
+    copy_number(r, row, column, &big, sizeof big);
     return (int32_t)be32toh(big);
 }
 
