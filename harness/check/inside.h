@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/check.h"
+#include "check/harm.h"
 #include "check/outages.h"
 #include "check/stalls.h"
 #include "scenario/leased.h"

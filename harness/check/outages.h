@@ -3,7 +3,6 @@
 #pragma once
 
 #include "check/cause.h"
-#include "check/harm.h"
 #include "ledger/ledger.h"
 
 struct outage {
@@ -16,7 +15,7 @@ struct outage {
     struct cause cause;   // a fault, or a sender's death
 };
 
-// One outage for each fault that began and touches the subject, in the order of their beginning.
+// One outage for each hit (hits.h), in the order of their beginning.
 struct outages {
     struct outage *items; // owned
     size_t count;
@@ -24,10 +23,6 @@ struct outages {
 
 MUST_USE bool outages_make(struct outages *o, const struct ledger *l, struct err *e);
 void outages_fini(struct outages *o);
-
-// Returns the first session that opened at `from_ns` or later; of a burst of sessions, the last
-// one. CLOCK_NEVER without one.
-int64_t outages_session_ns(const struct ledger *l, int64_t from_ns);
 
 // The fault-free part of a stretch of time.
 struct fault_free {

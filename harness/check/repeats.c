@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "check/hits.h"
 #include "scenario/leased.h"
 
 #define NO_LINE UINT32_MAX
@@ -52,7 +53,7 @@ static bool keeps_away(const struct fault_spec *f)
 // a quarter of the grace counts as part of the time away.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
-    int64_t grace = harm_grace_ns(l->scenario), back_ns = outages_session_ns(l, away->ended_ns);
+    int64_t grace = harm_grace_ns(l->scenario), back_ns = hits_session_ns(l, away->ended_ns);
 
     if (back_ns > away->ended_ns + grace / 4)
         back_ns = away->ended_ns;
