@@ -11,7 +11,7 @@
 #include "postgres/migrate.h"
 #include "report/live.h"
 #include "report/report.h"
-#include "run/queue.h"
+#include "run/run.h"
 #include "subject/identity.h"
 
 static bool settle_and_judge(struct run *r, struct err *e);
@@ -58,14 +58,15 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
               write_reports(r, e) &&                   //
               keep_server(r, e);
     if (ok) {
-        outcome->verdict = r->result.verdict;
-        outcome->trips = r->trips;
-        outcome->lost = r->result.values[METRIC_LOST];
-        outcome->duplicated = r->result.values[METRIC_DUPLICATED];
-        outcome->p50_ms = r->result.values[METRIC_LATENCY_P50];
-        outcome->p99_ms = r->result.values[METRIC_LATENCY_P99];
-        outcome->again = count_repeats(&r->ledger);
-        outcome->left = r->left;
+        const double *values = r->end.result.values;
+        *outcome = (struct run_outcome){.verdict = r->end.result.verdict,
+            .trips = r->trips,
+            .lost = values[METRIC_LOST],
+            .duplicated = values[METRIC_DUPLICATED],
+            .p50_ms = values[METRIC_LATENCY_P50],
+            .p99_ms = values[METRIC_LATENCY_P99],
+            .again = count_repeats(&r->ledger),
+            .left = r->end.left};
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
     }
     interrupt_defer(false);
@@ -75,19 +76,33 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 }
 
 // The server's log tells when the collector's sessions opened, by the wall clock.
-static void find_sessions(struct run *r)
+static void find_sessions(struct run *r, struct run_end *end)
 {
     struct timespec wall;
     size_t processes = r->ledger.log->process_count;
 
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns();
-    sessions_read(&r->sessions, r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
-    r->ledger.sessions = r->sessions.opened_ns;
-    r->ledger.session_count = r->sessions.count;
-    r->input.reconnects = !r->sessions.opened_ns          ? UINT64_MAX
-                          : r->sessions.count > processes ? r->sessions.count - processes
-                                                          : 0;
+    sessions_read(&end->sessions, r->server.log_path, r->log_from, MIGRATE_COLLECTOR, wall_ns);
+    r->ledger.sessions = end->sessions.opened_ns;
+    r->ledger.session_count = end->sessions.count;
+    end->input.reconnects = !end->sessions.opened_ns          ? UINT64_MAX
+                            : end->sessions.count > processes ? end->sessions.count - processes
+                                                              : 0;
+}
+
+static void gather_input(struct run *r, struct run_end *end)
+{
+    const struct subject_cost *cost = subject_cost(r->subject);
+    const struct usage *usage = sampler_usage(r->observers.sampler);
+    struct check_input *in = &end->input;
+
+    in->load = &r->generator.result;
+    in->reader_stalls = &cost->stalls;
+    in->reader_ns = cost->serving_ns;
+    in->cpu_users = usage_text(usage, end->cpu_users, sizeof end->cpu_users);
+    in->others_share = usage_others(usage);
+    in->gave_up = end->gave_up.kind != ERR_NONE ? end->gave_up.text : NULL;
 }
 
 static bool settle_and_judge(struct run *r, struct err *e)
@@ -96,38 +111,33 @@ static bool settle_and_judge(struct run *r, struct err *e)
     bool reachable = fault_admin(&r->context, &unreachable);
 
     r->ledger.log = subject_log(r->subject);
-    r->input.load = &r->load;
-    r->input.reader_stalls = &subject_cost(r->subject)->stalls;
-    r->input.reader_ns = subject_cost(r->subject)->serving_ns;
-    r->input.cpu_users = usage_text(sampler_usage(r->sampler), r->cpu_users, sizeof r->cpu_users);
-    r->input.others_share = usage_others(sampler_usage(r->sampler));
-    r->input.interrupted = r->interrupted;
-    r->input.gave_up = r->gave_up.kind != ERR_NONE ? r->gave_up.text : NULL;
+    gather_input(r, &r->end);
     provider_fetch_log(&r->server);
-    r->left = reachable ? queue_left(r) : NAN;
-    find_sessions(r);
+    r->end.left = reachable ? queue_left(r) : NAN;
+    find_sessions(r, &r->end);
     return ledger_settle_end(&r->ledger, reachable ? r->context.admin : NULL, e) &&
-           check_ledger(&r->result, &r->ledger, &r->input, e);
+           check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
 
 static bool keep_history(struct run *r, struct err *e)
 {
-    struct history_notes notes = {.reconnects = r->input.reconnects,
-        .interrupted = r->input.interrupted,
-        .reader_stalls = *r->input.reader_stalls,
-        .reader_ns = r->input.reader_ns,
-        .others_share = r->input.others_share};
+    const struct check_input *in = &r->end.input;
+    struct history_notes notes = {.reconnects = in->reconnects,
+        .interrupted = in->interrupted,
+        .reader_stalls = *in->reader_stalls,
+        .reader_ns = in->reader_ns,
+        .others_share = in->others_share};
     char path[PATH_MAX];
 
-    snprintf(notes.gave_up, sizeof notes.gave_up, "%s", r->input.gave_up ? r->input.gave_up : "");
-    snprintf(notes.cpu_users, sizeof notes.cpu_users, "%s", r->input.cpu_users);
+    snprintf(notes.gave_up, sizeof notes.gave_up, "%s", in->gave_up ? in->gave_up : "");
+    snprintf(notes.cpu_users, sizeof notes.cpu_users, "%s", in->cpu_users);
     return path_join(path, r->folder.path, HISTORY_NAME, e) &&
-           history_write(path, &r->ledger, &r->load, &notes, e);
+           history_write(path, &r->ledger, &r->generator.result, &notes, e);
 }
 
 static bool keeps_silent(const struct run *r)
 {
-    return r->options->silent || (r->options->brief && r->result.verdict == VERDICT_PASS);
+    return r->options->silent || (r->options->brief && r->end.result.verdict == VERDICT_PASS);
 }
 
 static bool keep_files(struct run *r, const struct report *report, struct err *e)
@@ -144,7 +154,7 @@ static bool tell(const struct run *r, const struct report *report, struct err *e
 
 static char *program_of(const struct run *r)
 {
-    const struct manifest *m = &r->manifest;
+    const struct manifest *m = &r->queue.manifest;
     char queue[200] = "";
 
     if (m->name)
@@ -162,15 +172,15 @@ static bool write_reports(struct run *r, struct err *e)
     struct report report = {
         .scenario = r->scenario,
         .ledger = &r->ledger,
-        .result = &r->result,
-        .input = &r->input,
+        .result = &r->end.result,
+        .input = &r->end.input,
         .environment = &environment,
         .observed = &observed,
         .folder = &r->folder,
     };
 
     environment_take(&environment, &r->proof, r->server.version);
-    bool ok = observed_take(&observed, r->sampler, r->ledger.start_ns, r->scenario,
+    bool ok = observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
         r->options->collector, program_of(r), e);
     if (ok) {
         ok = keep_files(r, &report, e);
@@ -178,7 +188,7 @@ static bool write_reports(struct run *r, struct err *e)
     }
     observed_fini(&observed);
     if (ok)
-        live_judged(r->options->live, r->scenario, &r->result);
+        live_judged(r->options->live, r->scenario, &r->end.result);
     return ok;
 }
 
@@ -212,13 +222,9 @@ static void thaw_server(struct run *r)
 static void close_down(struct run *r)
 {
     thaw_server(r);
-    atomic_store(&r->load_progress.stop, 1);
-    starved_stop(r->starved);
+    observers_stop(&r->observers);
     subject_stop(r->subject, 0);
-    if (r->load_started)
-        pthread_join(r->load_thread, NULL);
-    probe_free(r->probe);
-    probe_free(r->flush_probe);
+    generator_stop(&r->generator);
     fault_abandon(&r->context, r->faults, r->plan.fault_count);
     proxy_free(r->context.proxy);
     PQfinish(r->context.admin);
@@ -226,21 +232,16 @@ static void close_down(struct run *r)
         *r->options->server = r->server;
     else if (r->server.provider)
         r->server.provider->close(&r->server);
-    // Comes after the server's end: a query to a frozen server would not return.
-    sampler_free(r->sampler);
-    queue_close(r);
-    starved_free(r->starved);
+    observers_fini(&r->observers);
     subject_free(r->subject);
+    queue_fini(&r->queue);
     netns_fini(&r->net);
-    result_fini(&r->result);
+    result_fini(&r->end.result);
+    sessions_fini(&r->end.sessions);
     ledger_fini(&r->ledger);
-    remote_free(r->workers);
-    load_result_fini(&r->load);
-    sessions_fini(&r->sessions);
+    generator_fini(&r->generator);
     free(r->faults);
-    buf_fini(&r->load_conninfo);
     command_fini(&r->command);
-    manifest_fini(&r->manifest);
     plan_fini(&r->plan);
     folder_fini(&r->folder);
 }

@@ -17,20 +17,16 @@ static bool join_load(struct run *r, struct err *e)
     bool none = false;
     int64_t deadline = clock_now_ns() + load_gone_ns;
 
-    pthread_join(r->load_thread, NULL);
-    r->load_started = false;
-    if (!r->load_ok) {
-        *e = r->load_err;
+    if (!generator_join(&r->generator, e))
         return false;
-    }
-    r->ledger.txns = r->load.records;
-    if (!ledger_take_changes(&r->ledger, r->load.changes, e))
+    r->ledger.txns = r->generator.result.records;
+    if (!ledger_take_changes(&r->ledger, r->generator.result.changes, e))
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
     // A server that did not start again has no backends and gives no answers. A client's put
     // without an answer stays unknown: no row came with it.
-    if (!r->server.running || manifest_is_client(&r->manifest))
+    if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
     // A backend may still commit after its client is gone. The database knows the outcome of open
     // transactions only when all backends have ended.
@@ -116,7 +112,7 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
             last_change_ns = now;
         }
         bool complete = token == r->plan.token_count && now - last_change_ns >= linger_ns;
-        if (now >= deadline || subject_gave_up(r->subject, &r->gave_up) ||
+        if (now >= deadline || subject_gave_up(r->subject, &r->end.gave_up) ||
             (complete && are_buried(r, undeliverable) && are_finished(r)))
             break;
         if (subject_failed(r->subject, e))
@@ -142,22 +138,17 @@ void run_count_trips(struct run *r)
 bool run_drain(struct run *r, struct err *e)
 {
     r->ledger.load_end_ns = clock_now_ns();
-    if (r->gave_up.kind != ERR_NONE || r->interrupted)
-        atomic_store(&r->load_progress.stop, 1);
+    if (r->end.gave_up.kind != ERR_NONE || r->end.input.interrupted)
+        atomic_store(&r->generator.progress.stop, 1);
     if (!join_load(r, e) || !wait_for_deliveries(r, e))
         return false;
-    sampler_stop(r->sampler);
-    starved_stop(r->starved);
-    r->ledger.starved = starved_samples(r->starved, &r->ledger.starved_count);
+    observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
     // TERM is sent now; everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
-    probe_stop(r->probe);
-    probe_stop(r->flush_probe);
-    r->ledger.probes = probe_samples(r->probe, &r->ledger.probe_count);
-    r->ledger.flushes = probe_samples(r->flush_probe, &r->ledger.flush_count);
+    observers_end_probes(&r->observers, &r->ledger);
     if (!r->options->quiet)
-        progress_end(&r->progress);
+        progress_end(&r->progress.line);
     return !subject_failed(r->subject, e);
 }

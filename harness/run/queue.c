@@ -12,6 +12,7 @@
 #include "os/process.h"
 #include "plan/names.h"
 #include "postgres/migrate.h"
+#include "run/run.h"
 #include "run_sql.h"
 
 #define OUTPUT_MAX 600
@@ -31,13 +32,11 @@ static bool needs_mail_tables(const struct scenario *s, struct err *e)
     return false;
 }
 
-bool queue_load(struct run *r, struct err *e)
+bool queue_load(struct manifest *m, const struct scenario *s, struct err *e)
 {
-    if (!scenario_is_queue(r->scenario))
-        return true;
-    return !needs_mail_tables(r->scenario, e) &&
-           manifest_load(&r->manifest, r->scenario->collector.subject, e) &&
-           manifest_installed(&r->manifest, e);
+    return !scenario_is_queue(s) ||
+           (!needs_mail_tables(s, e) && manifest_load(m, s->collector.subject, e) &&
+               manifest_installed(m, e));
 }
 
 static bool run_superuser_file(struct run *r, struct err *e)
@@ -46,9 +45,9 @@ static bool run_superuser_file(struct run *r, struct err *e)
     struct buf sql;
     size_t got;
 
-    if (strcmp(r->manifest.superuser, MANIFEST_NONE) == 0)
+    if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
-    if (!path_join(path, r->manifest.dir, r->manifest.superuser, e))
+    if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
         return false;
     FILE *file = fopen(path, "re");
     if (!file)
@@ -87,19 +86,19 @@ static bool run_schema_command(struct run *r, struct err *e)
     char output[OUTPUT_MAX];
     struct buf conninfo;
 
-    if (!r->manifest.schema[0])
+    if (!r->queue.manifest.schema[0])
         return true;
     buf_init(&conninfo, 4096);
-    bool ok =
-        migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
-        at_primary(r, &conninfo, e) &&
-        command_make_of_subject(&command, r->scenario, r->manifest.schema, buf_str(&conninfo), e);
+    bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
+              at_primary(r, &conninfo, e) &&
+              command_make_of_subject(
+                  &command, r->scenario, r->queue.manifest.schema, buf_str(&conninfo), e);
     spec.argv = (const char *const *)command.argv;
     spec.env = (const char *const *)command.env;
-    spec.dir = r->manifest.dir;
+    spec.dir = r->queue.manifest.dir;
     spec.death_signal = SIGKILL;
     ok = ok && (process_collect(&spec, output, sizeof output, e) ||
-                   err_prefix(e, "%s: schema", r->manifest.name));
+                   err_prefix(e, "%s: schema", r->queue.manifest.name));
     command_fini(&command);
     buf_fini(&conninfo);
     return ok;
@@ -112,7 +111,7 @@ static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql;
 
-    if (!manifest_is_client(&r->manifest) || r->plan.token_count == 0)
+    if (!manifest_is_client(&r->queue.manifest) || r->plan.token_count == 0)
         return true;
     buf_init(&sql, FACADE_MAX);
     for (uint32_t t = 0; t < r->plan.token_count; t++) {
@@ -131,11 +130,11 @@ static bool make_producer_command(struct run *r, struct err *e)
     struct buf conninfo;
 
     buf_init(&conninfo, 8192);
-    buf_append_str(&conninfo, r->load_conninfo.data);
+    buf_append_str(&conninfo, r->generator.conninfo.data);
     bool ok = !queue_needs_one_address(r->scenario) || proxy_conninfo(r->context.proxy, &conninfo);
     ok = (ok && buf_str(&conninfo)) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    ok = ok && command_make_of_subject(
-                   &r->producer_command, r->scenario, r->manifest.producer, conninfo.data, e);
+    ok = ok && command_make_of_subject(&r->queue.producer_command, r->scenario,
+                   r->queue.manifest.producer, conninfo.data, e);
     buf_fini(&conninfo);
     return ok;
 }
@@ -144,22 +143,24 @@ bool queue_producer(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
 
-    if (!manifest_is_client(&r->manifest))
+    if (!manifest_is_client(&r->queue.manifest))
         return true;
     if (!make_producer_command(r, e) || !path_join(path, r->folder.logs, "producer.log", e))
         return false;
-    r->producer = (struct load_producer){.argv = (const char *const *)r->producer_command.argv,
-        .env = (const char *const *)r->producer_command.env,
-        .dir = r->manifest.dir,
-        .log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-    return r->producer.log >= 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    r->queue.producer =
+        (struct load_producer){.argv = (const char *const *)r->queue.producer_command.argv,
+            .env = (const char *const *)r->queue.producer_command.env,
+            .dir = r->queue.manifest.dir,
+            .log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
+    return r->queue.producer.log >= 0 || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
 }
 
-void queue_close(struct run *r)
+void queue_fini(struct run_queue *q)
 {
-    if (manifest_is_client(&r->manifest) && r->producer.argv)
-        close(r->producer.log);
-    command_fini(&r->producer_command);
+    if (manifest_is_client(&q->manifest) && q->producer.argv)
+        close(q->producer.log);
+    command_fini(&q->producer_command);
+    manifest_fini(&q->manifest);
 }
 
 bool queue_prepare(struct run *r, struct err *e)
@@ -178,7 +179,8 @@ bool queue_prepare(struct run *r, struct err *e)
 
 static bool has_end_state(const struct run *r)
 {
-    return scenario_is_queue(r->scenario) && strcmp(r->manifest.end_state, MANIFEST_NONE) != 0;
+    return scenario_is_queue(r->scenario) &&
+           strcmp(r->queue.manifest.end_state, MANIFEST_NONE) != 0;
 }
 
 bool queue_is_done(struct run *r)
@@ -187,7 +189,7 @@ bool queue_is_done(struct run *r)
     bool none = false;
 
     return !has_end_state(r) ||
-           (run_count_is(r, r->manifest.end_state, "0", &none, &unanswered) && none);
+           (run_count_is(r, r->queue.manifest.end_state, "0", &none, &unanswered) && none);
 }
 
 double queue_left(struct run *r)
@@ -196,7 +198,7 @@ double queue_left(struct run *r)
     char count[32];
 
     if (!has_end_state(r) ||
-        !sql_value(r->context.admin, r->manifest.end_state, count, sizeof count, &ignored))
+        !sql_value(r->context.admin, r->queue.manifest.end_state, count, sizeof count, &ignored))
         return NAN;
     return strtod(count, NULL);
 }

@@ -1,7 +1,18 @@
 // The database of a subject: a queue that is judged in place of a collector.
 #pragma once
 
-#include "run/run.h"
+#include "load/load.h"
+#include "subject/command.h"
+#include "subject/manifest.h"
+
+struct run;
+
+// All of it is zero when no queue is judged.
+struct run_queue {
+    struct manifest manifest;
+    struct command producer_command; // of the subject's own client
+    struct load_producer producer;
+};
 
 // Few clients of queues understand a conninfo with two hosts. Where a standby takes over, they find
 // the primary at one address, the proxy's.
@@ -14,14 +25,14 @@ double queue_left(struct run *r);
 // True when that query counts no job, or when there is no such query; false without an answer.
 bool queue_is_done(struct run *r);
 
-// Reads the manifest into r->manifest. ERR_SKIP when the subject is not installed, or when the
+// Reads the manifest, if a queue is judged. ERR_SKIP when the subject is not installed, or when the
 // scenario breaks something that a queue does not have, such as the table jobs.
-MUST_USE bool queue_load(struct run *r, struct err *e);
+MUST_USE bool queue_load(struct manifest *m, const struct scenario *s, struct err *e);
 
 // Prepares the process that puts the jobs, for a subject whose own client puts them. Call it before
 // the load.
 MUST_USE bool queue_producer(struct run *r, struct err *e);
-void queue_close(struct run *r); // accepts any stage
+void queue_fini(struct run_queue *q); // accepts any stage
 
 // Makes the facade (sql/facade.sql) and the queue's own schema. Call it when the database and its
 // roles exist.

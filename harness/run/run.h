@@ -2,68 +2,62 @@
 // the steps in order, and the files here include this.
 #pragma once
 
-#include <pthread.h>
-
 #include "base/clock.h"
 #include "fault/fault.h"
-#include "load/load.h"
-#include "load/remote.h"
-#include "os/starved.h"
 #include "postgres/durability.h"
-#include "postgres/probe.h"
-#include "postgres/sampler.h"
 #include "postgres/sessions.h"
 #include "report/folder.h"
 #include "report/progress.h"
+#include "run/generator.h"
+#include "run/observers.h"
+#include "run/queue.h"
 #include "runner.h"
 #include "subject/command.h"
-#include "subject/manifest.h"
+
+// The line of progress, and the interval of its latency.
+struct run_progress {
+    struct progress line;
+    size_t txn;       // of the transactions before it, all tokens were read
+    int64_t began_ns; // of the interval that is under way; 0: none is
+};
+
+// The end: what is judged beside the ledger, and the verdict.
+struct run_end {
+    struct err gave_up;       // why the subject ended the run
+    struct sessions sessions; // of the collector
+    char cpu_users[200];
+    double left; // see queue_left
+    struct check_input input;
+    struct result result;
+};
 
 struct run {
+    // what it was asked
     const struct scenario *scenario;
     const struct run_options *options;
-    struct folder folder;
     struct plan plan;
-    struct netns net; // only where the scenario breaks the network in the kernel
+    struct folder folder;
+
+    // the server, and what is judged on it
     struct server server;
-    long log_from;        // where this run begins in the server's log
-    atomic_int outer_pid; // the server's, for the sampler's thread
+    long log_from; // where this run begins in the server's log
     struct durability_proof proof;
-    struct manifest manifest;        // of a subject that is a queue; else zero
-    struct command command;          // of the collector, with its environment
-    struct command producer_command; // of a subject's own client
-    struct load_producer producer;
+    struct run_queue queue;
+    struct command command; // of the collector, with its environment
     struct subject *subject;
-    struct probe *probe;          // how fast the server answers meanwhile
-    struct probe *flush_probe;    // and how fast it commits
+
+    // the load and the faults
+    struct generator generator;
+    struct netns net;             // only where the scenario breaks the network in the kernel
     struct fault_context context; // what faults act on; its admin connection is the run's
     struct fault_record *faults;
-    struct buf load_conninfo;
-    struct load_config load_config;
-    struct load_progress load_progress;
-    struct load_result load;
-    struct remote *workers; // send the load; NULL: this process does
-    struct err load_err;
-    bool load_ok;
-    struct sampler *sampler;
-    struct starved *starved; // measures how long processes wait for a processor
-    pthread_t load_thread;
-    bool load_started;
-    atomic_bool load_done;
-    struct sessions sessions; // of the collector
-    struct ledger ledger;
-    struct check_input input;
-    struct progress progress;
-    struct interval {
-        size_t txn;       // of the transactions before it, all tokens were read
-        int64_t began_ns; // of the interval that is under way; 0: none is
-    } interval;
-    struct err gave_up;
-    bool interrupted; // a signal ended the load early
-    char cpu_users[200];
-    double left;    // see queue_left
+
+    // what was seen
+    struct observers observers;
+    struct run_progress progress;
     uint64_t trips; // of the collector to the server and back, when they are counted
-    struct result result;
+    struct ledger ledger;
+    struct run_end end;
 };
 
 // The interval at which the loops of a run poll.

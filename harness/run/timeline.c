@@ -12,7 +12,7 @@
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
-           !to_end && atomic_load(&r->load_done);
+           !to_end && atomic_load(&r->generator.done);
 }
 
 // Computes the mean latency of the tokens that were read since the interval began, from the
@@ -20,10 +20,10 @@ static bool plan_is_over(struct run *r, size_t begun, const struct fault_record 
 static double interval_latency_ms(struct run *r, int64_t now_ns)
 {
     const struct plan *plan = &r->plan;
-    struct interval *v = &r->interval;
+    struct run_progress *p = &r->progress;
     int64_t sum_ns = 0, read = 0;
 
-    for (size_t i = v->txn; i < plan->txn_count; i++) {
+    for (size_t i = p->txn; i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         int64_t intended_ns = r->ledger.start_ns + txn->at_ns;
         bool whole = true;
@@ -32,12 +32,12 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
             int64_t seen_ns = subject_seen_ns(r->subject, txn->first_token + k);
             whole = whole && seen_ns != 0;
-            if (seen_ns <= v->began_ns || seen_ns > now_ns)
+            if (seen_ns <= p->began_ns || seen_ns > now_ns)
                 continue;
             sum_ns += seen_ns - intended_ns;
             read++;
         }
-        v->txn += whole && i == v->txn;
+        p->txn += whole && i == p->txn;
     }
     return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
 }
@@ -47,26 +47,26 @@ static void take_latency(struct run *r)
 {
     int64_t now_ns = clock_now_ns();
 
-    if (r->interval.began_ns == 0) {
-        r->progress.latency_ms = NAN;
-        r->interval.began_ns = r->ledger.start_ns;
+    if (r->progress.began_ns == 0) {
+        r->progress.line.latency_ms = NAN;
+        r->progress.began_ns = r->ledger.start_ns;
     }
-    if (now_ns - r->interval.began_ns < NS_PER_S)
+    if (now_ns - r->progress.began_ns < NS_PER_S)
         return;
-    r->progress.latency_ms = interval_latency_ms(r, now_ns);
-    r->interval.began_ns = now_ns;
+    r->progress.line.latency_ms = interval_latency_ms(r, now_ns);
+    r->progress.began_ns = now_ns;
 }
 
 void run_show(struct run *r, size_t begun, const char *what)
 {
-    struct progress *p = &r->progress;
+    struct progress *p = &r->progress.line;
 
     p->suite = r->options->suite;
     p->what = what;
     p->scenario = r->scenario->name;
     p->at_ns = clock_now_ns() - r->ledger.start_ns;
     p->whole_ns = r->plan.end_ns;
-    p->committed = atomic_load(&r->load_progress.tokens);
+    p->committed = atomic_load(&r->generator.progress.tokens);
     p->planned = r->plan.token_count;
     p->delivered = subject_tokens(r->subject);
     p->faults = begun;
@@ -112,7 +112,7 @@ static bool is_asked_to_end(struct run *r)
 {
     if (!interrupt_asked())
         return false;
-    r->interrupted = true;
+    r->end.input.interrupted = true;
     fprintf(stderr,
         "%smailproof: %s: the load ends here, and the run is judged when its last tokens are out; "
         "once more to stop at once\n",
@@ -131,9 +131,9 @@ bool run_carry_out_plan(struct run *r, struct err *e)
             begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
         // A server that was started again is another process.
-        atomic_store(&r->outer_pid, r->server.outer_pid);
+        observers_follow(&r->observers, &r->server);
         struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
-        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->gave_up) ||
+        if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->end.gave_up) ||
             is_asked_to_end(r))
             break;
         if (subject_failed(r->subject, e))

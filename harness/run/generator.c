@@ -1,0 +1,99 @@
+#include "run/generator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static const int64_t backlog_limit_ns = 60 * NS_PER_S; // and a millisecond per transaction
+
+static bool all_committed(const struct load_result *load, size_t txns, struct err *e)
+{
+    for (size_t i = 0; i < txns; i++) {
+        if (load->records[i].outcome != TXN_COMMITTED)
+            return err_set(e, ERR_SYSTEM, "the backlog was not committed: %s",
+                load->refused ? load->refusal : "the server was too slow, or went away");
+    }
+    return true;
+}
+
+bool generator_backlog(
+    struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e)
+{
+    const size_t txns = plan_backlog_txns(plan);
+    const int64_t now_ns = clock_now_ns();
+    const struct load_config config = {
+        .conninfo = g->conninfo.data,
+        .plan = plan,
+        .scenario = s,
+        .start_ns = now_ns,
+        .deadline_ns = now_ns + backlog_limit_ns + (int64_t)txns * NS_PER_MS,
+        .end = txns,
+    };
+
+    return txns == 0 ||
+           (load_run(&config, &g->progress, &g->result, e) && all_committed(&g->result, txns, e));
+}
+
+bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
+    const struct plan *plan, struct err *e)
+{
+    const char *addresses[REMOTE_MAX];
+    char text[4096];
+    unsigned count = 0;
+
+    if (!list)
+        return true;
+    snprintf(text, sizeof text, "%s", list);
+    char *rest = text;
+    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+        if (!*one || count == REMOTE_MAX)
+            return err_set(e, ERR_USAGE,
+                "--workers takes up to %d of HOST:PORT or ssh://HOST, commas between them",
+                REMOTE_MAX);
+        addresses[count++] = one;
+    }
+    g->workers = remote_open(addresses, count, s, plan, e);
+    return g->workers;
+}
+
+static void *run_load(void *arg)
+{
+    struct generator *g = arg;
+
+    g->ok = g->workers ? remote_run(g->workers, &g->config, &g->progress, &g->result, &g->err)
+                       : load_run(&g->config, &g->progress, &g->result, &g->err);
+    atomic_store(&g->done, true);
+    return NULL;
+}
+
+bool generator_start(struct generator *g, const struct load_config *config, struct err *e)
+{
+    g->config = *config;
+    g->started = pthread_create(&g->thread, NULL, run_load, g) == 0;
+    return g->started || err_set(e, ERR_SYSTEM, "cannot start a thread");
+}
+
+bool generator_join(struct generator *g, struct err *e)
+{
+    pthread_join(g->thread, NULL);
+    g->started = false;
+    if (!g->ok)
+        *e = g->err;
+    return g->ok;
+}
+
+void generator_stop(struct generator *g)
+{
+    atomic_store(&g->progress.stop, 1);
+    if (g->started)
+        pthread_join(g->thread, NULL);
+    g->started = false;
+}
+
+void generator_fini(struct generator *g)
+{
+    remote_free(g->workers);
+    load_result_fini(&g->result);
+    buf_fini(&g->conninfo);
+}

@@ -1,0 +1,39 @@
+// The load of a run: the generator in a thread of its own, or workers in its place.
+#pragma once
+
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "load/load.h"
+#include "load/remote.h"
+
+struct generator {
+    struct buf conninfo;
+    struct load_config config;
+    struct load_progress progress;
+    struct load_result result;
+    struct remote *workers; // send the load; NULL: this process does
+    pthread_t thread;
+    bool started;
+    atomic_bool done;
+    bool ok; // the thread's, as err; known when it is done
+    struct err err;
+};
+
+// Inserts what waits when the collector starts, and returns when it is committed. The generator
+// must have its conninfo.
+MUST_USE bool generator_backlog(
+    struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
+
+// Hires the workers of a list HOST:PORT,ssh://HOST; NULL: nobody.
+MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
+    const struct plan *plan, struct err *e);
+
+MUST_USE bool generator_start(struct generator *g, const struct load_config *config, struct err *e);
+
+// Waits until the load is over, and returns how it went.
+MUST_USE bool generator_join(struct generator *g, struct err *e);
+
+// Ends the thread at any stage; the records stay until generator_fini.
+void generator_stop(struct generator *g);
+void generator_fini(struct generator *g);

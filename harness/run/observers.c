@@ -1,0 +1,94 @@
+#include "run/observers.h"
+
+#include "postgres/drive.h"
+#include "postgres/migrate.h"
+#include "subject/subject.h"
+
+static size_t collector_pids(void *subject, pid_t *pids, size_t max)
+{
+    (void)max; // there are at most as many as instances, whose number the scenario limits
+    return subject_signal(subject, -1, 0, pids);
+}
+
+static bool start_sampler(struct observers *o, const char *conninfo, const atomic_int *outer_pid,
+    struct subject *subject, struct err *e)
+{
+    o->sampler = sampler_start(&(struct sampler_config){.conninfo = conninfo,
+                                   .outer_pid = outer_pid,
+                                   .collector_role = MIGRATE_COLLECTOR,
+                                   .load_role = MIGRATE_LOAD,
+                                   .collectors = collector_pids,
+                                   .arg = subject},
+        e);
+    return o->sampler;
+}
+
+static bool start_starved(
+    struct observers *o, const atomic_int *outer_pid, struct subject *subject, struct err *e)
+{
+    o->starved = starved_start(&(struct starved_config){.collectors = collector_pids,
+                                   .arg = subject,
+                                   .collector_role = MIGRATE_COLLECTOR,
+                                   .load_role = MIGRATE_LOAD,
+                                   .disk = DRIVE_PROGRAM,
+                                   .server = outer_pid},
+        e);
+    return o->starved;
+}
+
+static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
+{
+    o->answers = probe_start(conninfo, PROBE_ANSWER, e);
+    o->flushes = o->answers ? probe_start(conninfo, PROBE_FLUSH, e) : NULL;
+    return o->flushes;
+}
+
+bool observers_start(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e)
+{
+    const atomic_int *outer_pid = server->shares_pids ? NULL : &o->outer_pid;
+    struct buf conninfo;
+
+    observers_follow(o, server);
+    buf_init(&conninfo, 4096);
+    bool ok = migrate_conninfo(server, server->superuser, &conninfo, e) &&
+              start_sampler(o, conninfo.data, outer_pid, subject, e) &&
+              start_starved(o, outer_pid, subject, e) && start_probes(o, conninfo.data, e);
+    buf_fini(&conninfo);
+    return ok;
+}
+
+void observers_follow(struct observers *o, const struct server *server)
+{
+    atomic_store(&o->outer_pid, server->outer_pid);
+}
+
+void observers_end_samples(struct observers *o, struct ledger *l)
+{
+    sampler_stop(o->sampler);
+    starved_stop(o->starved);
+    l->starved = starved_samples(o->starved, &l->starved_count);
+}
+
+void observers_end_probes(struct observers *o, struct ledger *l)
+{
+    probe_stop(o->answers);
+    probe_stop(o->flushes);
+    l->probes = probe_samples(o->answers, &l->probe_count);
+    l->flushes = probe_samples(o->flushes, &l->flush_count);
+}
+
+void observers_stop(struct observers *o)
+{
+    starved_stop(o->starved);
+    probe_free(o->answers);
+    probe_free(o->flushes);
+    o->answers = o->flushes = NULL;
+}
+
+void observers_fini(struct observers *o)
+{
+    observers_stop(o);
+    sampler_free(o->sampler);
+    starved_free(o->starved);
+}

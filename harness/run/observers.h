@@ -1,0 +1,35 @@
+// The threads that observe a run: samples of the server and the machine, the wait for a processor,
+// and two probes of the server.
+#pragma once
+
+#include <stdatomic.h>
+
+#include "ledger/ledger.h"
+#include "os/starved.h"
+#include "postgres/probe.h"
+#include "postgres/sampler.h"
+
+struct observers {
+    struct sampler *sampler;
+    struct starved *starved; // measures how long processes wait for a processor
+    struct probe *answers;   // how fast the server answers
+    struct probe *flushes;   // and how fast it commits
+    atomic_int outer_pid;    // the server's, for the first two
+};
+
+// The server and the subject must outlive the observers.
+MUST_USE bool observers_start(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e);
+
+// Tells them the server's process, which is another one after each start of the server.
+void observers_follow(struct observers *o, const struct server *server);
+
+// Each ends its part and puts what that has seen into the ledger, which borrows it. The first part
+// looks at processes, so it ends before the collector does.
+void observers_end_samples(struct observers *o, struct ledger *l);
+void observers_end_probes(struct observers *o, struct ledger *l);
+
+// Each accepts any stage. observers_stop ends what would see the collector's end. A query to a
+// frozen server does not return, so observers_fini comes after the server's end.
+void observers_stop(struct observers *o);
+void observers_fini(struct observers *o);
