@@ -58,26 +58,13 @@ static bool has(const struct leasing *g, enum defect defect)
     return g->defect == defect;
 }
 
-static bool run(struct leasing *g, const char *sql, int count, const char *const *params,
-    char *value, size_t size, struct err *e)
-{
-    PGresult *result;
-
-    if (!session_query(&g->session, sql, count, params, &result, e))
-        return false;
-    bool null = PQntuples(result) == 0 || PQgetisnull(result, 0, 0);
-    if (value)
-        snprintf(value, size, "%s", null ? "" : PQgetvalue(result, 0, 0));
-    PQclear(result);
-    return true;
-}
-
 static bool join(struct leasing *g, struct err *e)
 {
     const char *params[] = {g->settings->queue, g->number};
     char why[80];
 
-    if (!run(g, sql_lease_join, 2, params, why, sizeof why, e))
+    if (!session_value(
+            &g->session, &(struct session_call){sql_lease_join, 2, params}, why, sizeof why, e))
         return false;
     return !*why || err_set(e, ERR_SCHEMA, "the queue cannot be leased from: %s", why);
 }
@@ -127,7 +114,8 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
     snprintf(number, sizeof number, "%d", t->number + has(g, DEFECT_MISCOUNTS));
     snprintf(errors, sizeof errors, "%d", t->errors + failed);
     snprintf(delay, sizeof delay, "%" PRId64, delay_ms);
-    return run(g, sql_lease_answer, 10, params, NULL, 0, e);
+    return session_value(
+        &g->session, &(struct session_call){sql_lease_answer, 10, params}, NULL, 0, e);
 }
 
 // Makes dead letters of the tokens that the line cannot carry. An empty line gets no number.
@@ -331,7 +319,8 @@ static bool serve(struct leasing *g, struct err *e)
     while (!stop_requested())
         if (!do_round(g, e))
             return false;
-    return run(g, sql_lease_leave, 2, params, NULL, 0, e);
+    return session_value(
+        &g->session, &(struct session_call){sql_lease_leave, 2, params}, NULL, 0, e);
 }
 
 static void fini(struct leasing *g)

@@ -71,6 +71,19 @@ bool session_query(struct session *s, const char *sql, int count, const char *co
     return take_answer(s, deadline_ns, result, e);
 }
 
+bool session_value(
+    struct session *s, const struct session_call *call, char *value, size_t size, struct err *e)
+{
+    PGresult *result;
+
+    if (!session_query(s, call->sql, call->count, call->params, &result, e))
+        return false;
+    if (value)
+        snprintf(value, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return true;
+}
+
 static bool send_call(struct session *s, const struct session_call *call)
 {
     return PQsendQueryParams(s->conn, call->sql, call->count, NULL, call->params, NULL, NULL, 0);

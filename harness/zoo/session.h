@@ -30,6 +30,11 @@ struct session_call {
     const char *const *params;
 };
 
+// Puts the first value of the answer into `value`, "" for null or no row. With NULL it is not
+// looked at.
+bool session_value(struct session *s, const struct session_call *call, char *value, size_t size,
+    struct err *e) MUST_USE;
+
 // Runs `first` and then `call`, in one transaction. Both are sent at once. The second sees all that
 // was committed while the first waited; the result is the second's.
 bool session_call_after(struct session *s, const struct session_call *first,

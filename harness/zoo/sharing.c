@@ -21,36 +21,25 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);
 }
 
-static bool run(struct session *s, const char *sql, int count, const char *const *params,
-    char *value, size_t size, struct err *e)
-{
-    PGresult *result;
-
-    if (!session_query(s, sql, count, params, &result, e))
-        return false;
-    if (value)
-        snprintf(value, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    return true;
-}
-
 bool sharing_join(struct sharing *sh, struct session *s, struct err *e)
 {
     const char *params[] = {sh->settings->queue, sh->number};
     char taken[2];
 
-    if (!run(s, sql_share_lock, 2, params, taken, sizeof taken, e))
+    if (!session_value(
+            s, &(struct session_call){sql_share_lock, 2, params}, taken, sizeof taken, e))
         return false;
     if (*taken != 't')
         return err_set(e, ERR_CONNECTION, "our last session still holds the lock of our number");
-    return sh->defect != DEFECT_CURSOR_BACK || run(s, sql_share_unmark, 1, params, NULL, 0, e);
+    return sh->defect != DEFECT_CURSOR_BACK ||
+           session_value(s, &(struct session_call){sql_share_unmark, 1, params}, NULL, 0, e);
 }
 
 bool sharing_release(struct sharing *sh, struct session *s, struct err *e)
 {
     const char *params[] = {sh->number};
 
-    return run(s, sql_share_release, 1, params, NULL, 0, e);
+    return session_value(s, &(struct session_call){sql_share_release, 1, params}, NULL, 0, e);
 }
 
 bool sharing_take(struct sharing *sh, struct session *s, const struct sharing_wish *wish,
@@ -74,7 +63,7 @@ bool sharing_mark(struct sharing *sh, struct session *s, struct batch *b, struct
     const char *params[] = {
         sh->number, buf_str(&b->ids), buf_str(&b->dead), buf_str(&b->dead_reasons)};
 
-    return run(s, sql_share_mark, 4, params, NULL, 0, e);
+    return session_value(s, &(struct session_call){sql_share_mark, 4, params}, NULL, 0, e);
 }
 
 bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
@@ -87,7 +76,7 @@ bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
     if (sh->defect == DEFECT_NEVER_FREES || now_ns - sh->asked_ns < ASK_EVERY_NS)
         return true;
     sh->asked_ns = now_ns;
-    if (!run(s, sql_share_free, 1, params, gone, sizeof gone, e))
+    if (!session_value(s, &(struct session_call){sql_share_free, 1, params}, gone, sizeof gone, e))
         return false;
     if (strcmp(gone, sh->gone) != 0)
         sh->gone_since_ns = now_ns;
