@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
+#include "postgres/template.h"
 
 #define TOOL_WORDS 7
 #define DISK_BYTES (INT64_C(2) << 30) // sparse: takes only the room of what is written
@@ -103,7 +104,7 @@ static bool serve(struct disk *d, const char *dir, struct err *e)
 }
 
 bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want, uint64_t seed,
-    uid_t uid, gid_t gid, struct err *e)
+    const struct server_user *owner, struct err *e)
 {
     *d = (struct disk){.drive = DRIVE_INIT,
         .manner = want->disk,
@@ -121,7 +122,7 @@ bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *
         return err_prefix(e, "storage: crashable needs a loop device");
     }
     return canary_make(&d->canary, d->mount, e) &&
-           (chown(d->mount, uid, gid) == 0 ||
+           (chown(d->mount, owner->uid, owner->gid) == 0 ||
                err_sys(e, ERR_SYSTEM, "cannot give %s to the server's user", d->mount));
 }
 

@@ -28,6 +28,7 @@ enum disk_power {
 };
 
 struct disk_filesystem;
+struct server_user;
 
 struct disk {
     char image[PATH_MAX];
@@ -52,11 +53,11 @@ struct disk {
         .drive = DRIVE_INIT                                                                        \
     }
 
-// Makes and mounts a disk in `dir`, with the manner and the file system that are wanted. ERR_SKIP
-// without root, FUSE, loop devices or the file system's tools.
-// Must be called on the main thread, before others are started. Call disk_remove even if it fails.
+// Makes and mounts a disk for `owner` in `dir`, with the manner and the file system that are
+// wanted. ERR_SKIP without root, FUSE, loop devices or the file system's tools. Must be called on
+// the main thread, before others are started. Call disk_remove even if it fails.
 MUST_USE bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want,
-    uint64_t seed, uid_t uid, gid_t gid, struct err *e);
+    uint64_t seed, const struct server_user *owner, struct err *e);
 
 // Flushes all that was written so far. From now on the disk treats flushes as its manner says.
 MUST_USE bool disk_settle(struct disk *d, struct err *e);

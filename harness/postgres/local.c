@@ -80,8 +80,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     process_adopt_orphans();
     if (!template_user(&l->user, e) || !template_bindir(l->bindir, sizeof l->bindir, e) ||
         !workdir_make(&l->dir, l->user.uid, l->user.gid, e) || !socket_fits(l, e) ||
-        (l->crashable &&
-            !disk_make(&l->disk, l->dir.path, want, s->seed, l->user.uid, l->user.gid, e)) ||
+        (l->crashable && !disk_make(&l->disk, l->dir.path, want, s->seed, &l->user, e)) ||
         !path_join(l->data, l->crashable ? l->disk.mount : l->dir.path, "data", e) ||
         !path_join(l->log, l->dir.path, "server.log", e) ||
         !template_copy(l->bindir, l->data, &l->user, e) ||
