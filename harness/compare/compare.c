@@ -61,19 +61,22 @@ const char *compare_failure_name(int failure)
                                            : metrics[failure].name;
 }
 
-static void count_failures(const struct side *s, size_t *failed, size_t *hits)
+static struct failed count_failures(const struct side *s)
 {
+    struct failed failed = {.runs = s->count};
+
     for (size_t i = 0; i < s->count; i++) {
         const struct stored *run = &s->runs[i];
         bool inconclusive = run->verdict == VERDICT_INCONCLUSIVE, any = false;
         for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-            hits[id] += run->broken[id];
+            failed.hits[id] += run->broken[id];
             any = any || run->broken[id];
         }
-        hits[FAILURE_INCONCLUSIVE] += inconclusive;
-        hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
-        *failed += inconclusive || run->verdict == VERDICT_VIOLATED;
+        failed.hits[FAILURE_INCONCLUSIVE] += inconclusive;
+        failed.hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
+        failed.any += inconclusive || run->verdict == VERDICT_VIOLATED;
     }
+    return failed;
 }
 
 // Counts the ways to fail that were seen. Fisher's test takes the sums of both sides as given,
@@ -83,21 +86,20 @@ static size_t ways_seen(const struct comparison *c)
     size_t ways = 0;
 
     for (int f = 0; f < FAILURES; f++)
-        ways += c->hits_base[f] + c->hits_new[f] > 0;
+        ways += c->base_failed.hits[f] + c->new_failed.hits[f] > 0;
     return ways;
 }
 
-// True when more runs of `s` fail than chance explains, in any way or in one of them.
-static bool fails_more(const struct side *s, size_t failed, const size_t *hits,
-    const struct side *other, size_t other_failed, const size_t *other_hits, size_t ways)
+// True when more runs of one side fail than chance explains, in any way or in one of them.
+static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
     const double alpha = FALSE_ALARMS / 2 / 2; // one direction, and two families of tests
 
-    if (stats_hits_p(other_failed, other->count, failed, s->count) <= alpha)
+    if (stats_hits_p(other->any, other->runs, one->any, one->runs) <= alpha)
         return true;
     for (int f = 0; f < FAILURES; f++) {
-        if (hits[f] > 0 &&
-            stats_hits_p(other_hits[f], other->count, hits[f], s->count) <= alpha / (double)ways)
+        if (one->hits[f] > 0 && stats_hits_p(other->hits[f], other->runs, one->hits[f],
+                                    one->runs) <= alpha / (double)ways)
             return true;
     }
     return false;
@@ -110,8 +112,9 @@ static bool fail_alike(const struct comparison *c)
     for (int f = 0; f < FAILURES; f++) {
         if (f == FAILURE_INCONCLUSIVE)
             continue;
-        bool none = c->hits_base[f] + c->hits_new[f] == 0;
-        bool all = c->hits_base[f] == c->base->count && c->hits_new[f] == c->new->count;
+        bool none = c->base_failed.hits[f] + c->new_failed.hits[f] == 0;
+        bool all =
+            c->base_failed.hits[f] == c->base->count && c->new_failed.hits[f] == c->new->count;
         if (!none && !all)
             return false;
     }
@@ -122,9 +125,9 @@ static enum change judge_correctness(const struct comparison *c)
 {
     size_t ways = ways_seen(c);
 
-    if (fails_more(c->new, c->failed_new, c->hits_new, c->base, c->failed_base, c->hits_base, ways))
+    if (fails_more(&c->new_failed, &c->base_failed, ways))
         return CHANGE_WORSE;
-    if (fails_more(c->base, c->failed_base, c->hits_base, c->new, c->failed_new, c->hits_new, ways))
+    if (fails_more(&c->base_failed, &c->new_failed, ways))
         return CHANGE_BETTER;
     return fail_alike(c) ? CHANGE_NONE : CHANGE_UNKNOWN;
 }
@@ -253,8 +256,8 @@ bool compare_sides(struct comparison *c, const struct side *base, const struct s
 
     *c = (struct comparison){.base = base, .new = new, .margin = margin};
     c->scenario = base->count > 0 ? base->runs[0].scenario : "";
-    count_failures(base, &c->failed_base, c->hits_base);
-    count_failures(new, &c->failed_new, c->hits_new);
+    c->base_failed = count_failures(base);
+    c->new_failed = count_failures(new);
     c->unseen = stats_rate_high(0, fewer, 0.05);
     c->correctness = judge_correctness(c);
     if (!compare_speed(c, e))

@@ -41,11 +41,17 @@ struct compared {
 #define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
 #define FAILURES (METRIC_COUNT + 2)
 
+// The runs of a side that failed.
+struct failed {
+    size_t runs;           // of the side, failed or not
+    size_t any;            // in any way
+    size_t hits[FAILURES]; // in this way
+};
+
 struct comparison {
     const char *scenario;
     const struct side *base, *new;
-    size_t hits_base[FAILURES], hits_new[FAILURES]; // runs that failed in this way
-    size_t failed_base, failed_new;                 // runs that failed in any
+    struct failed base_failed, new_failed;
     enum change correctness;
     double unseen; // the highest failure rate that a side without a failed run may have, 95%
     struct compared rows[COMPARED_MAX];

@@ -101,12 +101,12 @@ static void print_rows(const struct comparison *c, struct buf *out)
 static void print_failures(const struct comparison *c, const char *indent, struct buf *out)
 {
     for (int f = 0; f < FAILURES; f++) {
-        if (c->hits_base[f] + c->hits_new[f] > 0)
+        if (c->base_failed.hits[f] + c->new_failed.hits[f] > 0)
             buf_printf(out, "%s%s in %zu of %zu runs of %s, in %zu of %zu of %s\n", indent,
-                compare_failure_name(f), c->hits_base[f], c->base->count, c->base->name,
-                c->hits_new[f], c->new->count, c->new->name);
+                compare_failure_name(f), c->base_failed.hits[f], c->base->count, c->base->name,
+                c->new_failed.hits[f], c->new->count, c->new->name);
     }
-    if (c->failed_base + c->failed_new == 0 && c->base->count > 0 && c->new->count > 0)
+    if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
             "%sno run failed; this many runs may still miss a failure rate of up to %.0f%% "
             "(95%%)\n",

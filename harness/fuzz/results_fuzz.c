@@ -95,7 +95,7 @@ static void check_comparison(const struct side *base, const struct side *new)
     check_text(&c);
     // Each side may break an invariant that the other keeps: then both directions are worse.
     FUZZ_MUST(compare_sides(&back, new, base, 0.1, &e));
-    FUZZ_MUST(c.row_count == back.row_count && c.failed_base == back.failed_new);
+    FUZZ_MUST(c.row_count == back.row_count && c.base_failed.any == back.new_failed.any);
     if (c.correctness != CHANGE_WORSE)
         FUZZ_MUST(back.correctness == other_way(c.correctness));
     FUZZ_MUST(compare_sides(&same, base, base, 0.1, &e));
