@@ -71,29 +71,16 @@ static void add_line(struct interval *i, const struct ledger *l, uint32_t index)
     }
 }
 
-// Lines are in the order in which they were read.
-static bool walk_seconds(const struct ledger *l, const struct counts *counts, size_t count,
-    struct interval *i, intervals_use *use, void *arg, struct err *e)
+static void begin_second(struct interval *i, size_t second, const struct counts *counts)
 {
-    size_t line = 0;
-    bool ok = true;
-
-    for (size_t second = 0; ok && second < count; second++) {
-        i->from_ns = (int64_t)second * NS_PER_S;
-        i->length_ns = NS_PER_S;
-        i->intended = counts[second].intended;
-        i->committed = counts[second].committed;
-        i->backlog += counts[second].waiting;
-        i->delivered = i->lines = 0;
-        histogram_clear(i->from_intended);
-        histogram_clear(i->from_commit);
-        for (; line < l->log->line_count &&
-               second_of(l, l->log->lines[line].read_ns, count) == second;
-             line++)
-            add_line(i, l, (uint32_t)line);
-        ok = use(arg, i, e);
-    }
-    return ok;
+    i->from_ns = (int64_t)second * NS_PER_S;
+    i->length_ns = NS_PER_S;
+    i->intended = counts->intended;
+    i->committed = counts->committed;
+    i->backlog += counts->waiting;
+    i->delivered = i->lines = 0;
+    histogram_clear(i->from_intended);
+    histogram_clear(i->from_commit);
 }
 
 bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
@@ -103,12 +90,20 @@ bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg
     int64_t whole_ns = l->drain_end_ns - l->start_ns;
     size_t count = whole_ns > 0 ? (size_t)((whole_ns - 1) / NS_PER_S) + 1 : 1;
     struct counts *counts = calloc(count, sizeof *counts);
+    size_t line = 0;
 
     bool ok = (counts || err_memory(e)) && histogram_init(&from_intended, highest_ns, e) &&
               histogram_init(&from_commit, highest_ns, e);
-    if (ok) {
+    if (ok)
         count_tokens(l, counts, count);
-        ok = walk_seconds(l, counts, count, &i, use, arg, e);
+    for (size_t second = 0; ok && second < count; second++) {
+        begin_second(&i, second, &counts[second]);
+        // Lines are in the order in which they were read.
+        for (; line < l->log->line_count &&
+               second_of(l, l->log->lines[line].read_ns, count) == second;
+             line++)
+            add_line(&i, l, (uint32_t)line);
+        ok = use(arg, &i, e);
     }
     free(counts);
     histogram_fini(&from_intended);
