@@ -180,6 +180,11 @@ void check_tokens(const struct check *c);
 // Adds a finding about a token, with the token's life in one line.
 void finding_add_token(struct result *r, enum metric_id id, const struct ledger *l, uint32_t token);
 
+// --- verdict.c ---------------------------------------------------------------------
+
+// Judges all that the other checks have found, and fills in the verdict and its reasons.
+void check_verdict(struct result *r, const struct ledger *l, const struct check_input *in);
+
 // --- vitals.c ----------------------------------------------------------------------
 
 void check_vitals(const struct check *c);

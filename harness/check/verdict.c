@@ -1,0 +1,353 @@
+// The verdict: what is broken, what cannot be judged, and why.
+#include "check/inside.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+// Returns how many cases `allow` tolerates. When the harness knows what each failover left behind,
+// no more tokens than these may be missing.
+static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < l->scenario->allow_count; i++) {
+        const struct allowance *a = &l->scenario->allow[i];
+        if (strcmp(a->invariant, metrics[id].name) == 0 && (uint64_t)a->most > most)
+            most = (uint64_t)a->most;
+    }
+    uint64_t left = (uint64_t)r->values[METRIC_LEFT_BEHIND];
+    return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
+}
+
+// --- doubts --------------------------------------------------------------------
+
+// A collector that spends this share of its budget has nothing left for more tokens.
+#define BUDGET_SPENT 0.8
+
+// True when the missing tokens may still have been on their way: the drain used all its time, and
+// until its end full lines arrived, or as many tokens as the budget allows. A drain that ended
+// earlier had nothing left to wait for. Lines that were read before the drain say nothing about its
+// end. With a slack of seconds, lines may be that far apart.
+static bool still_draining(const struct result *r, const struct ledger *l)
+{
+    int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
+    int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + apart_ns;
+    int64_t from_ns = l->drain_end_ns - last_ns;
+    bool full_lines = false;
+    double tokens = 0;
+    struct leased m;
+
+    if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns)
+        return false;
+    if (from_ns < l->load_end_ns)
+        from_ns = l->load_end_ns;
+    for (size_t i = 0; i < l->log->line_count; i++) {
+        const struct line_record *line = &l->log->lines[i];
+        if (line->state != LINE_WHOLE || line->read_ns <= from_ns ||
+            line->read_ns > l->drain_end_ns)
+            continue;
+        tokens += line->tokens;
+        if (line->tokens >= (uint32_t)l->scenario->collector.batch_limit)
+            full_lines = true;
+    }
+    leased_read(&m, l->scenario);
+    bool budget_spent =
+        m.budget_per_s > 0 && tokens > 0 &&
+        tokens >= BUDGET_SPENT * m.budget_per_s * (double)(l->drain_end_ns - from_ns) / NS_PER_S;
+    return (full_lines || budget_spent) && r->findings[METRIC_LOST].count > 0;
+}
+
+static bool has_fault_for_rest(const struct ledger *l)
+{
+    for (size_t i = 0; i < l->fault_count; i++) {
+        if (l->faults[i].spec->for_ns == FOR_REST && l->faults[i].ok)
+            return true;
+    }
+    return false;
+}
+
+// True when the plan itself ended the last collector, by collector.restart: false or a fault `for:
+// rest`. The run ends with that collector, and nobody is to blame for the tokens that remain.
+static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
+{
+    const struct process_record *last = NULL;
+
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if (p->ended_ns >= l->drain_end_ns)
+            return false;
+        last = last && last->ended_ns > p->ended_ns ? last : p;
+    }
+    return in->gave_up && (!l->scenario->collector.restart || has_fault_for_rest(l)) && last &&
+           last->asked;
+}
+
+// No verdict rests on time when other programs used more of the processors than others_most, or
+// kept them from the load's backends for more than starved_most of the time that these were ready
+// to run. This holds when the slack was measured: the probe that measures it runs too seldom to see
+// all that the collector waits for.
+//
+// Also with a slack that the scenario sets, no verdict rests on time when others used more of the
+// processors than others_felt and our own generator fell behind its plan.
+static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
+
+static bool crowded_out(
+    const struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    bool measured = l->scenario->slack_ns == SLACK_AUTO;
+
+    return (measured && in->others_share > others_most) ||
+           (measured && check_load_starved(l) > starved_most) ||
+           (in->others_share > others_felt && check_generator_lags(r, l->scenario));
+}
+
+// True when other programs may explain each late token: nobody watched who had a processor, or the
+// generator fell behind its plan too, by at least as much as the latest token. Otherwise we know
+// for each token how long its collector and backend waited.
+static bool as_late_as_load(const struct result *r, const struct ledger *l)
+{
+    return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&
+                                               r->latest_ns <= histogram_percentile(&r->lag, 100));
+}
+
+static bool is_of_time(enum metric_id id)
+{
+    return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
+           id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || id == METRIC_STARVED ||
+           id == METRIC_OVER_BUDGET;
+}
+
+static bool needs_collector(enum metric_id id)
+{
+    return id == METRIC_LOST || id == METRIC_UNRECOVERED || id == METRIC_END_STATE;
+}
+
+// True for the invariants of leased mode and of a budget.
+static bool is_of_leases(enum metric_id id)
+{
+    return id >= METRIC_DOUBLE_LEASED && id <= METRIC_MISRECORDED;
+}
+
+// True when the invariant is promised and the run had what it needs: some invariants need a feature
+// that only some runs have.
+static bool is_looked_for(const struct result *r, const struct scenario *s, enum metric_id id)
+{
+    bool rare = id == METRIC_FALLS_BEHIND || id == METRIC_IDLE_INSTANCE || is_of_leases(id);
+
+    return check_promised(s, id) && (!rare || r->judged[id].of > 0);
+}
+
+// The reasons why some invariants of a run cannot be judged; doubted() says which.
+struct doubts {
+    bool draining;        // tokens may still have been on their way
+    bool nobody_left;     // the plan ended the last collector
+    bool crowded_out;     // other programs used the processors
+    bool as_late_as_load; // and may explain each late token
+};
+
+static bool doubted(const struct doubts *d, enum metric_id id)
+{
+    return (d->draining && id == METRIC_LOST) || (d->nobody_left && needs_collector(id)) ||
+           (d->crowded_out && is_of_time(id) && (id != METRIC_LATE || d->as_late_as_load));
+}
+
+// Returns whether an invariant is broken.
+static bool judge_invariants(struct result *r, const struct ledger *l, const struct doubts *d)
+{
+    bool any = false;
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        // An invariant that is not promised or not looked for keeps the value NAN.
+        if (!metrics[id].invariant || !is_looked_for(r, l->scenario, id))
+            continue;
+        r->values[id] = (double)r->findings[id].count;
+        r->broken[id] = r->findings[id].count > tolerated(r, l, id) && !doubted(d, id);
+        if (d->nobody_left && needs_collector(id))
+            r->values[id] = NAN;
+        any = any || r->broken[id];
+    }
+    return any;
+}
+
+// --- expectations --------------------------------------------------------------
+
+static bool compare(double got, const char *how, double want)
+{
+    if (isnan(got))
+        return false;
+    switch (how[0]) {
+    case '<':
+        return how[1] == '=' ? got <= want : got < want;
+    case '>':
+        return how[1] == '=' ? got >= want : got > want;
+    case '!':
+        return got < want || got > want;
+    default:
+        return got >= want && got <= want;
+    }
+}
+
+// True when this count may be too small only because faults were left out.
+static bool lacks_faults(
+    const struct ledger *l, const struct expectation *x, enum metric_id id, double got)
+{
+    size_t left_out = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++)
+        left_out += l->faults[i].left_out != LEFT_OUT_NOT;
+    return (id == METRIC_COLLECTOR_DEATHS || id == METRIC_COLLECTOR_RECONNECTS) &&
+           compare(got + (double)left_out, x->comparison, x->value);
+}
+
+// A broken expectation about a count makes the run violated, as a broken invariant does, unless the
+// count is in doubt. A broken expectation about a time or a rate makes the run missed.
+static void judge_expectations(
+    struct result *r, const struct ledger *l, const struct doubts *d, bool *violated, bool *missed)
+{
+    const struct scenario *s = l->scenario;
+
+    for (size_t i = 0; i < s->expect_count; i++) {
+        const struct metric *m = metric_find(s->expect[i].metric);
+        r->holds[i] = compare(r->values[m->id], s->expect[i].comparison, s->expect[i].value);
+        if (r->holds[i])
+            continue;
+        if (isnan(r->values[m->id]))
+            result_reason(
+                r, "%s was not measured, so '%s' cannot be judged", m->name, s->expect[i].want);
+        else if (lacks_faults(l, &s->expect[i], m->id, r->values[m->id]))
+            result_reason(r, "%s is %.0f, but faults were left out, so '%s' cannot be judged",
+                m->name, r->values[m->id], s->expect[i].want);
+        else if (m->unit == UNIT_COUNT)
+            *violated = *violated || !doubted(d, m->id);
+        else
+            *missed = true;
+    }
+}
+
+// --- reasons -------------------------------------------------------------------
+
+// A repeated fault may leave out some of its times, but not all of them.
+static void find_missed_verbs(struct result *r, const struct ledger *l)
+{
+    const struct scenario *s = l->scenario;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        size_t planned = 0, left_out = 0;
+        for (size_t k = 0; k < l->fault_count; k++) {
+            planned += l->faults[k].spec == &s->faults[i];
+            left_out +=
+                l->faults[k].spec == &s->faults[i] && l->faults[k].left_out == LEFT_OUT_NOBODY;
+        }
+        if (left_out > 0 && left_out == planned)
+            result_reason(r, "%s found nothing to hit at any of its %zu times",
+                s->faults[i].verb->name, planned);
+    }
+}
+
+static void find_failed_faults(struct result *r, const struct ledger *l)
+{
+    const struct fault_record *bad = NULL;
+    size_t failed = 0;
+
+    for (size_t i = 0; i < l->fault_count; i++) {
+        if (l->faults[i].left_out || (l->faults[i].began_ns && l->faults[i].ok))
+            continue;
+        bad = bad ? bad : &l->faults[i];
+        failed++;
+    }
+    if (failed)
+        result_reason(r,
+            "%zu of %zu faults did not take effect; the first, %s planned for %.3f s: %s", failed,
+            l->fault_count, bad->spec->verb->name, ledger_seconds(l, bad->planned_ns),
+            bad->began_ns ? bad->evidence : "never begun");
+}
+
+// Names the counts that would have convicted the collector if no other program had used the
+// machine.
+static void find_crowded_out(
+    struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
+{
+    double starved = check_load_starved(l);
+
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
+        if (metrics[id].invariant && is_of_time(id) && doubted(d, id) &&
+            is_looked_for(r, l->scenario, id) && r->findings[id].count > tolerated(r, l, id))
+            result_reason(r,
+                "%s is %llu, but other programs used %.0f%% of the processors, and the load's "
+                "backends had none for %.0f%% of the time that they were ready to run; repeat it "
+                "on a quieter machine, or set slack",
+                metrics[id].name, (unsigned long long)r->findings[id].count, 100 * in->others_share,
+                isnan(starved) ? 0 : 100 * starved);
+    }
+}
+
+static void find_reasons(
+    struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
+{
+    if (in->interrupted)
+        result_reason(r, "interrupted at %.1f s of %.1f s: load and faults ended there",
+            ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
+    if (!check_ended_early(in)) {
+        find_missed_verbs(r, l);
+        find_failed_faults(r, l);
+    }
+    if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
+        result_reason(r, "the history is empty: no committed token had to be delivered");
+    if (l->sessions && l->session_count == 0 && r->values[METRIC_DELIVERED] <= 0)
+        result_reason(r, "the collector never opened a session; logs/collector-0.log may say why");
+    check_gates(r, l, in);
+    check_judged(r, l->scenario);
+    if (in->load->refused > 0)
+        result_reason(
+            r, "the server refused %zu transactions: %s", in->load->refused, in->load->refusal);
+    if (r->values[METRIC_PENDING] > 0)
+        result_reason(r,
+            "the drain was too short: %.0f tokens had no outcome at its end and an attempt still "
+            "to come; set a longer drain",
+            r->values[METRIC_PENDING]);
+    if (d->crowded_out)
+        find_crowded_out(r, l, in, d);
+    if (d->nobody_left)
+        result_reason(r, "the plan ended the last collector, so lost, unrecovered and end_state "
+                         "cannot be judged");
+    if (d->draining)
+        result_reason(r,
+            "still draining: lines came in as fast as they may until the drain ended, and %llu "
+            "tokens were missing; set a longer drain",
+            (unsigned long long)r->findings[METRIC_LOST].count);
+}
+
+// --- the verdict ---------------------------------------------------------------
+
+void check_verdict(struct result *r, const struct ledger *l, const struct check_input *in)
+{
+    bool missed = false;
+    const struct doubts doubts = {.draining = still_draining(r, l),
+        .nobody_left = ended_by_plan(l, in),
+        .crowded_out = crowded_out(r, l, in),
+        .as_late_as_load = as_late_as_load(r, l)};
+    bool violated = judge_invariants(r, l, &doubts);
+
+    find_reasons(r, l, in, &doubts);
+    judge_expectations(r, l, &doubts, &violated, &missed);
+    // The harness is not to blame for a collector that cannot be kept running.
+    violated = violated || (in->gave_up && !doubts.nobody_left);
+    r->verdict = violated          ? VERDICT_VIOLATED
+                 : r->reason_count ? VERDICT_INCONCLUSIVE
+                 : missed          ? VERDICT_MISSED
+                                   : VERDICT_PASS;
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = {"pass", "violated", "inconclusive", "missed"};
+
+    return names[verdict];
+}
+
+int verdict_exit_code(enum verdict verdict)
+{
+    return (int)verdict;
+}
