@@ -10,11 +10,9 @@
 #define RETRY_NS (50 * NS_PER_MS)   // before a statement is tried again
 #define OWNERS_NS (100 * NS_PER_MS) // between two looks at the other owners
 
-// A stock that was used up sooner than the first time may be larger. One that is older than the
-// second is given back, because others may have room for it.
-#define STOCK_SOON_NS (125 * NS_PER_MS)
-#define STOCK_OLD_NS (250 * NS_PER_MS)
-#define STOCK_MOST 8000 // tokens that are taken at once, unless a batch has more
+#define STOCK_SOON_NS (125 * NS_PER_MS) // a stock that was used up sooner may be larger next time
+#define STOCK_OLD_NS (250 * NS_PER_MS)  // an older stock is given back: others may have room for it
+#define STOCK_MOST 8000                 // most tokens that are taken at once, if a batch has fewer
 
 static bool sent(struct collector *c, enum asked what, bool ok)
 {
@@ -41,7 +39,7 @@ static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e
         queue_send_adopt(&c->queue, &c->link.session, whose, work_deadline_ns(c), e));
 }
 
-// Doubles what is taken at once if the stock was soon used up, or else halves it.
+// Doubles the number of batches to take at once if the stock was used up soon, or else halves it.
 static void choose_batches(struct collector *c)
 {
     struct stock *s = &c->fetch.stock;

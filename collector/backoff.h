@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 #define BACKOFF_START_NS INT64_C(50000000)
-#define BACKOFF_BRIEF_NS INT64_C(100000000) // the server answered, and the session was ended
-#define BACKOFF_SOON_NS INT64_C(400000000)  // it refuses at once
-#define BACKOFF_CAP_NS INT64_C(5000000000)  // it is silent, or somebody has to fix something
+// The caps, by what ended the last attempt.
+#define BACKOFF_BRIEF_NS INT64_C(100000000) // somebody ended a session that worked
+#define BACKOFF_SOON_NS INT64_C(400000000)  // the server refused
+#define BACKOFF_CAP_NS INT64_C(5000000000) // the server is silent, or somebody has to fix something
 
 struct backoff {
     uint64_t random; // state of the generator; any seed will do

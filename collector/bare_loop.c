@@ -93,8 +93,8 @@ static void send_read(PGconn *conn, const char *limit)
         die("read", conn);
 }
 
-// The columns of a read: what, part, …, 3 xid, 4 id (of the head: n), 5 email (of
-// the head: the snapshot).
+// Uses these columns of a read: 1 part, 3 xid, 4 id (in the head row: n), 5 email (in the head row:
+// the snapshot).
 static void send_move(PGconn *conn, PGresult *r)
 {
     int last = PQntuples(r) - 1;
@@ -138,7 +138,7 @@ static int drain(const char *limit, int64_t tokens)
         PGresult *r = take(conn);
         if (left == tokens)
             first_ns = now_ns();
-        left -= PQntuples(r) - 1; // the head
+        left -= PQntuples(r) - 1; // the head row is no token
         send_move(conn, r);
         if (left > 0)
             send_read(conn, limit);
@@ -151,7 +151,7 @@ static int drain(const char *limit, int64_t tokens)
 }
 
 // Prints the time of the first bytes, and of each mark, which is a number of tokens. A token has
-// five fields: four commas, and one more or a newline behind them.
+// five fields, so four commas are within it, and a comma or a newline follows it.
 static int count(char **marks)
 {
     static char buffer[1 << 16];
@@ -238,8 +238,9 @@ static int64_t line_ns(int lines)
     return 0;
 }
 
-// The first commit waits for the command to be up; it is not counted. Between
-// two commits both sides come to rest.
+// The first line shows that the command is up, and is not counted. `listen` sends a line when it is
+// ready; for any other command an account is inserted first. After each line both sides get 2 ms to
+// come to rest.
 static int latency(int commits, char **command)
 {
     PGconn *conn = PQconnectdb(""); // as the owner, by the PG* variables
@@ -264,7 +265,7 @@ static int latency(int commits, char **command)
     return 0;
 }
 
-// A token's answer goes out as soon as its last field was read.
+// Answers a token as soon as its last field was read.
 static int answer(void)
 {
     static char buffer[1 << 16];

@@ -25,34 +25,34 @@ struct passed {
 struct row {
     struct token token;
     const char *unsendable; // NULL: the wire can carry it
-    bool written;           // written by a session before this one
+    bool written;           // an earlier session wrote it, so it must not be written again
 };
 
 enum batch_source {
     BATCH_CURSOR,   // read behind the cursor, which has not moved
-    BATCH_AHEAD,    // the same, after a batch that is not confirmed yet
-    BATCH_TAKEN,    // ours: the cursor has passed it; `number` is that of its last delivery
-    BATCH_DELIVERY, // the same, and it was left over
+    BATCH_AHEAD,    // read behind a batch that is not confirmed yet
+    BATCH_TAKEN,    // taken by us: the cursor has passed it, and it lies in deliveries of ours
+    BATCH_DELIVERY, // lies in a delivery that was left over
 };
 
 // The rows point into the result, so that nothing is copied.
 struct batch {
     PGresult *result;
     struct row *rows;
-    int room;
+    int room;  // how many rows are allocated
     int limit; // how many sendable tokens it may have
     enum batch_source source;
-    int n;        // rows that are part of the batch
-    int sendable; // of these rows
+    int n;        // how many rows are part of the batch
+    int sendable; // how many of these rows can be sent
     bool all;     // the read saw everything that waits, which may be less than a batch
-    bool more;    // it stopped before the batch was full, because it had examined too many rows
+    bool more;    // the read examined as many rows as it may before the batch was full
     int64_t examined;
     struct passed passed;
-    int64_t number;  // the n of the cursor that it was read from, or of its last delivery; 0: none
-    const char *now; // the snapshot that the cursor's next tick will be
-    int part;        // where `end` is: 1: within the tick, 2: after it
+    int64_t number;      // column n of the cursor's version, or of the last delivery; 0: none
+    const char *now;     // the snapshot that the cursor's next tick will be
+    int part;            // where `end` is: 1: within the tick, 2: after it
     struct position end; // the last row examined; in a delivery, `xid` is the delivery's n
-    uint64_t stretch;    // where the stretch of the index with `end` in it ends; 0: it is used up
+    uint64_t stretch;    // the xid at which the stretch of the index around `end` ends; 0: unknown
 };
 
 void batch_init(struct batch *b, int limit);
@@ -65,6 +65,6 @@ void batch_clear(struct batch *b); // forgets the content, keeps the memory
 bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
     const struct doubt *doubt, struct err *e) MUST_USE;
 
-// True when the batch was taken, or left over. Otherwise it was read from the cursor, which is
-// still to be moved.
+// True when the batch lies in deliveries, which are to be confirmed. Otherwise it was read behind
+// the cursor, which is to be moved.
 bool batch_is_delivery(const struct batch *b);

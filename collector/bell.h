@@ -1,12 +1,13 @@
 // The bell (migration 000017): producers announce a token only while somebody holds the bell, an
 // advisory lock. Pure.
 //
-// A collector that is about to sleep takes the bell, and then looks once more: a producer that
-// stayed silent before has a transaction number by then, so the look sees its tokens or finds it
-// running. While such a producer runs, its commit would not be announced, so the collector looks at
-// the queue again and again. Later tokens are all announced. Under a backlog, and while tokens come
-// fast (flow.h), the collector lets the bell go, and producers are silent. A collector that lets it
-// go looks by itself, and knows when.
+// A collector that is about to sleep takes the bell, and then looks once more. A producer that
+// stayed silent before has a transaction number by then, so the look either sees its tokens or
+// finds its transaction running. In the second case its commit will not be announced, so the
+// collector looks again and again until the transaction has ended. All later tokens are announced.
+//
+// Under a backlog, and while tokens come fast (flow.h), the collector lets the bell go, and
+// producers are silent. It then looks at times of its own choice.
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct bell {
         BELL_OURS,
     } step;
     uint64_t silent_below; // transactions below this may have stayed silent
-    int64_t every_ns;      // how often to look meanwhile, or to try again
+    int64_t every_ns;      // the last pause between two looks, or two tries to take the bell
     int64_t look_at_ns;    // 0: no look is planned
 };
 

@@ -271,8 +271,8 @@ static bool serve(struct collector *c, struct err *e)
     c->now_ns = clock_boot_ns();
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
-    // When the reader goes while a line waits for its confirmation, the confirmation is dealt with
-    // first.
+    // If the reader goes away while a line waits for its confirmation, the collector first deals
+    // with the confirmation, and ends afterwards.
     if (!unconfirmed(c) && !output_check(&c->deliver->output, e))
         return false;
     if (!serve_session(c, e) || !step(c, e))

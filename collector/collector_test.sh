@@ -8,7 +8,7 @@ bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "${bin:-}/postgres" ] || { echo "no PostgreSQL server on this machine"; exit 77; }
 collector=$BUILD_DIR/bin/mailroom-collector
 work=$(mktemp -d /var/tmp/mailroom.XXXXXX)
-# A data directory that lies apart: see harness/os/apart.h.
+# The data directory lies apart from others on the disk: see harness/os/apart.h.
 chattr +T "$work" 2>/dev/null || true
 mv "$(mktemp -d "$work/XXXXXX")" "$work/data"
 user=()
@@ -64,7 +64,7 @@ stop_collector() {
 }
 
 # Email addresses of complete lines, one per token.
-delivered() { # only lines with their newline count: read fails on a torn tail
+delivered() { # `read` fails on a line without its newline, so such a line does not count
     local f line
     for f in "$work"/out.*; do
         while IFS= read -r line; do printf '%s\n' "$line"; done <"$f"
@@ -97,7 +97,7 @@ inserted() {
     inserters=()
 }
 
-# logged TEXT [FILE]: waits until the running collector has said so.
+# logged TEXT [FILE]: waits until the running collector has logged this text.
 logged() {
     until grep -q "$1" "${2:-$work/log}"; do
         kill -0 "$pid" || fail "it ended and did not say: $1"
@@ -154,7 +154,7 @@ for f in "${MIGRATIONS:-$SOURCE_DIR/migrations}"/*.up.sql; do sql -f "$f" >/dev/
 : >"$work/log"
 start_collector
 logged 'SQLSTATE 42501.*GRANT mailroom_collector TO "collector"'
-sql -c "GRANT mailroom_collector TO collector" # what it can do, it does with this role alone
+sql -c "GRANT mailroom_collector TO collector" # the collector has no other rights
 logged "first start on this queue; making its cursor"
 logged collecting
 stop_collector TERM 0
@@ -299,7 +299,7 @@ behind=$(sql -c "SELECT (SELECT count(*) FROM mailroom_untaken('mailroom')) + (S
 code=0
 kill -TERM "$pid"
 wait "$pid" || code=$?
-# The code is 75 when the pipe took the beginning of a line, which nobody will finish.
+# The code is 75 if the pipe took the beginning of a line: nobody will finish that line.
 [ "$code" = 0 ] || [ "$code" = 75 ] || fail "exit code $code with a stopped reader"
 # The reader gets all lines in the pipe except the unfinished one.
 dd if="$work/stuck" of="$work/out.stuck" bs=64k iflag=nonblock 2>/dev/null || true

@@ -108,7 +108,7 @@ static bool set_number(struct config *c, const struct setting *s, const char *va
     return true;
 }
 
-// auto:LEAST..MOST, both in milliseconds; else a number like any other.
+// The value is auto:LEAST..MOST, both in milliseconds, or a number like any other.
 static bool set_window(struct config *c, const struct setting *s, const char *value, struct err *e)
 {
     static const char start[] = "auto:";

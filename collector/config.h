@@ -58,8 +58,8 @@ bool config_leased(const struct config *c);
 void config_fini(struct config *c);
 
 // Names the next variable that starts with MAILROOM_ and is not a setting, from
-// *at on; NULL when there are no more. Launchers share environments, so this is
-// worth a warning and not an error.
+// *at on; NULL when there are no more. Programs may share an environment, so
+// such a name deserves a warning, not an error.
 const char *config_unknown(char *const environ[], size_t *at, size_t *len);
 
 void config_help(FILE *out);     // for --help

@@ -80,9 +80,9 @@ locking_and_reading_at_once_loses()
     same "locked and read at once, limit 1" "1 4 5" "$(taken)"
 }
 
-# The same with a larger batch: the second collector takes 5, reaches the end of its own
-# snapshot, and makes this snapshot the cursor. The late transaction still runs in it, so 1
-# to 3 are taken again.
+# With a larger batch, the second collector takes 5, reaches the end of its own snapshot, and makes
+# this snapshot the cursor. By this snapshot the late transaction still runs, so 1 to 3 are taken
+# again.
 locking_and_reading_at_once_doubles()
 {
     add_accounts_late

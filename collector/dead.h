@@ -10,6 +10,6 @@ struct dead {
     struct buf tokens, reasons;
 };
 
-// False: no memory; dead_fini in any case.
+// False: there is no memory. The caller calls dead_fini in either case.
 bool dead_init(struct dead *d, const struct batch *b) MUST_USE;
 void dead_fini(struct dead *d);

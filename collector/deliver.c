@@ -16,7 +16,8 @@ bool deliver_init(struct collector *c, int output_fd, struct err *e)
     int limit = c->queue.limit;
 
     *d = (struct deliver){0};
-    // 254 characters of up to four bytes twice, the text, the code, and commas.
+    // The most that one token needs: email and login of 254 characters, each of up to four bytes,
+    // the signed text, the code, and the commas.
     buf_init(&d->line, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     batch_init(&d->pass.written, limit);
     return sign_init(&d->sign, c->config->key, e) && output_init(&d->output, output_fd, e);
@@ -31,7 +32,7 @@ void deliver_fini(struct collector *c)
 
 // --- the line -----------------------------------------------------------------
 
-// The server is given its next task before the signing, which takes a while.
+// Makes the line. The server gets its next request first, because signing takes a while.
 static bool build(struct collector *c, struct err *e)
 {
     const struct batch *b = &c->fetch.next;
@@ -50,9 +51,9 @@ static bool build(struct collector *c, struct err *e)
     return true;
 }
 
-// Receiving, decoding and signing took a while, and the process may have been stopped meanwhile, so
-// the line is judged by the present time. Work that always takes too long is accepted, but not for
-// longer than a lease lasts.
+// Sets now_ns to the present time, by which too_late judges the line: receiving, decoding and
+// signing took a while, and the process may have been stopped meanwhile. If many lines in a row are
+// late, this machine is slow, and a late line is accepted up to half a lease after its request.
 static void look_at_the_clock(struct collector *c)
 {
     struct fetch *f = &c->fetch;
@@ -200,7 +201,7 @@ static void settle(struct collector *c)
     else
         c->queue.first = b->number;
     if (b->source == BATCH_DELIVERY)
-        c->left.ours = true; // perhaps there is more
+        c->left.ours = true; // another delivery of ours may be left
 }
 
 // Returns true when the batch saw everything, and what came since was announced.

@@ -17,19 +17,18 @@ struct doubt {
     int room;
 };
 
-// Adds one; the caller calls doubt_close behind the last.
+// Adds a token. The caller calls doubt_close after the last one.
 bool doubt_add(struct doubt *d, const struct token *t, struct err *e) MUST_USE;
 void doubt_close(struct doubt *d);
 
 bool doubt_has(const struct doubt *d, const struct token *t);
 
-// Marks a token, if it is in doubt. The calls below then drop the marked ones, or the others, as
-// passed.
+// Marks a token, if it is in doubt.
 void doubt_mark(struct doubt *d, const struct token *t);
-void doubt_drop_marked(struct doubt *d);
-void doubt_keep_marked(struct doubt *d);
+void doubt_drop_marked(struct doubt *d); // drops the marked tokens: they are passed
+void doubt_keep_marked(struct doubt *d); // drops all others: they are passed
 
-void doubt_clear(struct doubt *d); // all of them are passed; frees the memory
+void doubt_clear(struct doubt *d); // drops all tokens, and frees the memory
 
 // Writes the ids as an array: {12,34}. False: no memory.
 bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;

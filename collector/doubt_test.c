@@ -77,7 +77,7 @@ static void a_token_that_does_not_wait_is_passed(void **state)
     doubt_keep_marked(&d);
     assert_int_equal(d.n, 1);
     assert_true(has(&d, 10, "a"));
-    doubt_keep_marked(&d); // the next claim: nothing waits
+    doubt_keep_marked(&d); // the next claim finds that no token waits
     assert_int_equal(d.n, 0);
     assert_null(d.all);
 }
@@ -124,13 +124,13 @@ static void ids_are_an_array(void **state)
     doubt_clear(&d);
 }
 
-// Comparing each token with each other would take longer than the test is given.
+// If each token were compared with each other, the test would run into its timeout.
 static void a_large_batch_takes_no_longer(void **state)
 {
     (void)state;
     struct doubt d = {0};
 
-    // 7919 has no factor in common with MANY: each id once, in no order.
+    // 7919 has no factor in common with MANY, so this adds each id once, in no order.
     for (int64_t i = 0; i < MANY; i++)
         add(&d, i * 7919 % MANY, "x");
     doubt_close(&d);

@@ -67,7 +67,7 @@ FAKE(int, PQsendQueryPrepared,
     (PGconn * c, const char *name, int n, const char *const *values, const int *lengths,
         const int *formats, int format),
     (c, name, n, values, lengths, formats, format), 0)
-// A context that has its key begins a token.
+// EVP_MAC_init without a key begins to sign a token, with the key that the context has.
 FAKE_AFTER(stop_once(!key), int, EVP_MAC_init,
     (EVP_MAC_CTX * c, const unsigned char *key, size_t n, const OSSL_PARAM params[]),
     (c, key, n, params), 0)

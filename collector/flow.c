@@ -3,12 +3,12 @@
 #include "base/clock.h"
 
 #define STRETCH_NS (100 * NS_PER_MS)
-#define PAUSED_NS (200 * NS_PER_MS) // after a longer stretch, its second half had no arrival
+#define PAUSED_NS (200 * NS_PER_MS) // a stretch is longer than this only if arrivals have paused
 #define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
-#define LONGEST_NS (50 * NS_PER_MS)
-#define OF_TIMEOUT 4                    // or this part of the timeout, if it is shorter
-#define READ_AGAIN_NS (100 * NS_PER_US) // or this much for each token that waits, if that is longer
-#define WORTH 4                         // the announcements that a look must save
+#define LONGEST_NS (50 * NS_PER_MS) // the longest time between two looks while few tokens wait
+#define READ_AGAIN_NS (100 * NS_PER_US) // the same for each waiting token, when many wait
+#define OF_TIMEOUT 4                    // no pause is longer than the timeout divided by this
+#define WORTH 4                         // how many announcements a look must save
 #define LIMIT_LEAST 8                   // smaller batches are full before a look pays
 
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)

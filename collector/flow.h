@@ -10,8 +10,8 @@
 // goes out at once.
 //
 // A look also finds the first token of a batch, and a rate that has risen. So two looks are at most
-// 50 ms apart, and at most a quarter of the timeout. Where thousands of tokens wait, each look
-// reads them again, so it may be later: 100 us for each.
+// 50 ms apart, and at most a quarter of the timeout. Each look reads all waiting tokens again, so
+// when more than 500 wait, the 50 ms grow to 100 us for each of them.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 struct flow {
     int64_t since_ns; // when this stretch began
-    int64_t arrived;  // tokens ever, when the stretch began
+    int64_t arrived;  // how many tokens had come since the start, when this stretch began
     double per_ns;    // the rate in the stretch before: tokens per ns
 };
 
@@ -27,8 +27,8 @@ struct flow {
 // `looking`, for each token that is announced.
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns);
 
-// Returns how long to wait for the next look while this many tokens wait; CLOCK_NEVER: have each
-// token announced instead. The first look must save 4 announcements; later ones, while we are
-// `looking`, 2.
+// Returns the pause until the next look while this many tokens wait; CLOCK_NEVER: have each token
+// announced instead. To begin with looks, each must save 4 announcements; to go on with them, while
+// we are `looking`, 2 are enough.
 int64_t flow_pause_ns(
     const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns);

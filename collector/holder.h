@@ -5,8 +5,8 @@
 // A collector that finds another's name in `jobs` waits for the grace, in case the other comes
 // back. It need not wait when the name belongs to a process of this very machine and namespace that
 // no longer exists. So a restarted collector begins at once. Where /proc does not tell, the name is
-// random, and no process is ever known to be dead. A process that /proc only hides (hidepid) is
-// dead when no process has its pid.
+// random, and no process is ever known to be dead. Where /proc shows no other user's processes
+// (hidepid), a process is known to be dead when nobody has its pid.
 #pragma once
 
 #include "base/err.h"

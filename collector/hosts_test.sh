@@ -21,7 +21,8 @@ main()
     echo "hosts take turns"
 }
 
-# Streams from the first server, in a folder below it, on a socket of its own.
+# Starts a standby that streams from the first server. Its folder is below that of the first server,
+# and it has a socket of its own.
 start_standby()
 {
     standby=$server_dir/standby

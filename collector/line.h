@@ -1,6 +1,6 @@
-// A batch becomes one line: action,email,login,secret,code for each token,
-// joined by commas, closed by a newline. There is no quoting, so a token whose
-// fields would break the format cannot be carried at all.
+// Makes one line of a batch: action,email,login,secret,code for each token, joined by commas and
+// closed by a newline. There is no quoting, so a token cannot be sent if its fields would break the
+// format.
 #pragma once
 
 #include "base/buf.h"

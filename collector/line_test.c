@@ -33,7 +33,7 @@ static void fields_that_break_the_format(void **state)
     (void)state;
     static const struct {
         struct field field;
-        const char *why; // with %s for the field's name
+        const char *why; // the expected reason, with %s for the field's name
     } table[] = {
         {TEXT("plain"), NULL},
         {TEXT("J\xc3\xb6rg \xc3\x80 \xe2\x82\xac"), NULL},

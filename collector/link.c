@@ -29,7 +29,7 @@ bool link_connect(struct collector *c, enum state *next, struct err *e)
     return queue_send_self(&c->link.session, work_deadline_ns(c), e);
 }
 
-// Sends the set-up, unless a pooler lends the session to others: that ends the collector.
+// Sends the set-up. Fails, which ends the collector, if a pooler lends the session to others.
 static bool greet(struct collector *c, struct err *e)
 {
     struct link *l = &c->link;
@@ -100,8 +100,8 @@ void link_lose(struct collector *c, const struct err *e)
 
     l->loss = loss_of(l, c->now_ns, e);
     work_count(c, reasons[l->loss], 1);
-    // The next attempt leaves out the hosts tried so far. libpq would begin again with the first,
-    // and reach the silent one before the others.
+    // The next attempt tries the hosts that were tried so far last. Otherwise libpq would begin
+    // with the first host again, and reach the silent one before the others.
     if (l->loss == LOSS_SILENT && !l->session.up)
         l->silent_hosts += l->session.hosts_tried;
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,

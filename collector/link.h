@@ -10,9 +10,9 @@ struct link {
     struct session session;
     struct pooler pooler;
     struct backoff backoff;
-    int64_t retry_at_ns; // BACK_OFF
+    int64_t retry_at_ns; // when the state BACK_OFF ends
     int silent_hosts;    // how many hosts at the beginning of the list are tried last
-    bool greeted;        // no pooler lends the session to others
+    bool greeted;        // we have found that no pooler lends the session to others
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
         LOSS_ENDED,     // somebody ended a session that worked
@@ -27,5 +27,5 @@ bool link_back_off(struct collector *c, enum state *next, struct err *e) MUST_US
 bool link_connect(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool link_set_up(struct collector *c, enum state *next, struct err *e) MUST_USE;
 
-void link_lose(struct collector *c, const struct err *e); // closes; why is remembered
+void link_lose(struct collector *c, const struct err *e); // closes the session, and remembers why
 void link_rest(struct collector *c);                      // sets the time of the next attempt

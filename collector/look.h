@@ -5,7 +5,7 @@
 // opened when somebody wants the figures and the collector itself is connected, so that it never
 // takes the collector's place among the connections. It is closed when the collector's session is
 // lost, or nobody has wanted the figures for a minute. The database is asked at most every
-// LOOK_EVERY_NS, and cancels what takes longer than a second.
+// LOOK_EVERY_NS, and cancels a question that takes longer than a second.
 #pragma once
 
 #include "config.h"
@@ -17,10 +17,10 @@
 struct look {
     struct session session;
     enum look_step { LOOK_CLOSED, LOOK_CONNECTING, LOOK_IDLE, LOOK_ASKED } step;
-    int64_t begun_ns;  // when the figures that are on their way were wanted
+    int64_t begun_ns;  // when the question that is under way was begun
     int64_t seen_ns;   // when the last figures came; CLOCK_NEVER: never
-    int64_t wanted_ns; // when figures were wanted last
-    int64_t retry_ns;  // not to be asked before
+    int64_t wanted_ns; // when somebody last wanted the figures
+    int64_t retry_ns;  // the database is not asked again before this time
     bool complained;   // the log says already that a look failed
 };
 

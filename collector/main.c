@@ -50,11 +50,11 @@ static bool catch_signals(struct err *e)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
 
     if (pipe(signal_pipe) != 0)
-        return err_sys(e, ERR_SYSTEM, "no pipe for signals");
+        return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
     for (int i = 0; i < 2; i++)
         if (fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
             fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) != 0)
-            return err_sys(e, ERR_SYSTEM, "no pipe for signals");
+            return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
     if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
         sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
         return err_sys(e, ERR_SYSTEM, "signals cannot be caught");
@@ -101,7 +101,8 @@ static void warn_of_unknown(void)
             (int)len, name);
 }
 
-// An error that heals by itself may be gone at the next start.
+// Returns the exit code of --switch-mode: EX_TEMPFAIL for an error that may be gone at the next
+// try.
 static enum collector_exit exit_of_switch(enum err_kind kind)
 {
     enum collector_exit code = collector_exit_of(kind);
@@ -109,7 +110,7 @@ static enum collector_exit exit_of_switch(enum err_kind kind)
     return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
 }
 
-// Only in leased mode are there answers to read.
+// A sender after '--' answers for its tokens, and only leased mode reads answers.
 static bool check_command(const struct config *c, char *const command[], struct err *e)
 {
     if (!command || config_leased(c))

@@ -54,7 +54,8 @@ struct meters {
 };
 
 void meters_init(struct meters *m);
-void meters_forget(struct meters *m, enum meter_id from, enum meter_id to); // both are then NAN
+// Sets the figures from one to the other, both included, to NAN.
+void meters_forget(struct meters *m, enum meter_id from, enum meter_id to);
 
 static inline void meters_add(struct meters *m, enum meter_id id, double n)
 {

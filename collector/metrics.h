@@ -1,6 +1,6 @@
 // MAILROOM_METRICS: shows the collector's figures over HTTP or in a file.
 //
-// A loop owns it and calls metrics_serve at the end of each round, when mail has had its turn.
+// A loop owns it and calls metrics_serve at the end of each round, after it has dealt with mail.
 // Nothing in here waits, and no failure after the start ends the collector.
 #pragma once
 
@@ -14,7 +14,7 @@
 struct metrics {
     enum metrics_kind { METRICS_OFF, METRICS_SERVED, METRICS_FILE } kind;
     const struct config *config; // borrowed
-    struct meters meters;        // the other parts count what they do here
+    struct meters meters;        // here the other modules count what they do
     struct scrape scrape;
     struct look look;
     struct buf text;
@@ -30,5 +30,5 @@ void metrics_close(struct metrics *m);
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
 void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
 
-// Counts a line with this many tokens that is out.
+// Counts a line that is out, which has this many tokens.
 void metrics_line(struct metrics *m, enum meter_id reason, int tokens);

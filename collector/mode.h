@@ -14,6 +14,6 @@ struct mode {
 // Returns the mode of this name; NULL: there is none.
 const struct mode *mode_find(const char *name);
 
-// The names, comma-joined; returns `text`.
+// Writes the names of all modes, joined by commas. Returns `text`.
 #define MODE_NAMES_LEN 64
 const char *mode_names(char text[MODE_NAMES_LEN]);

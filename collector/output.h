@@ -1,10 +1,9 @@
 // Whole lines to a file descriptor that somebody else opened.
 //
-// The descriptor's flags are left alone: its open file description may be
-// shared with a program that does not expect O_NONBLOCK. Instead a pipe is
-// given at most PIPE_BUF bytes, and only when poll(2) says that it has room for
-// them, so that write(2) cannot block; a socket is sent to without waiting. A
-// file takes everything.
+// The descriptor's flags are left alone: its open file description may be shared with a program
+// that does not expect O_NONBLOCK. Instead a pipe is given at most PIPE_BUF bytes, and only when
+// poll(2) says that it has room for them, so that write(2) cannot block. To a socket, send(2)
+// writes with MSG_DONTWAIT. A file takes everything.
 //
 // SIGPIPE must be ignored. Every failure is an ERR_OUTPUT.
 #pragma once
@@ -28,7 +27,7 @@ struct output {
 // line end first.
 bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 
-// Offers a line; data must stay until output_idle.
+// Begins a line, without writing yet. The data must stay valid until output_idle returns true.
 void output_begin(struct output *o, const char *data, size_t len);
 
 // Ends a line of which all is written; the caller may use the data again.
@@ -43,7 +42,7 @@ bool output_pump(struct output *o, struct err *e) MUST_USE;
 bool output_ready(const struct output *o);   // something can be written without waiting
 bool output_idle(const struct output *o);    // no line, or all of it is written
 bool output_begun(const struct output *o);   // some bytes are written, some are not
-short output_events(const struct output *o); // what to poll for; errors come by themselves
+short output_events(const struct output *o); // the events to poll for; poll adds errors by itself
 
 // Fails when the reader of a pipe or a socket has gone.
 bool output_check(const struct output *o, struct err *e) MUST_USE;

@@ -36,7 +36,7 @@ static size_t read_some(int fd, const char *want)
     return (size_t)n;
 }
 
-// A reader that is slow, and a line that does not fit.
+// The reader is slow, and the line does not fit into the pipe or the socket.
 static void slow_reader(int in, int out)
 {
     char *data = long_line();
@@ -63,7 +63,7 @@ static void slow_reader(int in, int out)
     assert_false(output_begun(&o));
     assert_true(output_check(&o, &e));
 
-    // A reader that goes away.
+    // Now the reader goes away.
     output_begin(&o, "x\n", 2);
     output_cancel(&o);
     close(in);

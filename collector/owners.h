@@ -1,9 +1,10 @@
 // Watches the other owners of deliveries, and tells which of them have lost their collector. Pure.
 //
-// An owner whose lock is free has ended; when its lock has been free for as long as the grace, it
-// has had time to come back. An owner hangs when it holds its lock and has something in hand, but
-// has not renewed its lease for as long as a lease lasts. We time each owner by our own clock, and
-// only while we watch: after an outage, a pause of our own or an idle hour nobody is overdue.
+// An owner whose lock is free has lost its session. It may come back within the grace; when the
+// lock has been free for longer, the owner counts as dead. An owner hangs when it holds its lock
+// and has something in hand, but has not renewed its lease for as long as a lease lasts. We time
+// each owner by our own clock, and only while we watch. So nobody is overdue right after an outage,
+// a pause of our own or an idle hour.
 #pragma once
 
 #include <stdbool.h>
@@ -14,12 +15,12 @@
 
 struct owner {
     int64_t number;
-    int64_t renewed;
-    int64_t since_ns; // since when its lock is free, or its lease was last renewed
+    int64_t renewed;  // the counter of its lease, which rises with each renewal
+    int64_t since_ns; // since when its lock is free, or when its lease was last renewed
     bool alive;       // a session holds the owner's lock
-    bool busy;        // and the owner has something in hand
-    bool empty;       // it is finished, and had nothing when we looked
-    bool told;        // named in this look; owners_end drops the others
+    bool busy;        // the owner is alive and has something in hand
+    bool empty;       // the owner is dead, and had no deliveries when we looked
+    bool told;        // this look has named it; owners_end drops those that it did not name
 };
 
 #define OWNERS_WATCH_NS INT64_C(1000000000) // looks further apart do not count as watching

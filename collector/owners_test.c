@@ -53,7 +53,7 @@ static void the_dead_have_their_grace_each(void **state)
     assert_int_equal(due(&o, GRACE + GRACE / 2), 2);
 }
 
-// The owner has something in hand.
+// One look at the only other owner; `busy`: it has something in hand.
 static void look(struct owners *o, int64_t renewed, bool busy, int64_t at_ns)
 {
     owners_tell(
@@ -61,7 +61,7 @@ static void look(struct owners *o, int64_t renewed, bool busy, int64_t at_ns)
     owners_end(o, at_ns);
 }
 
-// Looks every half second, up to and including `until`; returns when it is due, or 0.
+// Looks every half second, up to and including `until`. Returns when the owner is due, or 0.
 static int64_t watch(struct owners *o, int64_t renewed, int64_t from_ns, int64_t until_ns)
 {
     for (int64_t at = from_ns; at <= until_ns; at += NS_PER_S / 2) {

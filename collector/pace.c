@@ -3,11 +3,11 @@
 #include "base/clock.h"
 
 // See pace.h for where these come from.
-#define TRICKLE 20 // × least: the cost of a line that did not wait
-#define MORE 1.25  // gain over cost at which a wait begins to be worth it
-#define LESS 0.8   // gain over cost at which it ceases to be
-#define UP 40      // × least: further evidence that is needed before it begins
-#define DOWN 160   // the same before it ends
+#define TRICKLE 20 // what a line that does not wait costs, in `least`
+#define MORE 1.25  // the gain, divided by the cost, at which a wait begins to be worth it
+#define LESS 0.8   // the gain, divided by the cost, at which it ceases to be worth it
+#define UP 40      // the evidence that a longer wait needs, in `least`
+#define DOWN 160   // the evidence that a shorter wait needs, in `least`
 
 static void add_level(struct pace *p, int64_t timeout_ns)
 {
@@ -34,8 +34,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
         p->level[i].balance = floor_of(p, &p->level[i]);
 }
 
-// Adds to a level's balance the cost of its own imagined line or, with `next`, that of the next
-// level's: for beginning the line, and for holding it this long.
+// Adds a cost to a level's balance: that of its own imagined line or, with `next`, that of the next
+// level's. A line costs something when it is begun, and more for the time that it is held open.
 static void weigh(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];

@@ -1,6 +1,6 @@
-// `ci/bench adaptive`: the adaptive window beside the best fixed pair, as tables.
-// `ci/bench adaptive N`: the arrivals of the N-th load, for mailproof tune --model; `ci/bench
-// adaptive N row`: its row of the first table.
+// Prints what `ci/bench adaptive` shows: the adaptive window beside the best fixed pair, as tables.
+// With N it prints the arrivals of the N-th load, for mailproof tune --model. With `N row` it
+// prints this load's row of the first table.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -184,8 +184,8 @@ static int adaptive(const int64_t *at, int limit, int64_t *delay)
     return lines;
 }
 
-// Returns how many lines a fixed pair writes; more than there are tokens, when more than 1% of
-// these wait longer than the bound.
+// Returns how many lines a fixed pair writes. If more than 1% of the tokens wait longer than the
+// bound, returns a number above that of the tokens.
 static int fixed(const int64_t *at, int limit, int64_t timeout_ns, int64_t bound_ns)
 {
     int lines = 0, slower = 0;

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Cycles of `singles` tokens and a burst of `size`, all gaps exponential. Tokens of a
-// burst come at burst_per_s, or at once when that is 0; all others, and the first of a
-// burst, at per_s. A steady load has no bursts.
+// A load in cycles: `singles` tokens, then a burst of `size` tokens. All gaps are exponential. The
+// tokens of a burst come at burst_per_s, or all at once when that is 0. All other tokens, and the
+// first of a burst, come at per_s. A steady load has no bursts.
 struct pace_load {
     double per_s;
     int singles;
@@ -18,9 +18,9 @@ struct pace_load {
 };
 
 struct pace_figures {
-    double p99_ms;
-    double batch; // mean tokens of a line
-    double best;  // the same of the best fixed pair whose p99 is no longer than p99_ms
+    double p99_ms; // how long tokens wait in the adaptive window
+    double batch;  // its mean tokens a line
+    double best;   // mean tokens a line of the best fixed pair whose p99 is no longer than p99_ms
     int best_limit;
     double best_ms;
     double share; // batch ÷ best

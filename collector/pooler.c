@@ -7,8 +7,8 @@
 
 #define DEADLINE_NS (900 * NS_PER_MS)
 
-// True when there is nothing more to wait for: an answer came, or the connection failed, which
-// proves nothing.
+// True when there is nothing more to wait for: an answer came, or the second connection failed. A
+// failure does not prove that there is a pooler.
 static bool answered(
     struct pooler *p, const char *url, int skip, const char *backend_pid, int64_t now_ns)
 {

@@ -52,7 +52,7 @@ void queue_new_session(struct queue *q)
     if (q->set_up)
         q->predecessor = q->backend;
     q->set_up = false;
-    q->first = 0; // a failover may give numbers out again
+    q->first = 0; // after a failover the numbers may begin lower again
     q->backend = (struct backend){0};
 }
 
@@ -281,7 +281,7 @@ bool queue_send_renew(const struct queue *q, struct session *s, int64_t deadline
 void queue_send_release(const struct queue *q, struct session *s, int64_t deadline_ns)
 {
     char first[SESSION_NUMBER_LEN];
-    struct err ignored; // others then wait for the grace
+    struct err ignored; // if this fails, others wait for the grace
 
     err_clear(&ignored);
     if (session_query(s, QUEUE_QUIET, queue_sql_release,

@@ -16,7 +16,7 @@
 
 // The purpose of a request; the tag of its answer.
 enum queue_request {
-    QUEUE_QUIET, // only an error matters
+    QUEUE_QUIET, // the answer matters only if it is an error
     QUEUE_SCHEMA,
     QUEUE_SELF,
     QUEUE_LOCK,
@@ -39,20 +39,20 @@ struct queue {
     int limit;
     char number[24];             // our number: our deliveries and our lock carry it
     char self[HOLDER_LEN];       // the name of this process
-    int64_t epoch;               // of our last claim
-    int64_t n;                   // of the cursor, when all moves that were sent are done
+    int64_t epoch;               // the epoch of our last claim
+    int64_t n;                   // the cursor's version (column n) after all moves that were sent
     int64_t first;               // none of our deliveries is known to have a lower n
     struct seen {                // what the last look at the lock saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
         int64_t progress; // rises with every move and every renewal
-        bool waits;       // tokens that the cursor has not passed
+        bool waits;       // there are tokens that the cursor has not passed
     } seen;
     struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
         char since[40];
     } backend, predecessor; // the predecessor's pid is "" when there is none
-    char bell[24];          // the number of its lock; "": tokens are not announced by it
+    char bell[24];          // the number of the bell's lock; "": producers use no bell
     bool set_up;            // the whole set-up was answered
 };
 
@@ -77,21 +77,27 @@ bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
-// Looks at the queue, and takes its lock if it is free and the last claim is nobody's or ours. With
-// TAKE_GRACE the last claim may also be that of the holder that was last seen. With TAKE_LEASE the
-// holder of the epoch that was last seen may even still have its lock. LOCK_NEW: the lock is taken,
-// and the queue has no cursor of ours yet. LOCK_MOVED: its cursor was made in another cluster.
-enum queue_take { TAKE_FREE, TAKE_GRACE, TAKE_LEASE };
-enum queue_lock { LOCK_HELD, LOCK_FREE, LOCK_TAKEN, LOCK_NEW, LOCK_MOVED };
+// Looks at the queue, and takes its lock if `due` allows it.
+enum queue_take {
+    TAKE_FREE,  // if the lock is free, and the last claim is nobody's or ours
+    TAKE_GRACE, // also if the lock is free, and the last claim is the last seen holder's
+    TAKE_LEASE, // also if the lock is still held by the holder of the epoch that was last seen
+};
+enum queue_lock {
+    LOCK_HELD,  // another collector has the lock
+    LOCK_FREE,  // the lock is free, but left to its holder, which may be another than before
+    LOCK_TAKEN, // we have the lock
+    LOCK_NEW,   // we have the lock, and the queue has no cursor of ours yet
+    LOCK_MOVED, // we have the lock, and the queue's cursor was made in another cluster
+};
 bool queue_send_lock(const struct queue *q, struct session *s, enum queue_take due,
     int64_t deadline_ns, struct err *e) MUST_USE;
-// LOCK_FREE: the lock is free, but left to the holder, which may have changed.
 bool queue_decode_lock(
     struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;
 // Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
 bool queue_unknown(const char *name, struct err *e);
 
-// Makes a new cursor, without a deadline once it has its locks.
+// Makes a new cursor. Once the server has the locks for it, it may take as long as it needs.
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 
 // Claims the queue after its lock was taken: fences off the collector that had it, or joins those

@@ -71,7 +71,7 @@ bool queue_send_adopt(const struct queue *q, struct session *s, const struct own
                          whose->alive ? "t" : "f"),
                      e))
         return false;
-    // Asks for more rows than a line has tokens, because rows that cannot be sent fill no line.
+    // Asks for as many rows as a read may examine, because rows that cannot be sent fill no line.
     return session_query_first(s, queue_sql_hold, SESSION_PARAMS(q->name, q->number), e) &&
            queue_send_stock(
                q, s, (struct position){.xid = (uint64_t)q->first}, most, most, deadline_ns, e);

@@ -32,7 +32,7 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
     assert_string_equal(q.predecessor.pid, "");
     session(&q, "2", true);
     assert_string_equal(q.predecessor.pid, "");
-    // Session 3 is to end session 2, and is lost before the answer to that.
+    // Session 3 asks the server to end session 2, and is lost before the answer.
     session(&q, "3", false);
     assert_string_equal(q.predecessor.pid, "2");
     session(&q, "", false);

@@ -27,7 +27,7 @@ main()
         if [ "$numbers" = higher ]; then spend_numbers 9000; fi
         psql -v ON_ERROR_STOP=1 -qX -f "$dump" >/dev/null 2>"$server_dir/restore.log" ||
             failed "the restore"
-        # One more before the collector comes, one while it works.
+        # One more token comes before the collector starts, and one while it works.
         add_accounts 41 41
         run b
         has_logged b "the database came from another cluster"

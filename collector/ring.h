@@ -10,12 +10,14 @@
 
 struct collector;
 
-bool ring_take(struct collector *c, struct err *e) MUST_USE;   // takes the bell, if it is to be
-                                                               // taken now
-bool ring_let_go(struct collector *c, struct err *e) MUST_USE; // from here on we look by ourselves
-// Does the same while tokens come fast, and plans the next look.
+// Takes the bell, if it is to be taken now.
+bool ring_take(struct collector *c, struct err *e) MUST_USE;
+// Lets the bell go: from here on we look by ourselves.
+bool ring_let_go(struct collector *c, struct err *e) MUST_USE;
+// Lets the bell go if tokens come fast, and plans the next look.
 bool ring_let_go_if_fast(struct collector *c, struct err *e) MUST_USE;
-bool ring_rests(const struct collector *c); // true while the bell is let go, until that look
+// True while the bell is let go and the planned look has not come.
+bool ring_rests(const struct collector *c);
 int64_t ring_due_ns(const struct collector *c);
 bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 

@@ -36,12 +36,12 @@ main()
     echo "secrets stay secret"
 }
 
-# A place that the server's user, who is not root, can reach.
+# Copies the program to a place that the server's user, who is not root, can reach.
 prepare()
 {
     cp "$BUILD_DIR/bin/mailroom-collector" "$server_dir"
     chmod 755 "$server_dir/mailroom-collector"
-    # The shell stays, because it tells how its command ended.
+    # The `:` at the end keeps the shell until its command has ended, because it tells how that ended.
     cat >"$server_dir/start" <<'END'
 cd "${1%.pid}.cores"
 ulimit -c unlimited
@@ -62,7 +62,7 @@ start() # name, program, arguments
         >"$server_dir/$start_name.out" 2>"$server_dir/$start_name.log" &
     start_shell=$!
     start_deadline=$(($(date +%s) + 60))
-    # The line has its end, so it is written whole and the program is about to be started.
+    # Waits for the line end: then the number is complete, and the program starts next.
     until [ "$(wc -l <"$server_dir/$start_name.pid")" = 1 ]; do
         [ "$(date +%s)" -le "$start_deadline" ] || failed "$start_name did not start"
         sleep 0.02
@@ -71,7 +71,7 @@ start() # name, program, arguments
     at_exit "kill -KILL $(cat "$server_dir/$start_name.pid") 2>/dev/null"
 }
 
-# Not even root finds them, though it may read any process's start-up environment.
+# Not even root finds the key there, though root may read any process's environment.
 nobody_finds_the_key_in_the_environment()
 {
     if ! grep -qs MAILROOM_SECRET_KEY "/proc/$pid_closed/environ"; then
@@ -96,8 +96,7 @@ can_look() # pid
         (exec_as_server_user head -c 0 "/proc/$1/mem" 2>/dev/null)
 }
 
-# Where a limit or the system forbids all core dumps this proves nothing, and
-# says so.
+# If a limit or the system forbids all core dumps, this proves nothing, and says so.
 no_core_is_dumped()
 {
     add_accounts 1 3

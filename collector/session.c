@@ -92,7 +92,8 @@ static bool rotate(char *list, int skip)
 
 static PGconn *start(const char *url, int skip)
 {
-    // Keywords before dbname are defaults; those after it override the conninfo.
+    // Keywords before dbname are defaults, which the conninfo overrides; those after it override
+    // the conninfo.
     const char *keywords[] = {"keepalives_idle", "keepalives_interval", "keepalives_count",
         "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding", NULL, NULL,
         NULL, NULL};
@@ -106,7 +107,7 @@ static PGconn *start(const char *url, int skip)
     for (PQconninfoOption *o = options; o && o->keyword; o++)
         if (o->val && strncmp(o->keyword, "host", 4) == 0)
             hosts = items(o->val);
-    // A single port is that of all hosts, and stays.
+    // A list is rotated only if it has an item for each host: a single port is that of all hosts.
     for (PQconninfoOption *o = options; o && o->keyword && skip % hosts; o++) {
         bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
         if (!o->val || !list || items(o->val) != hosts)
@@ -221,7 +222,7 @@ bool session_pump(struct session *s, int64_t now_ns, struct err *e)
         return true;
     if (!(s->up ? pump_traffic(s, now_ns, e) : pump_connect(s, now_ns, e)))
         return false;
-    // Judged after the socket was read: an answer that is there is not late.
+    // This comes after the socket was read, so that an answer which has arrived is not late.
     if (session_deadline_ns(s) <= now_ns && (!s->up || PQisBusy(s->conn)))
         return err_set(e, ERR_CONNECTION, "the server did not answer in time");
     return true;
@@ -293,9 +294,10 @@ bool session_execute_first(
     return PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0) == 1 || lost(s, e);
 }
 
-// The answer to a request is its result, then NULL, then its sync. The commit comes with the
-// sync, and may still fail: so a result is held until then, and an error takes its place. An error
-// itself is given out at once, because an error that ends the session has no sync.
+// The answer to a request is its result, then NULL, then its sync. The commit comes with the sync
+// and may still fail. So a result is held until the sync, and an error of the commit takes its
+// place. An error in place of the result is given out at once, because no sync follows an error
+// that ends the session.
 bool session_take(struct session *s, struct session_reply *out)
 {
     int nothing = 0;
@@ -324,7 +326,7 @@ bool session_take(struct session *s, struct session_reply *out)
         case PGRES_COMMAND_OK:
             hold(s, result);
             continue;
-        case PGRES_PIPELINE_ABORTED: // the second part, when the first has failed
+        case PGRES_PIPELINE_ABORTED: // the second part of a request whose first part has failed
             PQclear(result);
             continue;
         default:
@@ -392,7 +394,7 @@ const char *session_advice(
 {
     if (session_remedy(sqlstate) != REMEDY_COMPLAIN)
         return "";
-    // A session that is not up was refused the database itself, which no migration grants.
+    // A session that is not up yet was refused access to the database; no migration can grant that.
     if (!s->up || strcmp(sqlstate, INSUFFICIENT_PRIVILEGE) != 0)
         return "; it is tried again until somebody corrects it";
     snprintf(text, SESSION_ADVICE_LEN,

@@ -28,15 +28,15 @@ struct session {
     PGconn *conn;
     bool up; // connected, in pipeline mode
     PostgresPollingStatusType polling;
-    int64_t connect_deadline_ns; // of the host that is being tried
+    int64_t connect_deadline_ns; // the deadline of the host that is being tried
     char host[256];              // that host, to notice when libpq goes on to the next
-    int hosts_tried;             // this one included
+    int hosts_tried;             // how many hosts were tried, that one included
     struct session_request requests[SESSION_REQUESTS_MAX];
-    int first;
+    int first; // where the oldest request is in the ring `requests`
     int count;
     PGresult *held;     // an answer whose commit is not confirmed yet
     bool flushing;      // libpq holds bytes that the socket did not take yet
-    int64_t silence_ns; // since when nothing was heard
+    int64_t silence_ns; // since when nothing was heard from the server
 };
 
 // Parameters of a request, as text; NULL is SQL's null.
@@ -66,10 +66,9 @@ struct session_reply {
     PGresult *result;
 };
 
-// Begins to connect; url is a libpq conninfo string or URI. Keepalives and the
-// TCP timer are defaults that the url may override. Resolving a host name is
-// the one thing here that may block.
-// Of a list of hosts the first `skip` are tried last.
+// Begins to connect; url is a libpq conninfo string or URI. It may override our values for
+// keepalives and the TCP timer. The first `skip` hosts of its list are tried last. Only the
+// resolution of a host name may block.
 bool session_open(
     struct session *s, const char *url, int skip, int64_t now_ns, struct err *e) MUST_USE;
 
@@ -78,7 +77,7 @@ void session_close(struct session *s);
 
 int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
-// True when something was due, and nothing was heard for some seconds.
+// True when a deadline has passed, and nothing was heard for at least a second.
 bool session_silent(const struct session *s, int64_t now_ns);
 int64_t session_deadline_ns(const struct session *s);
 
@@ -86,8 +85,8 @@ int64_t session_deadline_ns(const struct session *s);
 // Fails with ERR_CONNECTION when the connection is lost or a deadline passed.
 bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
 
-// Queue a request: a statement's text, its preparation, or its execution, with a result in text or
-// in binary.
+// Each queues a request: session_query a statement's text, session_prepare a preparation, and the
+// others the execution of a prepared statement, with a result in text or in binary.
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
@@ -97,8 +96,8 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
 bool session_execute_binary(struct session *s, int tag, const char *name, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// True while the answer to a request with this tag is not complete. The caller of what may be asked
-// again and again tests it, because a session holds SESSION_REQUESTS_MAX requests and no more.
+// True while the answer to a request with this tag is not complete. A caller that repeats a request
+// tests this first, because a session holds at most SESSION_REQUESTS_MAX requests.
 bool session_awaits(const struct session *s, int tag);
 
 // Queues the first part of a request that has two. The next call of a function above sends the
@@ -118,8 +117,8 @@ PGnotify *session_notification(struct session *s);
 // False, with ERR_SQL and the SQLSTATE, when the answer is an error.
 bool session_check(const PGresult *result, struct err *e) MUST_USE;
 
-// The same for an answer that always has a row. Without one, some function of the schema is another
-// than the migrations make: ERR_SCHEMA.
+// Does the same for an answer that always has a row. If it has none, somebody has replaced a
+// function of the schema: ERR_SCHEMA.
 bool session_check_row(const PGresult *result, struct err *e) MUST_USE;
 
 // The remedy that an SQLSTATE calls for.

@@ -114,7 +114,7 @@ what_cannot_be_sent_is_passed()
     sql "INSERT INTO tokens (action, account, secret) SELECT 'activation', min(id), '\x01' FROM accounts"
     drained
     same "dead letters" 2 "$(sql "SELECT count(*) FROM dead_letters")"
-    # The log may say it in several lines, one per second.
+    # The log may spread the number over several lines, one a second.
     lib_deadline=$(($(date +%s) + 60))
     until [ "$(passed_over e)" = 3000 ]; do
         [ "$(date +%s)" -le "$lib_deadline" ] || failed "$(passed_over e) passed over, not 3000"
@@ -154,7 +154,7 @@ what_cannot_be_sent_takes_no_place()
     export MAILROOM_BATCH_TIMEOUT=20 MAILROOM_HEALTHCHECK_INTERVAL=1000
 }
 
-# In each 35 tokens two have a code that no line carries, and three belong to suspended accounts. The
+# Two in 35 tokens have a code that no line can carry, and three belong to suspended accounts. The
 # tokens behind them fill the lines.
 what_is_passed_shortens_no_line()
 {

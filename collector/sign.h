@@ -23,7 +23,7 @@ struct sign {
 bool sign_init(struct sign *s, const uint8_t key[SIGN_KEY_LEN], struct err *e) MUST_USE;
 void sign_fini(struct sign *s); // wipes the key; accepts a zeroed struct
 
-// Writes what a mail carries, SIGN_TEXT_LEN characters without a NUL. The code
-// (SIGN_CODE_LEN digits) is signed for a password recovery only.
+// Writes the text that a mail carries: SIGN_TEXT_LEN characters, without a NUL. The code, which has
+// SIGN_CODE_LEN digits, is signed for a password recovery only.
 bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[SIGN_SECRET_LEN],
     const char *code, char out[SIGN_TEXT_LEN], struct err *e) MUST_USE;

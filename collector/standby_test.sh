@@ -27,7 +27,7 @@ a_holder_that_left_is_not_waited_for()
     MAILROOM_GRACE=86400000 run a
     has_logged a collecting
     ends a TERM 0
-    # It sends its farewell and ends; the server may take a moment longer.
+    # The collector gives up the queue and ends at once; the server may take a moment longer.
     until_true "SELECT coalesce(holder, '') = '' FROM jobs"
     MAILROOM_GRACE=86400000 run b
     has_logged b collecting

@@ -1,5 +1,5 @@
-// The states of the collector, each with what it means and where it leads. The
-// table in state.c is the diagram: the loop asserts it, and README shows it.
+// The states of the collector: what each does, and where it leads. The table in state.c is the
+// diagram. The loop asserts that each step follows it, and README.md shows it.
 #pragma once
 
 #include <stdbool.h>

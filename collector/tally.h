@@ -14,4 +14,4 @@ struct tally {
 void tally_init(struct tally *t);
 void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
     int64_t now_ns);
-void tally_log(struct tally *t); // and starts the counts again at 0
+void tally_log(struct tally *t); // logs the counts, and sets them to 0

@@ -36,7 +36,7 @@ serve_tls() # name
         -out "$server_dir/server.crt" 2>"$server_dir/openssl.log"
     chmod 600 "$server_dir/server.key"
     chown "$(stat -c %u "$server_dir")" "$server_dir/server.key"
-    # Nothing but TLS over TCP.
+    # Over TCP only TLS is accepted.
     sed -i '/^host /d' "$server_dir/data/pg_hba.conf"
     echo "hostssl all all 127.0.0.0/8 trust" >>"$server_dir/data/pg_hba.conf"
     sql "ALTER SYSTEM SET ssl_cert_file = '$server_dir/server.crt'"

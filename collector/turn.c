@@ -8,14 +8,14 @@
 
 #define LOCK_POLL_NS (100 * NS_PER_MS) // how often a stand-by looks at the lock
 #define WATCH_NS NS_PER_S              // looks further apart do not count as watching
-#define LOCK_SOON_NS (10 * NS_PER_MS)  // the pause between looks while only a backend has to end
+#define LOCK_SOON_NS (10 * NS_PER_MS)  // the pause while only an old backend still has to end
 
 void turn_forget(struct collector *c)
 {
     c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
 }
 
-// True when no other collector can come back for the queue.
+// True when no earlier holder can come back for the queue.
 static bool abandoned(const struct collector *c)
 {
     return strcmp(c->queue.seen.holder, c->queue.self) == 0 || holder_is_dead(c->queue.seen.holder);
@@ -163,7 +163,7 @@ bool turn_renew(struct collector *c, struct err *e)
         work_wake_at(c, c->turn.renewed_ns + every_ns);
         return true;
     }
-    // A short lease is renewed many times within the deadline of one answer.
+    // A short lease is due several times before one answer is late, so renewals must not pile up.
     if (session_awaits(&c->link.session, QUEUE_RENEW))
         return true;
     c->turn.renewed_ns = c->now_ns;
@@ -179,8 +179,8 @@ bool turn_on_renew(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-// Unconfirmed batches are ours to confirm when we come back, so we give up the grace only
-// when none is left.
+// Gives the queue up only if everything is confirmed. Otherwise others leave us the grace, within
+// which the server may still confirm the last batch.
 void turn_leave(struct collector *c)
 {
     if (c->turn.step == TURN_OURS && c->ending.exit == COLLECTOR_OK)

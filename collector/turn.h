@@ -26,7 +26,7 @@ struct turn {
 
 struct collector;
 
-void turn_forget(struct collector *c); // a session begins, or was lost
+void turn_forget(struct collector *c); // call it when a session begins, or was lost
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
 bool turn_on_lock(struct collector *c, const PGresult *result, struct err *e) MUST_USE;
 bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e) MUST_USE;

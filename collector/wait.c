@@ -10,8 +10,8 @@
 #include "ring.h"
 #include "work.h"
 
-// A large batch leaves megabytes with the C library, which an idle collector
-// has no use for.
+// Returns memory to the system: after a large batch the C library keeps megabytes, for which an
+// idle collector has no use.
 static void give_back_memory(struct collector *c)
 {
     if (!c->fetch.large)
@@ -35,7 +35,7 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     // Announcements may just have become frequent. A look that is planned already stays planned.
     if (!ring_rests(c) && !ring_let_go_if_fast(c, e))
         return false;
-    // A collector that dies with something in hand is not announced, so we look.
+    // Nothing announces the death of a collector that has something in hand, so we look for it.
     if (!c->queue.mode->alone && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
     due_ns = clock_min(due_ns, ring_due_ns(c));

@@ -4,16 +4,16 @@
 
 #include "base/clock.h"
 
-// The announcement of a token that was already taken is awaited for this long. After that the same
-// id means another token, because tables can be truncated.
+// The announcement of a token that is already taken may come this much later. After that the same
+// id means another token, because a table may have been truncated and its ids begin again.
 #define TAKEN_NS NS_PER_S
 
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
     int64_t id;
-    int64_t at_ns; // when it was announced or taken; when shown: the assumed time of its
-                   // announcement
+    int64_t at_ns; // when the token was announced or taken; if a read showed it unannounced, the
+                   // assumed time of its announcement
     enum what what;
 };
 

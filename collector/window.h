@@ -12,9 +12,10 @@
 // costs a query or some waiting, never a token, because every read corrects the window to what is
 // really there.
 //
-// A token whose announcement never came is younger than the last read that saw everything, so it is
-// due by that time plus the timeout. But it may also be a moment old with its announcement on the
-// way, so the window waits a moment for the announcement.
+// A read may show a token whose announcement never came. Such a token is younger than the previous
+// read that saw everything, so it is due by the time of that earlier read plus the timeout. But it
+// may also be only a moment old, with its announcement on the way. So the window waits
+// WINDOW_SETTLE_NS for the announcement.
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +30,8 @@
 #define WINDOW_SETTLE_NS INT64_C(25000000)
 
 struct window_group {
-    int count;
-    int64_t first_ns; // when the first of them was announced
+    int count;        // tokens
+    int64_t first_ns; // when the first of these tokens was announced
 };
 
 struct window {
@@ -43,12 +44,12 @@ struct window {
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
-    int64_t unseen_ns;   // the same for the read before that one: tokens new since are younger
-    int64_t taken;       // tokens, ever
+    int64_t unseen_ns;   // tokens that that read was the first to show came after this time
+    int64_t taken;       // how many tokens were taken since the start
     int unheard;         // tokens shown or taken without an announcement, which the pace does not
                          // know yet
     struct window_entry *memory;
-    size_t mask;
+    size_t mask; // the number of entries in `memory`, a power of two, minus 1
 };
 
 // A window waits for timeout_ns, or adapts to the rate after a pace_init of its pace.
@@ -61,7 +62,7 @@ void window_restart(struct window *w, int64_t now_ns);
 // A notification came in; id is 0 when it did not say which token.
 void window_announce(struct window *w, int64_t id, int64_t now_ns);
 
-// A read is sent. It may not show what is announced from now on.
+// A read is sent. It need not show the tokens that are announced from now on.
 void window_reading(struct window *w, int64_t now_ns);
 
 // The read saw everything that waits: call window_shown_all once, then window_shown for each token

@@ -157,7 +157,7 @@ static void the_rest_of_a_full_batch_keeps_its_own_time(void **state)
     window_fini(&w);
 }
 
-// The announcement of what a read shows gets a moment to arrive.
+// The window waits a moment for the announcement of a token that a read shows.
 static void missed_announcements_are_bounded_by_the_last_view(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void missed_announcements_are_bounded_by_the_last_view(void **state)
     window_fini(&w);
 }
 
-// Tokens behind the horizon are announced, are not shown at first, and are shown later.
+// Tokens behind the horizon are announced, but reads do not show them until the horizon has moved.
 static void held_back_tokens_keep_their_time(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void unannounced_tokens_have_a_rate(void **state)
         taken(&w, id + 1, id + 20, at);
     }
     shows(&w, id + 1, id + 20, 10020 * MS, 10020 * MS);
-    // In 80 ms a batch is full, so that is the longest timeout that is worth it.
+    // A batch is full after 80 ms, so this is the longest timeout that is worth it.
     assert_int_equal(w.pace.level[w.pace.now].timeout_ns, 80 * MS);
     assert_true(window_glance_ns(&w, true, 10020 * MS) == 10040 * MS);
     // Tokens come slowly now, so after a stretch no look is planned.

@@ -28,7 +28,7 @@
 struct collector {
     const struct config *config;
     struct metrics *metrics;
-    int64_t now_ns;  // of this round of the loop
+    int64_t now_ns;  // when this round of the loop began
     int64_t wake_ns; // the next round comes at this time, if nothing happens
     enum state state;
     int signal_fd;
@@ -39,7 +39,7 @@ struct collector {
     struct bell bell;
     struct fetch fetch;
     struct leftovers left;
-    struct doubt doubt; // written by sessions before this one, and not passed
+    struct doubt doubt; // tokens that earlier sessions wrote, and that are not passed
     struct tally tally;
     struct deliver *deliver;
     bool recheck; // mailroom_announce was called since the last check was sent
@@ -62,14 +62,15 @@ static inline int64_t work_lease_ns(const struct config *config)
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
 }
 
-// Returns how long after the database was asked a line may still be begun. When our session ends,
-// others wait for the grace, and half of it is enough to stay clear of them.
+// Returns up to which age an answer still allows a line to be begun, counted from the request. If
+// our session ended meanwhile, others leave us the grace; half of it keeps us clear of them.
 static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
 }
 
-// Up to this many lines in a row are taken to be late by chance; more mean that they always are.
+// If up to this many answers or lines in a row are late, that counts as chance. If more are late,
+// the network or the machine counts as always slow.
 #define WORK_SLOW_MAX 3
 
 static inline void work_wake_at(struct collector *c, int64_t at_ns)

@@ -102,7 +102,7 @@ static void buf_stops_at_its_ceiling(void **state)
     assert_false(buf_append_str(&b, "89"));
     assert_true(b.failed);
     assert_int_equal(b.len, 7);
-    // There is room, but after what is missing nothing may follow.
+    // There is room again, but an append after a failed one would leave a gap.
     assert_false(buf_append_char(&b, 'x'));
     assert_false(buf_append(&b, "", 0));
     assert_false(buf_printf(&b, "%s", ""));

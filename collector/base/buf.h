@@ -1,10 +1,10 @@
 // A growable byte buffer with a ceiling.
 //
 // The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct.
-// When the ceiling or memory is reached an append returns false and changes nothing, and so does
-// each one after it until buf_clear. So the appends need not be checked one by one: the result of
-// the last one, `failed` or buf_str tells at the end whether the content is whole, and what is
-// there has no hole. For the same reason they are not MUST_USE.
+// An append that would pass the ceiling, or finds no memory, returns false and changes nothing. So
+// does every later append, until buf_clear. The content is therefore always a prefix of all that
+// was appended, without a gap. A caller need not check each append: at the end, the result of the
+// last append, `failed` or buf_str tells whether the content is whole. So appends are not MUST_USE.
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 struct buf {
     char *data; // NULL while nothing was appended; not NUL-terminated
     size_t len;
-    size_t cap;
-    size_t max;
+    size_t cap; // bytes that are allocated
+    size_t max; // the ceiling: most bytes that `data` may have
     bool failed;
 };
 

@@ -1,7 +1,7 @@
 // The clocks. Times that are compared come from the same monotonic clock.
 //
-// Times are int64_t nanoseconds. Pure modules never call this: they take
-// now_ns as an argument, so that tests run on a clock of their own.
+// Times are int64_t nanoseconds. Pure modules never read a clock: they take now_ns as an argument,
+// so that tests run on a clock of their own.
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,8 @@ int64_t clock_now_ns(void);
 // Use it to judge what others may have done in the meantime.
 int64_t clock_boot_ns(void);
 
-// Returns CLOCK_REALTIME, in nanoseconds since 1970: to be shown, never for differences.
+// Returns CLOCK_REALTIME, in nanoseconds since 1970. It is for display only: it may be set back, so
+// no difference of two such times is a duration.
 int64_t clock_wall_ns(void);
 
 // Returns the poll(2) timeout that sleeps from now until the deadline: rounded up, so that a loop

@@ -17,7 +17,7 @@ enum err_kind {
     ERR_SQL,         // the server refused a statement; sqlstate says why
     ERR_OUTPUT,      // the reader of our output is gone or cannot take more
     ERR_SYSTEM,      // the operating system refused; sys_errno says why
-    ERR_SKIP,        // what this needs is not on this machine
+    ERR_SKIP,        // this machine lacks something that the step needs, so it is skipped
     ERR_INTERRUPTED, // a signal asked us to end
     ERR_INTERNAL,    // a bug of ours
 };
@@ -35,7 +35,7 @@ struct err {
 // Fills *e and returns false, so that a caller can `return err_set(e, …)`.
 bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// Does the same, and appends ": " and the text of errno.
+// Does the same, and appends ": " and strerror(errno) to the text.
 bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 // Puts "fmt: " in front of a text that is already there; keeps the kind.

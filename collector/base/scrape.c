@@ -57,7 +57,7 @@ static bool clear_path(const struct sockaddr_un *at, struct err *e)
         return true;
     if (!S_ISSOCK(st.st_mode))
         return err_set(e, ERR_USAGE, "'%s' exists and is not a socket", at->sun_path);
-    // A server that takes in nobody would keep a socket that blocks waiting.
+    // The socket does not block: connecting to a server that hangs might otherwise take for ever.
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     bool served = fd < 0 || !set_up(fd) ||
                   connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
@@ -84,7 +84,7 @@ static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
     return true;
 }
 
-// Splits HOST:PORT in place; a host in brackets loses them.
+// Splits HOST:PORT in place, and drops the brackets around an IPv6 host.
 static bool split(char *address, char **host, char **port)
 {
     char *colon = strrchr(address, ':');

@@ -22,22 +22,22 @@
 
 struct scrape_client {
     enum scrape_step {
-        SCRAPE_FREE,
-        SCRAPE_READING, // its request
-        SCRAPE_WAITING, // for the owner's text
-        SCRAPE_WRITING, // the answer
+        SCRAPE_FREE,    // the place has no client
+        SCRAPE_READING, // its request is being read
+        SCRAPE_WAITING, // the request is read, and the owner's text is awaited
+        SCRAPE_WRITING, // the answer is being written
     } step;
     int fd;
     int64_t deadline_ns;
-    size_t len; // of the request so far
-    size_t sent;
+    size_t len;  // bytes of the request that were read so far
+    size_t sent; // bytes of the answer that were written so far
     struct buf answer;
     char request[SCRAPE_REQUEST_MAX];
 };
 
 struct scrape {
-    int fd;         // listens; -1: closed
-    char path[108]; // of our Unix socket; "": there is none
+    int fd;         // the listening socket; -1: closed
+    char path[108]; // where our Unix socket lies; "": we have none
     struct scrape_client clients[SCRAPE_CLIENTS];
 };
 
@@ -57,7 +57,8 @@ void scrape_close(struct scrape *s);
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX]);
 
 void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS]);
-int64_t scrape_deadline_ns(const struct scrape *s); // when to call scrape_serve though all is quiet
+// Returns when to call scrape_serve even if poll reports nothing.
+int64_t scrape_deadline_ns(const struct scrape *s);
 
 // Reads and writes as far as it can without waiting. True: a client waits for the text.
 bool scrape_serve(struct scrape *s, int64_t now_ns);

@@ -7,7 +7,7 @@
 struct input {
     int fd; // borrowed
     struct buf data;
-    size_t taken;   // bytes of the line that was handed out last, with its end
+    size_t taken;   // bytes of the line that was handed out last, its line end included
     size_t scanned; // bytes that are known to hold no line end
 };
 
@@ -19,6 +19,6 @@ bool input_waiting(const struct input *in);
 
 enum input_result { INPUT_LINE, INPUT_END, INPUT_FAILED, INPUT_INTERRUPTED };
 
-// Waits for the next line. It stays valid until the next call; its line end is
-// not part of it. The tail of a writer that died is no line.
+// Waits for the next line. It stays valid until the next call; its line end is not part of it.
+// Bytes without a line end, which a writer that died has left, are not a line.
 enum input_result input_next(struct input *in, const char **line, size_t *len, struct err *e);

@@ -154,7 +154,8 @@ bool mail_id(char out[MAIL_ID_LEN], const struct record *r, const char *from, st
     char hex[33] = "";
     const char *at = strrchr(from, '@');
 
-    // The mail carries the secret; its log lines and replies carry only this.
+    // The id is a digest of the secret, because mail servers log the id and must not log the
+    // secret.
     if (EVP_Digest(r->secret.data, r->secret.len, digest, &len, EVP_sha256(), NULL) != 1)
         return err_set(e, ERR_INTERNAL, "OpenSSL has no SHA-256");
     for (size_t i = 0; i < 16; i++)

@@ -25,12 +25,12 @@ enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CO
 
 struct sender {
     struct settings settings;
-    struct template templates[2]; // of actions 1 and 2
+    struct template templates[2]; // for the actions 1 and 2
     struct smtp *smtp;
     struct rate rate;
     struct input input;
     bool answers;
-    int64_t number;  // of the line in hand: 1, 2, …
+    int64_t number;  // the number of the line in hand, counted from 1
     int64_t hold_ns; // the last pause before another try; 0: the last try succeeded
 };
 
@@ -67,7 +67,7 @@ static bool say(const char *text, size_t len, struct err *e)
     return true;
 }
 
-// place 0 stands for the whole line.
+// Answers for the token at this place, counted from 1; place 0 stands for the whole line.
 static bool answer(const struct sender *s, size_t place, const struct reply *r, struct err *e)
 {
     static const char *const words[] = {
@@ -108,8 +108,8 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
                            smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e));
 }
 
-// When nobody reads the answers, the sender itself tries again. It tries for as long as it takes
-// when no mail has a chance, and a number of times when only this mail fails.
+// Tries again itself, because nobody reads the answers. While no mail has a chance, it tries for as
+// long as it takes; when only this mail fails, it tries SENDER_ATTEMPTS times.
 static bool insist(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
     for (int tries = 1;;) {
@@ -143,7 +143,7 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     if (count == 0)
         return answer(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !stopping; place++) {
-        reply.outcome = MAIL_LATER; // for a mail that was not tried because of a signal
+        reply.outcome = MAIL_LATER; // it stays if a signal comes before the mail is tried
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;

@@ -92,6 +92,6 @@ bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e)
     // The text has a fixed length, so that nothing of an older text remains behind it.
     int len = snprintf(text, sizeof text, "%019" PRId64 " %019" PRId64 "\n", r->day, r->today);
     if (pwrite(r->fd, text, (size_t)len, 0) != len)
-        return err_sys(e, ERR_SYSTEM, "the day's count cannot be kept");
+        return err_sys(e, ERR_SYSTEM, "SENDER_STATE_FILE: the day's count cannot be written");
     return true;
 }

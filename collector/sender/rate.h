@@ -1,8 +1,8 @@
-// How many mails may go out: a token bucket, and a number a day.
+// Limits how many mails go out: by a token bucket, and by a number a day.
 //
-// Pure but for rate_open and rate_count, which keep the day's count in a file, so that a sender
-// that is started again goes on with it. Days are those of UTC. A rate of 0 means no limit, and so
-// does a daily limit of 0.
+// It is pure but for rate_open and rate_count, which keep the day's count in a file, so that a
+// sender that is started again goes on with it. Days are those of UTC. A rate of 0 means no limit,
+// and so does a daily limit of 0.
 #pragma once
 
 #include <stdint.h>
@@ -12,11 +12,11 @@
 struct rate {
     double per_s;
     double burst;  // how many may follow each other at once; at least 1
-    double left;   // of the burst, at `at_ns`
-    int64_t at_ns; // monotonic
-    int64_t daily;
-    int64_t day;   // since 1970
-    int64_t today; // mails of that day
+    double left;   // how many mails the bucket allowed at `at_ns`
+    int64_t at_ns; // by the monotonic clock
+    int64_t daily; // mails a day
+    int64_t day;   // the day of the last mail, counted from 1970
+    int64_t today; // how many mails went out on that day
     int fd;        // the file that keeps `day` and `today`; -1: none
 };
 

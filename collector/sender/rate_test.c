@@ -86,7 +86,7 @@ static void a_day_outlives_the_sender(void **state)
         if (round < 2)
             for (int i = 0; i < 2; i++)
                 assert_true(rate_count(&r, 0, noon, &e));
-        // A clock that is set back does not give the day again.
+        // A clock that is set back does not allow the day's mails again.
         assert_int_equal(rate_spent(&r, noon - 86400), round >= 1);
         rate_close(&r);
     }

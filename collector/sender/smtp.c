@@ -185,7 +185,7 @@ static void judge(struct smtp *s, CURLcode result, struct reply *reply)
     long code = strtol(s->said, NULL, 10);
 
     reply->outcome = result == CURLE_OK ? MAIL_SENT : smtp_judge(code, s->command);
-    // A reply of the server explains best; without one, libcurl does.
+    // The server's reply is the best explanation; if there is none, libcurl's text is.
     if (result == CURLE_OK || (code >= 400 && *s->said))
         copy_line(reply->text, sizeof reply->text, s->said, strlen(s->said));
     else

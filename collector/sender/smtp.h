@@ -30,7 +30,7 @@ void smtp_free(struct smtp *s); // accepts NULL
 bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     struct reply *reply, struct err *e) MUST_USE;
 
-// Ends the connection, politely; the next mail opens another.
+// Ends the connection with QUIT; the next mail opens another.
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
 // Returns the meaning of a reply. Pure. `code` is the server's, 0 when it gave none; `command` is

@@ -4,7 +4,7 @@
 -- which they became ours.
 --
 -- $1 queue | $2 the other's number | $3 our number | $4 tokens at most
--- $5 whether it may be alive: its lease is over
+-- $5 whether the other may be alive, because its lease is over
 WITH old AS MATERIALIZED (
     SELECT n, tokens
     FROM deliveries

@@ -1,7 +1,8 @@
--- A new epoch and a new version of the cursor fence every earlier session: its
--- moves find another n, and its reads tell it so. The row of jobs was looked at
--- before the lock was taken; if another collector came and went in between, or
--- moves the cursor at this moment, this statement finds nothing.
+-- Claims the queue. A new epoch and a new version of the cursor fence every
+-- earlier session: its moves find another n, and its reads tell it so. The row
+-- of jobs was looked at before the lock was taken. If another collector came and
+-- went in between, or moves the cursor at this moment, this statement changes
+-- nothing and returns no row.
 --
 -- $1 queue | $2 our name | $3 our number | $4 the epoch that was seen | $5 the mode
 WITH cursor AS MATERIALIZED (

@@ -36,7 +36,7 @@ WITH last AS MATERIALIZED (
     JOIN tokens AS t ON t.id = d.token
 )
 SELECT count(*),
-       -- Nothing is in hand any more.
+       -- When nothing is in hand any more, the shared lock that says so is released.
        count(*) > 0 AND NOT EXISTS (SELECT FROM part) AND NOT EXISTS (
            SELECT FROM deliveries WHERE queue = $6::job_type AND owner = $2::bigint AND n > $1::bigint)
        AND pg_advisory_unlock_shared($2::bigint)

@@ -1,5 +1,6 @@
--- Shows the others that we have something in hand, if we have: what an earlier session left, or
--- what was just adopted. take.sql does the same for what it takes.
+-- If deliveries of ours exist, which an earlier session left or which were just adopted, takes the
+-- shared lock that shows others that we have something in hand. take.sql does the same for the
+-- tokens that it takes.
 --
 -- $1 queue | $2 our number
 SELECT pg_try_advisory_lock_shared($2::bigint)

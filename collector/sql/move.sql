@@ -1,5 +1,5 @@
--- The head of a move; moved.sql or moved_dead.sql follows. It moves the cursor if that is
--- still the version that the batch was read from.
+-- The head of a move; moved.sql or moved_dead.sql follows. It moves the cursor, unless that has
+-- another version than when the batch was read.
 --
 -- $1 queue | $2 n | $3 the new tick, or null when the old one goes on
 -- $4 whether all of it was taken | $5, $6 position

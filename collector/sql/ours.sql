@@ -2,8 +2,8 @@
 -- delivery. Tokens that were deleted since have nothing but an id, and are passed over.
 --
 -- $1 queue | $3 rows to examine at most | $4 our number
--- $5, $6 n and id to begin behind. Deliveries before n are not looked at: deleted rows that an old
--- snapshot keeps are not walked again.
+-- $5, $6 n and id to begin behind. Deliveries before n are not looked at, so that deleted rows that
+-- an old snapshot keeps are not walked again and again.
 , ours AS (
     SELECT 0 AS part, '0'::xid8 AS to_xid, taken.n::text::xid8 AS xid, taken.id,
            t.action, t.account, t.secret, t.code, t.consumed_at, t.expires_at

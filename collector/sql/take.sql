@@ -4,7 +4,8 @@
 -- judges the tokens afterwards. Consumed and expired ones are passed over here.
 --
 -- $2 tokens to take at most | $4 our number | $5 tokens of a batch
--- $6 the number of tokens, with the $7 that we have, is a multiple of this
+-- $6 after the take, we have a multiple of this number of tokens
+-- $7 tokens that we have before it
 , walk AS MATERIALIZED (
     SELECT part, xid, id, passed,
            row_number() OVER so_far AS examined,

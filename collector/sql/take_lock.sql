@@ -1,6 +1,6 @@
--- Locks the cursor, in a statement before the one that reads tokens: a
--- statement that had to wait for the cursor would see the tokens as they were
--- before its wait.
+-- Locks the cursor, in a statement of its own before the one that reads tokens.
+-- If one statement did both and had to wait for the lock, it would see the
+-- tokens as they were before its wait.
 --
 -- $1 queue
 SELECT n
