@@ -1,6 +1,6 @@
 -- Mends: one code in 200,000 came out as '#####', because random() * 100000
--- rounds up to a sixth digit that the picture has no room for; and random() is
--- no secret.
+-- rounded up to six digits, and the format of to_char has five. Besides, the
+-- numbers of random() can be guessed.
 --
 -- Six random bytes are a number under 2^48, and its remainder by 100,000 is
 -- always five digits. Some codes are likelier than others by one part in 2.8

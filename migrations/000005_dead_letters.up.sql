@@ -1,8 +1,9 @@
--- Mends: a token that the wire format cannot carry was either printed, forging
--- its neighbours, or stopped the queue, or vanished without a word.
+-- Mends: a token that the wire format cannot carry was printed and forged its
+-- neighbours, or it stopped the queue, or it vanished without a trace.
 --
--- The collector files it here, with its reason, in the transaction that moves
--- the cursor past it. No foreign keys: the record outlives token and account.
+-- The collector records it here, with the reason, in the transaction that moves
+-- the cursor past it. There are no foreign keys, because the record outlives
+-- token and account.
 
 BEGIN;
 

@@ -1,11 +1,10 @@
 -- Mends: the output line has no quoting, so a comma in an email or a login
 -- forged a field, and a newline forged a whole batch.
 --
--- Such a value is refused where it enters. It is a trigger and not a CHECK …
--- NOT VALID because a CHECK is tested on every update: an account that has such
--- a value since before could no longer be activated or suspended. The trigger
--- looks at values that are new or have changed and leaves the others to
--- dead_letters.
+-- A trigger refuses such a value where it enters. A CHECK … NOT VALID would not
+-- do: it is tested on every update, so an account that already had such a value
+-- could no longer be activated or suspended. The trigger looks only at values
+-- that are new or have changed, and leaves the others to dead_letters.
 --
 -- Triggers on one event fire in the order of their names: this one comes
 -- before account_provision, so nothing is done for an account that is refused.

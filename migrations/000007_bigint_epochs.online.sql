@@ -12,7 +12,8 @@ SELECT pg_temp.has('tokens', 'xid') AND format_type(atttypid, NULL) = 'integer' 
 FROM pg_attribute WHERE attrelid = 'accounts'::regclass AND attname = 'created_at' \gset
 \if :due
 
--- Dropping a column would drop these, too, without a warning.
+-- Refuses if indexes, constraints, statistics, rights or comments of your own are on
+-- the columns: dropping a column would drop these, too, without a warning.
 DO $$
 DECLARE
     found text;
@@ -93,8 +94,8 @@ SELECT pg_temp.briefly($$
         AND created_at_next IS NOT NULL AND xid_next IS NOT NULL) NOT VALID
 $$);
 
--- Rows that others hold are passed over and looked at again, so that it never waits for
--- anybody while it holds rows itself. The planner has no statistics of the new columns and
+-- Rows that others hold are passed over and looked at again, so that this procedure never waits
+-- for anybody while it holds rows itself. The planner has no statistics of the new columns and
 -- takes empty ones for rare; a range of ids keeps it from reading the whole table each time.
 CREATE OR REPLACE PROCEDURE pg_temp.fill_next(table_ regclass) LANGUAGE plpgsql AS $$
 DECLARE

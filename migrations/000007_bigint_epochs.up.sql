@@ -6,8 +6,9 @@
 -- change the type of a column that a trigger depends on.
 --
 -- Where the online file has finished, its columns take the place of the old
--- ones, and no row is read. Otherwise the tables are rewritten, which takes its
--- time on a large database, and what that file has begun is removed.
+-- ones, and no row is read. Otherwise the tables are rewritten, which takes long
+-- on a large database, and the columns that the online file has begun are
+-- removed.
 
 BEGIN;
 

@@ -12,8 +12,9 @@
 --    written with (a restored row was written by the restore), and that is not
 --    older than the row of jobs.
 --
--- Because of the second, the function does no harm where the numbers have stayed
--- the same, as with pg_upgrade or just after this migration.
+-- Because the second group counts as waiting, too, the function does no harm
+-- where the numbers have stayed the same, as with pg_upgrade or just after this
+-- migration.
 
 BEGIN;
 

@@ -5,11 +5,11 @@
 -- cursor every token is inserted with processed_at 0, which means that the
 -- cursor decides. So the index of waiting tokens stays empty and costs nothing.
 --
--- mailroom_switch_mode carries the state over, when no collector runs. The
+-- mailroom_switch_mode carries the state over while no collector runs. Its
 -- exclusive lock waits for every transaction that has inserted a token, but not
--- for one that has its number already and is yet to insert: so on the way back
--- to the cursor all waiting tokens get a number below every running
--- transaction, as in 000012.
+-- for one that has its number already and inserts later. So on the way back to
+-- the cursor all waiting tokens get a number below every running transaction, as
+-- in 000012.
 
 BEGIN;
 

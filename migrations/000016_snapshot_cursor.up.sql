@@ -11,26 +11,27 @@
 --
 -- What waits is the rest of the tick, and then what is not visible in it. A
 -- snapshot lists the transactions that were running, so a transaction that
--- stays open delays no token and loses none. xid is the top-level
--- transaction's, for a snapshot lists only those.
+-- stays open delays no token and loses none. xid is the number of the top-level
+-- transaction, because a snapshot lists no others.
 --
 -- Every move writes a new n. The newest is found at the end of the primary key,
 -- and no move has to look at the versions before it. A lane is a set of actions
 -- with a cursor of its own; there is one, with all of them.
 --
--- `deliveries` has a row for each batch that was taken and is not confirmed, in
--- the shared mode, and for what a cursor cannot tell: tokens that waited when the
--- cursor was made. Its owner has a row in `owners`; owner 0 is nobody.
+-- In the shared mode `deliveries` has a row for each batch that was taken and is
+-- not confirmed. In every mode it may have rows for tokens that waited when the
+-- cursor was made, and that the cursor cannot express. A row's owner has a row in
+-- `owners`; owner 0 is nobody.
 --
--- jobs.mode is null until a collector of this cursor has come to the queue. Until
--- then (last_xid, last_seq) is its cursor, as before, for collectors of other
--- makers too. mailroom_settle turns the one into the other.
+-- jobs.mode is null until a collector that reads this cursor has come to the queue.
+-- Until then (last_xid, last_seq) is the queue's cursor, as before, for collectors of
+-- other makers too. mailroom_settle turns the older cursor into the new one.
 
 BEGIN;
 
 LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 SET LOCAL enable_seqscan = off; -- queries under the lock use indexes
-SET LOCAL jit = off; -- a scan that is off counts as so expensive that it would bring in jit
+SET LOCAL jit = off; -- the planner gives a disabled scan so high a cost that jit would start
 
 -- A queue of skip-locked goes by way of the older cursor.
 DO $$
@@ -95,8 +96,8 @@ DROP FUNCTION mailroom_horizon_holder();
 DROP FUNCTION mailroom_switch_mode(text, text);
 DROP FUNCTION mailroom_restamp(text);
 
--- The advisory locks of a queue. Every collector at work shares the one of the
--- queue itself; an epoch's belongs to its holder, an owner's number to the owner.
+-- Returns the key of an advisory lock of a queue. Every collector at work shares the lock
+-- 'queue'; the holder has the lock of its epoch; an owner has the lock of its own number.
 CREATE FUNCTION mailroom_lock_key(queue text, what text) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT hashtextextended(format('mailroom %s %s %s', 'jobs'::regclass::oid, queue, what), 0)
@@ -124,10 +125,10 @@ $$;
 -- waits for no transaction. Returns how many tokens wait; null when there was
 -- nothing to do.
 --
--- A point (xid, id) was moved past transactions that were over. So all below xid is
--- seen, and the tick is what is below xid + 1, of which all up to id was taken. Rows
--- of transaction 0, from before 000004, are in no snapshot: those that wait are
--- written down in deliveries, with the owner 0, which is nobody.
+-- A point (xid, id) was moved only past transactions that were over. So `seen` becomes
+-- all transactions below xid, and `tick` all below xid + 1, of which the tokens up to id
+-- were taken. Rows of transaction 0, from before 000004, are in no snapshot: those that
+-- wait are written down in deliveries, with the owner 0, which is nobody.
 --
 -- In another cluster, or another database, the numbers mean nothing: all that waits
 -- is written down as nobody's, the cursor begins behind all that is visible, and

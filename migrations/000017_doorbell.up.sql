@@ -2,17 +2,17 @@
 -- a lock that all of the server's notifying transactions share.
 --
 -- With `SELECT mailroom_announce('bell')` producers announce a token only while a
--- collector sleeps: it holds the bell, an advisory lock, and the trigger tests
--- whether that lock is free and lets it go at once. A collector that is about to
--- sleep takes the bell and then looks at the queue, in a new statement: a producer
--- that stayed silent before has its transaction number already, so that look sees
--- its tokens, or sees that the transaction is running.
+-- collector sleeps. Such a collector holds the bell, an advisory lock. The trigger
+-- tests whether that lock is free, and lets it go at once. A collector that is
+-- about to sleep takes the bell and then looks at the queue, in a new statement. A
+-- producer that stayed silent before has its transaction number already, so the
+-- look sees its tokens, or sees that its transaction is running.
 --
--- 'each' announces every token, as before, for collectors of other makers;
--- 'never' none. A producer can be silent by itself, with SET mailroom.announce
--- = 'never': a transaction with a notification cannot be prepared for two-phase
--- commit. Listening collectors are notified of a change and then ask for the
--- new setting.
+-- 'each' announces every token, as before, for collectors of other makers; 'never'
+-- announces none. A transaction with a notification cannot be prepared for
+-- two-phase commit, so a producer can be silent by itself, with
+-- SET mailroom.announce = 'never'. Listening collectors are notified when the
+-- setting changes, and then ask for the new one.
 
 BEGIN;
 

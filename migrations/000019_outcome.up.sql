@@ -6,9 +6,9 @@
 --
 --   deliveries   what is leased (a row for each line, its owner the collector's
 --                run) and what is to be tried again (owner 0, due at a time)
---   attempts     append-only: a row for each attempt that ended, and for what
---                expired or died without one; partitioned by day, so that the
---                old days can be dropped
+--   attempts     append-only: a row for each attempt that ended, and for each
+--                token that expired or died without one; partitioned by day, so
+--                that the old days can be dropped
 --   runs         append-only: a row when a collector starts and one when it ends
 --
 -- A line's row keeps its tokens until the last of them is answered. An answered
@@ -16,8 +16,9 @@
 -- row, and the lease of its line two.
 --
 -- An answer is fenced by the line's row: it counts only while that row is there
--- and still the answering collector's. Row numbers come again after a failover
--- that lost some; owners are random and do not.
+-- and its owner is still the answering collector. A row's number alone would not
+-- do, because numbers may come again after a failover. An owner's number is
+-- random, and does not come again.
 
 BEGIN;
 
@@ -173,13 +174,14 @@ $$;
 -- tried again, then what the cursor has next, lane by lane. With fewer than
 -- `fewest` it leaves all as it is.
 --
--- due_from   nothing older is due; spares walking over what was taken long ago
+-- due_from   nothing is due that is older; spares a walk over what was taken long ago
 -- aged_turn  this batch is for a lane whose oldest token has waited for ageing_s
 -- per_s      0: no budget
 --
 -- Rows of kind 1 are the line's tokens, in order. One row of kind 0 comes last:
 -- number is how many tokens would make the line; errors is 1 when more may wait;
--- wait_ms, for how long the budget is spent; due_ms, when the next is due again.
+-- wait_ms is how long the budget stays spent; due_ms is in how many milliseconds the
+-- next token is due to be tried again.
 CREATE FUNCTION mailroom_lease(queue text, owner bigint, wanted int, fewest int,
     due_from timestamptz DEFAULT '-infinity', per_s double precision DEFAULT 0,
     burst double precision DEFAULT 1, daily bigint DEFAULT 0,
@@ -377,7 +379,7 @@ $$;
 --            its fault: tried again after delays)
 -- alones     a returned token comes again in a line of its own
 -- done       lines of which every token has its answer now
--- again      the collector does not know whether it has said this before
+-- again      an earlier call may have recorded the same already: its answer was lost
 --
 -- An answer for a line that is not, or no longer, the owner's changes nothing and
 -- is recorded as late. Such answers are returned.
@@ -583,9 +585,9 @@ BEGIN
 END
 $$;
 
--- For administrators: forgets attempts and runs older than this. Whole days are
--- dropped, so it costs nothing. It gives up rather than wait for a long reader,
--- behind whom everybody else would queue. Returns how many days were dropped.
+-- For administrators: forgets attempts and runs that are older than this. It drops
+-- whole days, which costs little. If a reader takes long, it gives up: everybody
+-- else would queue behind it. Returns how many days were dropped.
 CREATE FUNCTION mailroom_forget(older interval) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -666,7 +668,7 @@ BEGIN
 END
 $$;
 
--- Shows what became of each token, as far as the history goes.
+-- Shows what became of each token, as far back as `attempts` goes.
 CREATE VIEW mailroom_status AS
 WITH held AS (
     SELECT u.t AS token, coalesce(d.numbers[u.at], 1) AS number, d.owner <> 0 AS leased, d.due

@@ -1,6 +1,6 @@
--- Mends: a lease cost more the further the cursor stood behind the beginning of its
--- tick, since each look walked over what was taken of it; and each token was judged
--- by a function call, three times.
+-- Mends: a lease cost more the further the cursor had moved within its tick, because
+-- each look walked over all that was already taken of the tick. And each token was
+-- judged by a function call, three times.
 --
 -- The new mailroom_lease walks the stretches between two snapshots as the other modes
 -- do (collector/sql/cursor.sql says how), judges on the way and keeps the rows that it

@@ -1,6 +1,6 @@
 -- Mends: password recoveries, for which people wait, had to wait behind any
--- backlog of activations. And there was no way to make the lanes of 000019,
--- which read every version of the cursor.
+-- backlog of activations. And 000019 knew lanes, but no command made them, and
+-- each lease read every version of the cursor to find them.
 --
 -- A lane is an action with a cursor of its own; the first lane goes first. One batch
 -- in four (aged_turn) is a lower lane's whose oldest token has waited for ageing_s.
@@ -299,9 +299,9 @@ DROP FUNCTION mailroom_ahead(token_action[], pg_snapshot, pg_snapshot, xid8, big
 -- each action a lane, in this order; '' makes one lane of all. Returns how many lanes
 -- there were before. The queue becomes a leased one, if nobody has used it yet.
 --
--- A new lane begins at the place of the lane that has had its action. Several lanes have
--- no common place: when they become one, all that waits is written down in deliveries as
--- nobody's, and the one lane begins behind it.
+-- A new lane begins where the lane stood that had its action before. Several lanes have
+-- no common place. So when they become one, all that waits is written down in deliveries
+-- as nobody's, and the one lane begins behind it.
 CREATE FUNCTION mailroom_lanes(lanes text, queue text DEFAULT 'mailroom') RETURNS int
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -4,7 +4,7 @@
 --     CALL mailroom_partition();                   -- begins a new partition
 --     SELECT mailroom_forget_tokens('7 days');     -- drops those that ended before
 --
--- Both are for administrators, once a day or once an hour, while all goes on.
+-- Administrators call both once a day or once an hour, while everything runs.
 -- The first call turns the table into a partitioned one, and the old table
 -- becomes its first partition; nothing is copied. Without that call the table
 -- stays a plain one.
@@ -13,11 +13,11 @@
 -- to the next range when a new one begins. So partitions follow time, the id
 -- stays a primary key, and a search by id finds its partition. No partition
 -- ever has to be split, and none has to be made in advance for a certain time.
--- The cursor's order is (xid, id) and is read from each partition's index,
--- merged.
+-- The cursor's order is (xid, id): the server reads the index of each partition
+-- and merges the rows.
 --
--- One thing is lost: `secret` is unique within each partition and not over all, for a
--- unique index over partitions has to contain the id.
+-- One thing is lost: `secret` is unique within each partition only, because a unique
+-- index over several partitions would have to contain the id.
 --
 -- No table is locked for longer than its catalog entries take to change. A call
 -- waits for such a lock for no longer than 200 ms at a time, because all others
@@ -288,9 +288,9 @@ BEGIN
 END
 $$;
 
--- Drops the partitions whose youngest token is older than that, the oldest first, and
--- stops before one that has a token which still waits, or is not older. The present
--- partition stays in any case. Returns how many were dropped.
+-- Drops the partitions of which all tokens are older than that, the oldest partition
+-- first. It stops before the first partition with a token that is younger or still
+-- waits. The present partition stays in any case. Returns how many were dropped.
 CREATE FUNCTION mailroom_forget_tokens(older interval) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

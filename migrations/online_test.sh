@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the files *.online.sql: with them a database gets the same schema, they keep nobody out for
-# as long as it takes to read a table, and an interrupted one does no harm.
+# Tests the files *.online.sql. With them a database gets the same schema as without. They keep
+# nobody out for as long as it takes to read a table. One that is interrupted does no harm.
 set -eu
 
 here=${SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -101,7 +101,8 @@ writers_go_on()
     done
 }
 
-# An interrupted online file may leave an invalid index, and that of 000007 a part of the columns.
+# An online file that is interrupted may leave an invalid index behind, and that of 000007 some of
+# its columns.
 an_interrupted_one_does_no_harm()
 {
     for n in $(numbers); do
@@ -160,9 +161,9 @@ no_row_is_read_under_a_strong_lock() # the mode of the queue before the snapshot
     done
 }
 
-# Each migration is caught when its online file is left out: in the copies that the run before made
-# of its database. A later one that reads rows under a
-# lock would be caught, too.
+# Without its online file each of these migrations must be caught, in the copy of the database that
+# the_plain_way made before it. So a later migration that reads rows under a lock will be caught,
+# too.
 the_watch_sees_a_scan()
 {
     for n in $(numbers); do

@@ -208,7 +208,8 @@ unsendable_accounts_are_refused()
     same "no token of a refused account" 2 "$(sql 'SELECT count(*) FROM tokens')"
 }
 
-# The now() of this database lies, even to the column defaults that were made before.
+# This database gets a now() that tells a time in 2040, also to the column defaults that were made
+# before.
 time_goes_on_after_2038()
 {
     new_database future
@@ -267,7 +268,8 @@ a_lane_ages_by_the_second()
     same "an aged token's turn" "u1" "$(lease_aged 0)"
 }
 
-# A lease of one token looks at 1004 at most.
+# A lease of one token looks at 1004 rows at most, so the token behind the expired ones is found
+# only if the next leases go on from there.
 tokens_that_expired_keep_no_lane_from_ageing()
 {
     new_database expired_lane
