@@ -11,6 +11,7 @@
 #include "fault/idle_sessions.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "postgres/sql.h"
 
 #define SESSIONS_MAX 2000
 #define READERS 4
@@ -191,6 +192,7 @@ static PGconn *begin_connecting(const struct server *server)
     if (server->provider->conninfo(server, MIGRATE_STRANGER, server->database, &conninfo) &&
         buf_str(&conninfo))
         conn = PQconnectStart(conninfo.data);
+    sql_silence(conn);
     buf_fini(&conninfo);
     // For a connection that failed, libpq reports the SQLSTATE only with this setting.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);

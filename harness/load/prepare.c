@@ -25,9 +25,9 @@ static bool insert(struct accounts *a, struct err *e)
         return err_memory(e);
     const char *values[] = {a->emails.data, a->logins.data};
     PGresult *result = PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
-    bool ok = PQresultStatus(result) == PGRES_COMMAND_OK ||
-              err_set(e, ERR_SQL, "cannot insert the accounts that must exist before the load: %s",
-                  PQresultErrorMessage(result));
+    bool ok =
+        PQresultStatus(result) == PGRES_COMMAND_OK ||
+        sql_fail(a->conn, result, "cannot insert the accounts that must exist before the load", e);
     PQclear(result);
     buf_clear(&a->emails);
     buf_clear(&a->logins);

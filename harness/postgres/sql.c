@@ -5,19 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Writes the text in one line: each run of white space becomes one blank.
-static void trimmed(char *out, size_t size, const char *text)
+static void append(char *out, size_t size, size_t *used, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len && *used + 1 < size; i++) {
+        bool space = isspace((unsigned char)text[i]);
+        if (!space || (*used > 0 && out[*used - 1] != ' '))
+            out[(*used)++] = (char)(space ? ' ' : text[i]);
+    }
+    out[*used] = '\0';
+}
+
+// libpq breaks a long sentence of its own in two lines: both are indented, and the second begins
+// with a small letter.
+static bool goes_on(const char *line)
+{
+    return *line == '\t' && islower((unsigned char)line[1]);
+}
+
+void sql_one_line(char *out, size_t size, const char *text)
 {
     size_t used = 0;
 
-    for (; *text && used + 1 < size; text++) {
-        bool space = isspace((unsigned char)*text);
-        if (!space || (used > 0 && out[used - 1] != ' '))
-            out[used++] = (char)(space ? ' ' : *text);
+    *out = '\0';
+    while (*text) {
+        const char *line = text;
+        size_t len = strcspn(line, "\n");
+        text += len + (line[len] == '\n');
+        // A line that is blank, or only points at a place in the line before it.
+        if (strspn(line, " \t\r^") >= len)
+            continue;
+        if (used > 0)
+            append(out, size, &used, goes_on(line) ? " " : "; ", goes_on(line) ? 1 : 2);
+        append(out, size, &used, line, len);
+        while (used > 0 && (out[used - 1] == ' ' || out[used - 1] == '.'))
+            out[--used] = '\0';
     }
-    if (used > 0 && out[used - 1] == ' ')
-        used--;
-    out[used] = '\0';
 }
 
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e)
@@ -26,7 +48,7 @@ bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct er
     const char *text = result ? PQresultErrorMessage(result) : PQerrorMessage(conn);
     char clean[800];
 
-    trimmed(clean, sizeof clean, text);
+    sql_one_line(clean, sizeof clean, text);
     bool dead = PQstatus(conn) != CONNECTION_OK;
     err_set(e, dead ? ERR_CONNECTION : ERR_SQL, "%s: %s", doing, clean);
     if (state)
@@ -34,14 +56,15 @@ bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct er
     return false;
 }
 
-// libpq would print that the server has ended, which a fault makes an expected event.
-static void on_notice(void *arg, const PGresult *notice)
+static void leave_to_the_log(void *unused, const PGresult *notice)
 {
-    const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+    (void)unused;
+    (void)notice;
+}
 
-    (void)arg;
-    if (!state || strncmp(state, "57", 2) != 0)
-        fputs(PQresultErrorMessage(notice), stderr);
+void sql_silence(PGconn *conn)
+{
+    PQsetNoticeReceiver(conn, leave_to_the_log, NULL);
 }
 
 PGconn *sql_connect(const char *conninfo, struct err *e)
@@ -50,9 +73,12 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
         "dbname", "connect_timeout", "application_name", "options", NULL};
     const char *values[] = {conninfo, "10", "mailproof",
         "-c statement_timeout=60s -c client_min_messages=warning", NULL};
-    PGconn *conn = PQconnectdbParams(keys, values, 1);
-
-    PQsetNoticeReceiver(conn, on_notice, NULL);
+    // libpq prints the notices that arrive before a receiver is set, and PQconnectdbParams returns
+    // too late to set one. PQreset connects once more, with the receiver. Unlike PQconnectPoll it
+    // obeys connect_timeout, for each host.
+    PGconn *conn = PQconnectStartParams(keys, values, 1);
+    sql_silence(conn);
+    PQreset(conn);
     if (PQstatus(conn) == CONNECTION_OK)
         return conn;
     sql_fail(conn, NULL, "cannot connect", e);

@@ -26,6 +26,14 @@ MUST_USE PGresult *sql_query(
 // The first column of the first row as text; "" when null; fails without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
+// Keeps the connection's notices off the terminal. The server's log tells the same: that the server
+// ends, for example, which a fault makes an expected event. Accepts NULL.
+void sql_silence(PGconn *conn);
+
 // Fills the error with the message of the result, or of the connection without one, in one line
 // behind `doing`, and with the SQLSTATE. Returns false.
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);
+
+// Writes a message of libpq or the server as one line without a full stop at its end; its lines
+// become parts with "; " between them. Pure.
+void sql_one_line(char *out, size_t size, const char *text);

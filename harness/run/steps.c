@@ -116,7 +116,7 @@ static bool take_answers(PGconn *conn, struct err *e)
         }
         between = false;
         if (status == PGRES_FATAL_ERROR && ok)
-            ok = err_set(e, ERR_SQL, "%s", PQresultErrorMessage(result));
+            ok = sql_fail(conn, result, "a step failed", e);
         PQclear(result);
         if (status == PGRES_PIPELINE_SYNC)
             return ok;
@@ -125,7 +125,7 @@ static bool take_answers(PGconn *conn, struct err *e)
 
 static bool in_pipeline(PGconn *conn, bool sent, struct err *e)
 {
-    bool ok = sent ? take_answers(conn, e) : err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
+    bool ok = sent ? take_answers(conn, e) : sql_fail(conn, NULL, "cannot send a step", e);
 
     return PQexitPipelineMode(conn) && ok;
 }
@@ -145,7 +145,7 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     struct buf scratch;
 
     if (!PQenterPipelineMode(conn))
-        return err_set(e, ERR_CONNECTION, "%s", PQerrorMessage(conn));
+        return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     buf_init(&scratch, 1 << 16);
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
