@@ -17,6 +17,7 @@
 #include "base/openmetrics.h"
 
 #define PATIENCE_NS (5 * NS_PER_S) // a client's time, from its connection to its last byte
+#define PAUSE_NS (NS_PER_S / 10)   // before the next client, when there was no descriptor for one
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
 
@@ -294,14 +295,22 @@ static struct scrape_client *free_place(struct scrape *s)
     return NULL;
 }
 
+// A client that cannot be taken in stays in the kernel's queue, and poll would report it again at
+// once.
 static void take_in(struct scrape *s, int64_t now_ns)
 {
     struct scrape_client *c;
 
+    if (now_ns < s->accept_at_ns)
+        return;
+    s->accept_at_ns = 0;
     while ((c = free_place(s)) != NULL) {
         int fd = accept(s->fd, NULL, NULL);
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                s->accept_at_ns = now_ns + PAUSE_NS;
             return;
+        }
         if (!set_up(fd)) {
             close(fd);
             return;
@@ -353,12 +362,12 @@ void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
                               : c->step == SCRAPE_WRITING ? POLLOUT
                                                           : 0)};
     }
-    fds[0] = (struct pollfd){.fd = room ? s->fd : -1, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = room && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
 }
 
 int64_t scrape_deadline_ns(const struct scrape *s)
 {
-    int64_t at_ns = CLOCK_NEVER;
+    int64_t at_ns = s->accept_at_ns ? s->accept_at_ns : CLOCK_NEVER;
 
     for (int i = 0; i < SCRAPE_CLIENTS; i++)
         if (s->clients[i].step != SCRAPE_FREE)

@@ -36,8 +36,9 @@ struct scrape_client {
 };
 
 struct scrape {
-    int fd;         // the listening socket; -1: closed
-    char path[108]; // where our Unix socket lies; "": we have none
+    int fd;               // the listening socket; -1: closed
+    int64_t accept_at_ns; // takes in nobody before; 0: at any time
+    char path[108];       // where our Unix socket lies; "": we have none
     struct scrape_client clients[SCRAPE_CLIENTS];
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -244,6 +245,33 @@ static void a_client_that_hangs_up_is_forgotten(void **state)
     scrape_close(&s);
 }
 
+static void without_descriptors_nobody_is_taken_in(void **state)
+{
+    (void)state;
+    struct scrape s;
+    struct pollfd fds[SCRAPE_FDS];
+    struct rlimit most, few;
+    int fd = client(served(&s));
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &most), 0);
+    few = most;
+    few.rlim_cur = (rlim_t)fd + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_false(scrape_serve(&s, 1));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
+    scrape_poll(&s, fds);
+    assert_int_equal(fds[0].fd, -1); // the client that waits would end each poll at once
+    int64_t again_ns = scrape_deadline_ns(&s);
+    assert_in_range(again_ns, 2, NS_PER_S);
+
+    scrape_serve(&s, again_ns);
+    scrape_poll(&s, fds);
+    assert_int_equal(fds[0].fd, s.fd);
+    assert_int_equal(s.clients[0].step, SCRAPE_READING);
+    close(fd);
+    scrape_close(&s);
+}
+
 static void a_socket_is_taken_over_from_the_dead_only(void **state)
 {
     (void)state;
@@ -300,6 +328,7 @@ int main(void)
         cmocka_unit_test(silence_ends),
         cmocka_unit_test(a_slow_reader_holds_nobody_up),
         cmocka_unit_test(a_client_that_hangs_up_is_forgotten),
+        cmocka_unit_test(without_descriptors_nobody_is_taken_in),
         cmocka_unit_test(a_socket_is_taken_over_from_the_dead_only),
     };
 
