@@ -68,6 +68,26 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
+// Appends the names of the subcommands that take the option: "; compare, tune and field have it".
+static void name_owners(const char *option, struct err *e)
+{
+    const unsigned scope = options_scope(option);
+    size_t owners = 0, named = 0;
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        owners += (commands[i].scope & scope) != 0;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        size_t len = strlen(e->text);
+        if (!(commands[i].scope & scope))
+            continue;
+        const char *before = named == 0 ? "; " : named + 1 < owners ? ", " : " and ";
+        snprintf(e->text + len, sizeof e->text - len, "%s%s%s", before, commands[i].name,
+            ++named < owners ? ""
+            : owners == 1    ? " has it"
+                             : " have it");
+    }
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
     struct options o;
@@ -75,6 +95,8 @@ static int run(const struct command *c, int argc, char **argv)
     int code;
 
     if (!options_parse(&o, c->scope, argc, argv, &e)) {
+        if (o.foreign)
+            name_owners(o.foreign, &e);
         code = cli_fail(&e);
     } else if (o.help) {
         printf("Usage: mailproof %s\n%s\n", c->usage, c->help);

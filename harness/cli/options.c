@@ -347,6 +347,44 @@ static bool refuse(const char *word, const char *command, enum option_scope scop
         suggest_text(&near, text, sizeof text), command);
 }
 
+// Returns the word of the option that getopt_long has just read.
+static const char *word_read(char **argv)
+{
+    const char *word = argv[optind - 1];
+
+    return optarg == word ? argv[optind - 2] : word;
+}
+
+// Returns the name of an option that only other subcommands take. getopt_long would accept it as
+// the beginning of a longer one. NULL: it is none of theirs, or ours too.
+static const char *foreign_name(const char *word, unsigned scope)
+{
+    const char *name = NULL;
+
+    if (strncmp(word, "--", 2) != 0)
+        return NULL;
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t len = strlen(table[i].name);
+        if (strncmp(word + 2, table[i].name, len) != 0 || (word[2 + len] && word[2 + len] != '='))
+            continue;
+        if (table[i].scope & scope)
+            return NULL;
+        name = table[i].name;
+    }
+    return name;
+}
+
+unsigned options_scope(const char *name)
+{
+    unsigned scope = 0;
+
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (strcmp(table[i].name, name) == 0)
+            scope |= table[i].scope;
+    }
+    return scope;
+}
+
 bool options_parse(struct options *o, enum option_scope scope, int argc, char **argv, struct err *e)
 {
     struct option longs[OPTIONS + 1];
@@ -366,7 +404,9 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
             id = (int)(FIRST_ROW + row_of("help", scope));
         else if (id == 'q' && (scope & SCOPE_SERVER))
             id = (int)(FIRST_ROW + row_of("quiet", scope));
-        const char *word = argv[optind - 1];
+        const char *word = word_read(argv);
+        if ((o->foreign = foreign_name(word, scope)) != NULL)
+            return err_set(e, ERR_USAGE, "%s has no option '--%s'", argv[0], o->foreign);
         if (id == ':')
             return err_set(
                 e, ERR_USAGE, "option '--%s' needs a value", table[optopt - FIRST_ROW].name);

@@ -44,7 +44,8 @@ struct options {
     bool trace_spans;   // report: --trace
     bool tokens;        // report
     bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
-    char *const *args; // what is not an option: argv's, NULL-terminated
+    const char *foreign; // the option that was refused, because only other subcommands take it
+    char *const *args;   // what is not an option: argv's, NULL-terminated
 };
 
 // The subcommands that take an option.
@@ -69,6 +70,9 @@ enum option_scope {
 MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
+
+// Returns the scopes of all options of that name, as a set of bits.
+unsigned options_scope(const char *name);
 
 // The help text of an option.
 struct option_text {
