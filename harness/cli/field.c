@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cli/cells.h"
+#include "cli/files.h"
 #include "os/interrupt.h"
 #include "report/environment.h"
 #include "scenario/scenario.h"
@@ -70,8 +71,8 @@ static void describe_run(struct field *f)
     snprintf(f->grid.server, sizeof f->grid.server, "mailproof %s", MAILPROOF_VERSION);
 }
 
-static bool write_file(const char *path, void (*print)(const struct grid *, struct buf *),
-    const struct grid *g, struct err *e)
+static bool write_file(const char *option, const char *path,
+    void (*print)(const struct grid *, struct buf *), const struct grid *g, struct err *e)
 {
     struct buf text;
 
@@ -79,11 +80,9 @@ static bool write_file(const char *path, void (*print)(const struct grid *, stru
         return true;
     buf_init(&text, TABLE_MAX);
     print(g, &text);
-    FILE *file = fopen(path, "we");
-    bool ok = file && buf_str(&text) && fwrite(text.data, text.len, 1, file) == 1;
-    ok = file && fclose(file) == 0 && ok;
+    bool ok = file_write(option, path, &text, e);
     buf_fini(&text);
-    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
+    return ok;
 }
 
 static bool print_table(const struct grid *g, struct err *e)
@@ -117,8 +116,8 @@ static bool field(struct field *f, char *const *names, size_t count, struct err 
     describe_run(f);
     bool ok = cells_fill(f, e);
     return print_table(&f->grid, e) &&
-           write_file(f->options->markdown, grid_markdown, &f->grid, e) &&
-           write_file(f->options->html, grid_html, &f->grid, e) && ok;
+           write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
+           write_file("html", f->options->html, grid_html, &f->grid, e) && ok;
 }
 
 int cli_field(const struct options *o)

@@ -1,5 +1,6 @@
 #include "cli/files.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,17 @@ bool files_dated_folder(
     return len < (int)size || err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
+// Removes what was written in part, but never a pipe or a device.
+static void discard(const char *path)
+{
+    int why = errno;
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
+    errno = why;
+}
+
 bool file_write(const char *option, const char *path, const struct buf *text, struct err *e)
 {
     if (text->failed)
@@ -24,6 +36,8 @@ bool file_write(const char *option, const char *path, const struct buf *text, st
     bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
     if (file && fclose(file) != 0)
         ok = false;
+    if (file && !ok)
+        discard(path);
     return ok || err_sys(e, ERR_SYSTEM, "--%s: cannot write %.500s", option, path);
 }
 

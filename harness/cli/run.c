@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/files.h"
 #include "cli/locate.h"
 #include "cli/subjects.h"
 #include "run/everycut.h"
@@ -190,14 +191,9 @@ static bool write_junit(const char *path, const struct buf *suites, struct err *
     struct buf document;
 
     buf_init(&document, SUITES_MAX + 1000);
-    FILE *file = fopen(path, "we");
-    bool ok = (file || err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path)) &&
-              (report_junit_document(suites, &document) ||
-                  err_set(e, ERR_INTERNAL, "--junit: too many runs for one file"));
-    if (ok && fwrite(document.data, document.len, 1, file) != 1)
-        ok = err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path);
-    if (file && fclose(file) != 0 && ok)
-        ok = err_sys(e, ERR_SYSTEM, "--junit: cannot write %s", path);
+    bool ok = (report_junit_document(suites, &document) ||
+                  err_set(e, ERR_INTERNAL, "--junit: too many runs for one file")) &&
+              file_write("junit", path, &document, e);
     buf_fini(&document);
     return ok;
 }

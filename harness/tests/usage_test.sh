@@ -47,6 +47,10 @@ refused "'stedy.yaml': neither a file, a folder, nor one that 'mailproof list' s
 refused "'--colector'; did you mean '--collector'?" run --colector x steady
 refused "option '--quiet' takes no value" run steady --quiet=5
 refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush" run steady --every
+# An option of another command is not taken for the beginning of one, or for a misspelt one.
+refused "report has no option '--token'; check has it" report --token 84
+refused "report has no option '--token'; check has it" report --token=84
+refused "run has no option '--markdown'; compare, tune and field have it" run steady --markdown x
 # A file that cannot be written is refused before the work, of which nothing would be left.
 refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
 refused '--csv: cannot write' tune steady --csv "$place"
@@ -58,6 +62,14 @@ echo kept >"$place/kept"
 refused 'cannot read' compare a b --csv "$place/kept" --json "$place/fresh"
 [ "$(cat "$place/kept")" = kept ] || fail 'a file was emptied before there was anything to write'
 [ ! -e "$place/fresh" ] || fail 'an empty file was left'
+# A limit of 0 bytes is a full disk.
+(
+    trap '' XFSZ
+    ulimit -f 0
+    steady=$SOURCE_DIR/results/recorded/baselines/steady
+    "$mailproof" compare "$steady" "$steady" --csv "$place/whole.csv" >/dev/null 2>&1
+) && fail 'a full disk went unnoticed'
+[ ! -e "$place/whole.csv" ] || fail 'a part of a file was left'
 refused '--out: cannot make the folder' run steady --quiet --out "$place/kept/results"
 refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/results"
 
