@@ -186,6 +186,11 @@ static void put_row(struct terminal_line *l, const struct suite *s, const struct
             snprintf(text, sizeof text, ", %llu of %llu delivered",
                 (unsigned long long)s->shown.delivered, (unsigned long long)s->shown.planned);
         terminal_put(l, NULL, 0, text);
+        if (s->shown.planned > 0 && isfinite(s->shown.latency_ms)) {
+            int len = snprintf(text, sizeof text, ", %.1f ms", s->shown.latency_ms);
+            if (l->used + (size_t)len <= l->room) // half a number would be another one
+                terminal_put(l, NULL, 0, text);
+        }
         return;
     }
     terminal_put(l, state_colour(r), 12, state_name(r));
@@ -266,7 +271,8 @@ static void draw(struct suite *s)
 
     terminal_size(STDERR_FILENO, &columns, &lines);
     size_t name = name_width(s, columns), fit = lines > 2 ? lines - 2 : 1;
-    size_t bar = columns >= name + 44 ? 20 : columns >= name + 28 ? 8 : 0;
+    // A wide bar leaves room for "load, 12345 of 12345 delivered, 1234.5 ms".
+    size_t bar = columns >= name + 66 ? 20 : columns >= name + 28 ? 8 : 0;
     size_t first = s->count <= fit || s->running < fit / 2 ? 0 : s->running - fit / 2;
     if (s->count > fit && first > s->count - fit)
         first = s->count - fit;
