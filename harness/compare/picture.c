@@ -7,8 +7,9 @@
 #include "report/escape.h"
 #include "report/report.h"
 
-// The measures of the pictures, in their own units.
-enum { WIDTH = 720, LEFT = 150, RIGHT = 700, ROW = 26, AXIS = 44 };
+// The measures of the pictures, in their own units. On a telephone they shrink to two thirds, and
+// the letters must stay legible.
+enum { WIDTH = 540, LEFT = 150, RIGHT = 520, ROW = 26, AXIS = 44 };
 
 static const char *class_of(enum change change)
 {
@@ -107,8 +108,9 @@ static void put_ratios(const struct comparison *c, struct buf *out)
     if (c->row_count == 0)
         return;
     buf_printf(out,
-        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Ratios with their intervals; the "
-        "figures are in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" width=\"%.1f\" "
+        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Ratios with their "
+        "intervals; the figures are in the table\"><rect class=\"margin\" x=\"%.1f\" y=\"0\" "
+        "width=\"%.1f\" "
         "height=\"%d\"/>",
         WIDTH, rows + AXIS, x_of(s, 1 / (1 + c->margin)),
         x_of(s, 1 + c->margin) - x_of(s, 1 / (1 + c->margin)), rows + 4);
@@ -197,7 +199,8 @@ static void put_table(const struct comparison *c, struct buf *out)
 {
     if (c->row_count == 0)
         return;
-    buf_append_str(out, "<table><tr><th scope=\"col\">median of runs</th><th scope=\"col\"></th>"
+    buf_append_str(out, "<div class=\"wide\"><table><tr><th scope=\"col\">median of runs</th><th "
+                        "scope=\"col\"></th>"
                         "<th scope=\"col\" class=\"n\">");
     append_escaped(out, c->base->name);
     buf_append_str(out, "</th><th scope=\"col\" class=\"n\">");
@@ -219,7 +222,7 @@ static void put_table(const struct comparison *c, struct buf *out)
         put_cell(cells.p, out);
         buf_append_str(out, "</tr>\n");
     }
-    buf_append_str(out, "</table>\n");
+    buf_append_str(out, "</table></div>\n");
 }
 
 // Appends a text of print.c, escaped: it may hold the name of a folder or a command.

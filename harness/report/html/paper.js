@@ -2,7 +2,8 @@
 // SVG beside it that only a printer shows. It uses the same rows, labels, colours and options
 // that report.js gives to the library.
 'use strict';
-const paper = { width: 680, left: 56, right: 8, top: 6, bottom: 34 };
+// The width is about that of the chart on paper in CSS pixels, so that letters keep their size.
+const paper = { width: 680, narrow: 330, left: 56, right: 8, top: 6, bottom: 34 };
 
 const svg = (name, attributes) => {
   const e = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -48,7 +49,7 @@ function paperAxes(picture, area, c, range, highest, x, y) {
     label(tick, { x: area.left - 5, y: y(tick) + 3, 'text-anchor': 'end' });
   }
   const format = c.options.axes ? c.options.axes.x.axisLabelFormatter : (s) => String(+s.toFixed(3));
-  for (const tick of paperTicks(range[1], 10).filter((t) => t >= range[0] && format(t) !== ''))
+  for (const tick of paperTicks(range[1], (area.right - area.left) / 60).filter((t) => t >= range[0] && format(t) !== ''))
     label(format(tick), { x: x(tick), y: area.bottom + 14, 'text-anchor': 'middle' });
   label(c.options.xlabel || 'seconds', { x: (area.left + area.right) / 2, y: area.bottom + 28, 'text-anchor': 'middle' });
   label(c.options.ylabel, { x: -(area.top + area.bottom) / 2, y: 11, transform: 'rotate(-90)', 'text-anchor': 'middle' });
@@ -56,13 +57,14 @@ function paperAxes(picture, area, c, range, highest, x, y) {
 
 function paperChart(c, place, shades, colours) {
   const height = place.classList.contains('small') ? 160 : 260;
-  const area = { left: paper.left, right: paper.width - paper.right, top: paper.top, bottom: height - paper.bottom };
-  const rows = c.options.stackedGraph ? stacked(c.rows) : c.rows;
-  const range = c.options.dateWindow || [rows[0][0], rows[rows.length - 1][0]];
-  const highest = Math.max(...rows.flatMap((row) => row.slice(1)).filter((v) => v !== null), 1e-9) * 1.05;
+  const width = place.closest('.grid') ? paper.narrow : paper.width;
+  const area = { left: paper.left, right: width - paper.right, top: paper.top, bottom: height - paper.bottom };
+  const range = c.options.dateWindow || [c.rows[0][0], c.rows[c.rows.length - 1][0]];
+  const rows = (c.options.stackedGraph ? stacked(c.rows) : c.rows).filter(([at]) => at >= range[0] && at <= range[1]);
+  const highest = (Math.max(...rows.flatMap((row) => row.slice(1)).filter((v) => v !== null), 0) || 1) * 1.05;
   const x = (v) => area.left + (v - range[0]) / (range[1] - range[0] || 1) * (area.right - area.left);
   const y = (v) => area.bottom - v / highest * (area.bottom - area.top);
-  const picture = svg('svg', { viewBox: `0 0 ${paper.width} ${height}`, class: 'paper', 'aria-hidden': 'true' });
+  const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, class: 'paper', 'aria-hidden': 'true' });
 
   for (const [from, until] of c.options.underlayCallback === null ? [] : shades)
     picture.append(svg('rect', { x: x(from), y: area.top, width: Math.max(x(until) - x(from), 1),

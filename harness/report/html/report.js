@@ -28,12 +28,15 @@ function element(name, content, className) {
   return e;
 }
 
-// Fills a table from arrays of cells. Columns of numbers are aligned to the right. A table
-// without rows is removed.
+// Fills a table from arrays of cells, and puts it into a box that scrolls. Columns of numbers are
+// aligned to the right. A table without rows is removed.
 function fill(table, caption, head, rows) {
   if (rows.length === 0) { table.remove(); return; }
+  const box = element('div', undefined, 'wide');
+  table.replaceWith(box);
+  box.append(table);
   table.append(element('caption', caption));
-  const numeric = head.map((_, i) => rows.every((r) => typeof r[i] === 'number' || r[i] === missing));
+  const numeric = head.map((_, i) => rows.every((r) => typeof r[i] === 'number' || text(r[i]) === missing));
   const top = element('tr');
   head.forEach((h, i) => {
     const th = element('th', h, numeric[i] ? 'n' : '');
@@ -46,7 +49,7 @@ function fill(table, caption, head, rows) {
     row.forEach((cell, i) => {
       const broken = cell === 'broken' || cell === 'does not hold' || cell === 'no';
       const td = element('td', text(cell), numeric[i] ? 'n' : broken ? 'violated' : '');
-      if (text(cell).length < 18) td.classList.add('short');
+      td.classList.add(text(cell).length < 18 ? 'short' : 'long');
       tr.append(td);
     });
     table.append(tr);
@@ -295,7 +298,7 @@ function recoveries() {
   byId('fault-details').open = result.faults.length <= 20;
   fillTable('fault-table', 'Times in seconds since the start of the load',
     ['do', 'began', 'over', 'took effect', 'recovery, ms', 'evidence'],
-    result.faults.map((f) => [f.do, rounded(f.at_s), rounded(f.ended_s), f.ok ? 'yes' : 'no',
+    result.faults.map((f) => [f.do, rounded(f.at_s), rounded(f.ended_s), f.left_out ? 'left out' : f.ok ? 'yes' : 'no',
       rounded(f.recovery_ms, 1), f.evidence]));
   if (!result.faults.length) byId('fault-section').remove();
 }
