@@ -20,7 +20,7 @@ bool leased_ask(struct leased *l, enum request request, const char *sql, struct 
     int64_t deadline_ns, struct err *e)
 {
     leased_expect(l, request);
-    return session_query(&l->session, (int)request, sql, p, deadline_ns, e);
+    return session_query(&l->join.session, (int)request, sql, p, deadline_ns, e);
 }
 
 // --- what became of tokens --------------------------------------------------------
@@ -35,7 +35,7 @@ static bool send_answers(struct leased *l, struct err *e)
     if (!outbox_send(&l->outbox, c, &again, e))
         return false;
     leased_expect(l, REQUEST_ANSWER);
-    return session_execute(&l->session, REQUEST_ANSWER, "answer",
+    return session_execute(&l->join.session, REQUEST_ANSWER, "answer",
         SESSION_PARAMS(l->config->queue_name, l->owner, c[0], c[1], c[2], c[3], c[4], c[5], c[6],
             c[7], c[8], again ? "t" : "f"),
         leased_deadline_ns(l), e);
@@ -48,7 +48,7 @@ static void on_answer(struct leased *l, const PGresult *r)
         log_line("QUEUE", "%d answers were late: their lines had been freed, token %s first",
             PQntuples(r), PQgetvalue(r, 0, 0));
     // A token that is to be tried again at once is due now.
-    fill_due(&l->fill, l->now_ns);
+    fill_due(&l->take.fill, l->now_ns);
 }
 
 // --- leases: ours and others' -----------------------------------------------------
@@ -63,7 +63,7 @@ static bool send_renew(struct leased *l, struct err *e)
 {
     static const char sql[] = "SELECT mailroom_renew($1, $2::bigint)";
 
-    l->renew_at_ns = l->now_ns + l->config->lease_ms * NS_PER_MS / 3;
+    l->heartbeat.renew_at_ns = l->now_ns + l->config->lease_ms * NS_PER_MS / 3;
     return leased_awaits(l, REQUEST_RENEW) ||
            leased_ask(l, REQUEST_RENEW, sql, SESSION_PARAMS(l->config->queue_name, l->owner),
                leased_deadline_ns(l), e);
@@ -71,20 +71,21 @@ static bool send_renew(struct leased *l, struct err *e)
 
 bool database_fresh(struct leased *l, struct err *e)
 {
+    struct heartbeat *h = &l->heartbeat;
     int64_t stale_ns = clock_min(250 * NS_PER_MS, l->config->grace_ms * NS_PER_MS / 2);
 
-    if (l->link != LINK_UP)
+    if (l->join.state != JOIN_DONE)
         return false;
-    if (l->now_ns - l->asked_ns <= stale_ns)
+    if (l->now_ns - h->asked_ns <= stale_ns)
         return true;
     // Asks again. On a network that is always slow, an answer counts from its arrival instead.
     if (leased_awaits(l, REQUEST_RENEW))
         return false;
-    if (l->slow >= 3) {
-        l->slow = 0;
+    if (h->slow >= 3) {
+        h->slow = 0;
         return true;
     }
-    l->slow++;
+    h->slow++;
     if (!send_renew(l, e))
         join_lose(l, e);
     return false;
@@ -103,11 +104,11 @@ static bool send_others(struct leased *l, struct err *e)
 {
     static const char sql[] = "SELECT * FROM mailroom_others($1, $2::bigint)";
 
-    if (leased_awaits(l, REQUEST_OTHERS) || l->now_ns < l->others_at_ns) {
-        leased_wake_at(l, l->others_at_ns);
+    if (leased_awaits(l, REQUEST_OTHERS) || l->now_ns < l->others.look_at_ns) {
+        leased_wake_at(l, l->others.look_at_ns);
         return true;
     }
-    l->others_at_ns = CLOCK_NEVER;
+    l->others.look_at_ns = CLOCK_NEVER;
     return leased_ask(l, REQUEST_OTHERS, sql, SESSION_PARAMS(l->config->queue_name, l->owner),
         leased_deadline_ns(l), e);
 }
@@ -117,12 +118,12 @@ static bool send_free(struct leased *l, struct err *e)
     static const char sql[] = "SELECT mailroom_free($1, $2::bigint, $3), $2, $3";
     char owner[SESSION_NUMBER_LEN];
     const char *why;
-    int64_t gone = watch_expired(&l->watch, l->config->grace_ms * NS_PER_MS,
+    int64_t gone = watch_expired(&l->others.watch, l->config->grace_ms * NS_PER_MS,
         l->config->lease_ms * NS_PER_MS, l->now_ns, &why);
 
     if (gone == 0 || leased_awaits(l, REQUEST_FREE))
         return true;
-    watch_forget(&l->watch, gone);
+    watch_forget(&l->others.watch, gone);
     return leased_ask(l, REQUEST_FREE, sql,
         SESSION_PARAMS(l->config->queue_name, session_number(owner, gone), why),
         leased_deadline_ns(l), e);
@@ -130,15 +131,15 @@ static bool send_free(struct leased *l, struct err *e)
 
 static bool on_others(struct leased *l, const PGresult *r, struct err *e)
 {
-    watch_begin(&l->watch);
+    watch_begin(&l->others.watch);
     for (int i = 0; i < PQntuples(r); i++)
-        watch_seen(&l->watch, strtoll(PQgetvalue(r, i, 0), NULL, 10),
+        watch_seen(&l->others.watch, strtoll(PQgetvalue(r, i, 0), NULL, 10),
             strtoll(PQgetvalue(r, i, 1), NULL, 10), PQgetvalue(r, i, 2)[0] == 't', l->now_ns);
     // Nobody announces what a collector gives back when it leaves.
-    if (watch_end(&l->watch))
-        fill_due(&l->fill, l->now_ns);
+    if (watch_end(&l->others.watch))
+        fill_due(&l->take.fill, l->now_ns);
     if (PQntuples(r) > 0)
-        l->others_at_ns =
+        l->others.look_at_ns =
             l->now_ns + clock_min(OTHERS_NS, l->config->grace_ms * NS_PER_MS / 2 + 10 * NS_PER_MS);
     return send_free(l, e);
 }
@@ -149,7 +150,7 @@ static bool on_free(struct leased *l, const PGresult *r, struct err *e)
         return false;
     log_line("QUEUE", "freed %s tokens of collector %s: %s", PQgetvalue(r, 0, 0),
         PQgetvalue(r, 0, 1), PQgetvalue(r, 0, 2));
-    fill_due(&l->fill, l->now_ns);
+    fill_due(&l->take.fill, l->now_ns);
     return true;
 }
 
@@ -160,8 +161,8 @@ bool database_leave(struct leased *l, struct err *e)
 
     return leased_awaits(l, REQUEST_LEAVE) ||
            leased_ask(l, REQUEST_LEAVE, sql,
-               SESSION_PARAMS(
-                   l->config->queue_name, l->owner, "stopped", session_number(tokens, l->answered)),
+               SESSION_PARAMS(l->config->queue_name, l->owner, "stopped",
+                   session_number(tokens, l->sender.answered)),
                leased_deadline_ns(l), e);
 }
 
@@ -190,7 +191,7 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
     case REQUEST_FREE:
         return on_free(l, r, e);
     case REQUEST_LEAVE:
-        l->stop = STOP_DONE;
+        l->ending.step = STOP_DONE;
         return true;
     default:
         return true;
@@ -203,7 +204,7 @@ static bool try_again(struct leased *l, enum request request, const struct err *
     if (session_remedy(e->sqlstate) != REMEDY_RETRY)
         return false;
     if (request == REQUEST_LEASE)
-        fill_restart(&l->fill, l->now_ns + SOON_NS);
+        fill_restart(&l->take.fill, l->now_ns + SOON_NS);
     else if (request == REQUEST_ANSWER)
         outbox_lost(&l->outbox);
     else if (request != REQUEST_RENEW && request != REQUEST_OTHERS && request != REQUEST_FREE)
@@ -214,20 +215,21 @@ static bool try_again(struct leased *l, enum request request, const struct err *
 
 bool database_serve(struct leased *l, struct err *e)
 {
+    struct heartbeat *h = &l->heartbeat;
     struct session_reply reply;
     PGnotify *n;
 
-    if (l->link == LINK_BACK_OFF)
+    if (l->join.state == JOIN_BACK_OFF)
         return true;
-    if (!session_pump(&l->session, l->now_ns, e))
+    if (!session_pump(&l->join.session, l->now_ns, e))
         return false;
-    while (session_take(&l->session, &reply)) {
+    while (session_take(&l->join.session, &reply)) {
         enum request request = (enum request)reply.tag;
-        l->awaited[request]--;
-        l->asked_ns = l->sent_ns[request];
-        if (l->now_ns - l->asked_ns <= 100 * NS_PER_MS)
-            l->slow = 0;
-        l->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
+        l->join.awaited[request]--;
+        h->asked_ns = h->sent_ns[request];
+        if (l->now_ns - h->asked_ns <= 100 * NS_PER_MS)
+            h->slow = 0;
+        h->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
         bool ok = session_check(reply.result, e);
         if (ok)
             ok = dispatch(l, request, reply.result, e);
@@ -237,8 +239,8 @@ bool database_serve(struct leased *l, struct err *e)
         if (!ok)
             return false;
     }
-    while ((n = session_notification(&l->session))) {
-        fill_announced(&l->fill, strtoll(n->extra, NULL, 10), l->now_ns);
+    while ((n = session_notification(&l->join.session))) {
+        fill_announced(&l->take.fill, strtoll(n->extra, NULL, 10), l->now_ns);
         PQfreemem(n);
     }
     return true;
@@ -246,22 +248,24 @@ bool database_serve(struct leased *l, struct err *e)
 
 bool database_step(struct leased *l, struct err *e)
 {
-    if (l->link != LINK_UP)
+    struct heartbeat *h = &l->heartbeat;
+
+    if (l->join.state != JOIN_DONE)
         return join_step(l, e);
     if (!send_answers(l, e))
         return false;
     if (!take_step(l, e))
         return false;
     if (holds_something(l)) {
-        if (l->now_ns >= l->renew_at_ns && !send_renew(l, e))
+        if (l->now_ns >= h->renew_at_ns && !send_renew(l, e))
             return false;
-        leased_wake_at(l, l->renew_at_ns);
+        leased_wake_at(l, h->renew_at_ns);
     }
-    if (l->now_ns >= l->check_at_ns) {
-        l->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
+    if (l->now_ns >= h->check_at_ns) {
+        h->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
         if (!send_renew(l, e))
             return false;
     }
-    leased_wake_at(l, l->check_at_ns);
+    leased_wake_at(l, h->check_at_ns);
     return send_others(l, e);
 }

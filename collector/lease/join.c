@@ -14,8 +14,8 @@ static const struct session_params none = {0};
 void join_lose(struct leased *l, const struct err *e)
 {
     bool complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
-    bool silent = session_silent(&l->session, l->now_ns);
-    bool ended = l->session.up && l->link >= LINK_JOIN && e->kind == ERR_CONNECTION;
+    bool silent = session_silent(&l->join.session, l->now_ns);
+    bool ended = l->join.session.up && l->join.state >= JOIN_ASK && e->kind == ERR_CONNECTION;
     char advice[SESSION_ADVICE_LEN];
     struct err ignored;
 
@@ -23,29 +23,29 @@ void join_lose(struct leased *l, const struct err *e)
                     : silent   ? METER_RECONNECTS_SILENT
                     : ended    ? METER_RECONNECTS_ENDED
                                : METER_RECONNECTS_REFUSED);
-    log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
+    log_line("PG", "%s: %s%s%s%s", l->join.session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
-        session_advice(&l->session, e->sqlstate, advice));
-    session_close(&l->session);
-    pooler_close(&l->pooler);
-    memset(l->awaited, 0, sizeof l->awaited);
+        session_advice(&l->join.session, e->sqlstate, advice));
+    session_close(&l->join.session);
+    pooler_close(&l->join.pooler);
+    memset(l->join.awaited, 0, sizeof l->join.awaited);
     outbox_lost(&l->outbox);
     // Drops the lines that were not begun, because another collector may have them when we come
     // back.
     err_clear(&ignored);
     if (!sender_return_ready(l, "the session ended", &ignored))
         log_line("MAIN", "%s", ignored.text);
-    l->link = LINK_BACK_OFF;
-    l->retry_ns = l->now_ns + backoff_next_ns(&l->backoff,
-                                  complained || silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS);
-    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_ns - l->now_ns) / NS_PER_MS);
+    l->join.state = JOIN_BACK_OFF;
+    l->join.retry_at_ns = l->now_ns + backoff_next_ns(&l->join.backoff,
+                                          complained || silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS);
+    log_line("PG", "reconnecting in %" PRId64 " ms", (l->join.retry_at_ns - l->now_ns) / NS_PER_MS);
 }
 
 static bool send_listen(struct leased *l, struct err *e)
 {
     const char *name = l->config->channel_name;
     char sql[sizeof "LISTEN \"\"" + 126];
-    char *quoted = PQescapeIdentifier(l->session.conn, name, strlen(name));
+    char *quoted = PQescapeIdentifier(l->join.session.conn, name, strlen(name));
 
     if (!quoted)
         return err_set(e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", name);
@@ -86,7 +86,7 @@ static bool send_join(struct leased *l, struct err *e)
     // A queue that was used in another mode is converted first, for as long as that takes.
     ok = ok && leased_ask(l, REQUEST_SETTINGS, patient, none, CLOCK_NEVER, e) &&
          leased_ask(l, REQUEST_JOIN, lease_sql_join,
-             SESSION_PARAMS(c->queue_name, l->owner, rows.data, l->started ? NULL : host,
+             SESSION_PARAMS(c->queue_name, l->owner, rows.data, l->join.recorded ? NULL : host,
                  MAILROOM_VERSION, settings),
              CLOCK_NEVER, e) &&
          leased_ask(l, REQUEST_SETTINGS, usual, none, CLOCK_NEVER, e);
@@ -97,7 +97,7 @@ static bool send_join(struct leased *l, struct err *e)
 static bool prepare(struct leased *l, const char *name, const char *sql, struct err *e)
 {
     leased_expect(l, REQUEST_SETTINGS);
-    return session_prepare(&l->session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
+    return session_prepare(&l->join.session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
 }
 
 static bool send_setup(struct leased *l, struct err *e)
@@ -114,36 +114,36 @@ static bool send_setup(struct leased *l, struct err *e)
 
 static bool greet(struct leased *l, struct err *e)
 {
-    if (!pooler_step(&l->pooler, l->config->database_url, 0, PQbackendPID(l->session.conn), l->pid,
-            l->now_ns)) {
-        leased_wake_at(l, l->pooler.deadline_ns);
+    if (!pooler_step(&l->join.pooler, l->config->database_url, 0,
+            PQbackendPID(l->join.session.conn), l->join.pid, l->now_ns)) {
+        leased_wake_at(l, l->join.pooler.deadline_ns);
         return true;
     }
-    if (l->pooler.shared)
+    if (l->join.pooler.shared)
         return err_set(e, ERR_USAGE,
             "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
             "notifications would get lost; connect to the server, or to a pool in session mode");
-    l->link = LINK_JOIN;
+    l->join.state = JOIN_ASK;
     return send_setup(l, e);
 }
 
 bool join_step(struct leased *l, struct err *e)
 {
-    switch (l->link) {
-    case LINK_BACK_OFF:
-        if (l->now_ns < l->retry_ns) {
-            leased_wake_at(l, l->retry_ns);
+    switch (l->join.state) {
+    case JOIN_BACK_OFF:
+        if (l->now_ns < l->join.retry_at_ns) {
+            leased_wake_at(l, l->join.retry_at_ns);
             return true;
         }
-        l->link = LINK_CONNECT;
-        return session_open(&l->session, l->config->database_url, 0, l->now_ns, e);
-    case LINK_CONNECT:
-        if (!l->session.up)
+        l->join.state = JOIN_CONNECT;
+        return session_open(&l->join.session, l->config->database_url, 0, l->now_ns, e);
+    case JOIN_CONNECT:
+        if (!l->join.session.up)
             return true;
-        l->link = LINK_GREET;
+        l->join.state = JOIN_GREET;
         return leased_ask(l, REQUEST_SELF, queue_sql_self, none, leased_deadline_ns(l), e);
-    case LINK_GREET:
-        return l->session.count > 0 || greet(l, e);
+    case JOIN_GREET:
+        return l->join.session.count > 0 || greet(l, e);
     default:
         return true; // the answer to the join is awaited
     }
@@ -156,15 +156,15 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
     if (!session_check_row(r, e))
         return false;
     if (PQgetisnull(r, 0, 0)) {
-        l->link = LINK_UP;
-        l->started = true;
-        backoff_reset(&l->backoff);
-        fill_restart(&l->fill, l->now_ns);
-        watch_restart(&l->watch);
-        l->others_at_ns = l->now_ns;
-        l->renew_at_ns = l->check_at_ns = l->now_ns;
-        l->complete_ns = CLOCK_NEVER;
-        l->slow = 0;
+        l->join.state = JOIN_DONE;
+        l->join.recorded = true;
+        backoff_reset(&l->join.backoff);
+        fill_restart(&l->take.fill, l->now_ns);
+        watch_restart(&l->others.watch);
+        l->others.look_at_ns = l->now_ns;
+        l->heartbeat.renew_at_ns = l->heartbeat.check_at_ns = l->now_ns;
+        l->take.complete_ns = CLOCK_NEVER;
+        l->heartbeat.slow = 0;
         log_line("QUEUE", "leasing from '%s' with others, as %s", c->queue_name, l->owner);
         return true;
     }
@@ -199,7 +199,7 @@ bool join_on_self(struct leased *l, const PGresult *r, struct err *e)
 {
     if (PQntuples(r) != 1)
         return err_set(e, ERR_CONNECTION, "the server does not show us our own session");
-    snprintf(l->pid, sizeof l->pid, "%s", PQgetvalue(r, 0, 0));
+    snprintf(l->join.pid, sizeof l->join.pid, "%s", PQgetvalue(r, 0, 0));
     return true;
 }
 

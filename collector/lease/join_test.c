@@ -18,7 +18,7 @@ static void an_answer_without_its_row_is_refused(void **state)
     bool (*const decoders[])(struct leased *, const PGresult *, struct err *) = {
         on_schema, join_on_join, take_on_lease};
     const struct config config = {.queue_name = (char[]){"mailroom"}};
-    struct leased l = {.config = &config, .others_at_ns = CLOCK_NEVER};
+    struct leased l = {.config = &config, .others.look_at_ns = CLOCK_NEVER};
     PGresult *nothing = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
 
     for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++) {
@@ -26,7 +26,7 @@ static void an_answer_without_its_row_is_refused(void **state)
         assert_false(decoders[i](&l, nothing, &e));
         assert_int_equal(e.kind, ERR_SCHEMA);
     }
-    assert_int_not_equal(l.link, LINK_UP);
+    assert_int_not_equal(l.join.state, JOIN_DONE);
     PQclear(nothing);
 }
 

@@ -15,13 +15,15 @@
 
 static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exit)
 {
-    if (l->stop >= stop)
+    struct ending *end = &l->ending;
+
+    if (end->step >= stop)
         return;
-    if (l->stop == STOP_NOT)
-        l->stop_ns = l->now_ns + STOP_NS;
-    l->stop = stop;
+    if (end->step == STOP_NOT)
+        end->at_ns = l->now_ns + STOP_NS;
+    end->step = stop;
     if (exit != COLLECTOR_OK)
-        l->exit = exit;
+        end->exit = exit;
 }
 
 // An error ends the session or the collector.
@@ -40,65 +42,66 @@ static void serve_signals(struct leased *l)
     char byte;
     struct pollfd p = {.fd = l->signal_fd, .events = POLLIN};
 
-    if (l->stop != STOP_NOT || poll(&p, 1, 0) <= 0 || read(l->signal_fd, &byte, 1) != 1)
+    if (l->ending.step != STOP_NOT || poll(&p, 1, 0) <= 0 || read(l->signal_fd, &byte, 1) != 1)
         return;
     log_line("MAIN", "stopping; %d lines are without an answer", flight_in(&l->flight, FLIGHT_OUT));
     begin_stop(l, STOP_WAITING, COLLECTOR_OK);
-    child_ask(&l->child);
+    child_ask(&l->sender.child);
 }
 
 // Gives back the unanswered tokens once no answer is awaited any more. It ends our child first, so
 // that no other collector gets a token that the child might still send.
 static bool return_all(struct leased *l, struct err *e)
 {
-    if (l->child.pid > 0 && !sender_lost(l, e))
+    if (l->sender.child.pid > 0 && !sender_lost(l, e))
         return false;
     if (!sender_return_all(l, "the collector stopped", e))
         return false;
-    l->in = -1;
-    l->writing = NULL;
-    l->sender = SENDER_ENDED;
-    l->stop = STOP_LEAVING;
-    l->stop_ns = l->now_ns + LEAVE_NS;
+    l->sender.in = -1;
+    l->sender.writing = NULL;
+    l->sender.state = SENDER_ENDED;
+    l->ending.step = STOP_LEAVING;
+    l->ending.at_ns = l->now_ns + LEAVE_NS;
     return true;
 }
 
 static bool step_stop(struct leased *l, struct err *e)
 {
+    struct ending *end = &l->ending;
     int out = flight_in(&l->flight, FLIGHT_OUT);
 
-    if (l->stop == STOP_WAITING) {
+    if (end->step == STOP_WAITING) {
         if (!sender_return_ready(l, "the collector stopped", e))
             return false;
-        leased_wake_at(l, l->stop_ns);
-        if (out == 0 || l->now_ns >= l->stop_ns || l->sender == SENDER_ENDED)
-            l->stop = STOP_RETURNING;
+        leased_wake_at(l, end->at_ns);
+        if (out == 0 || l->now_ns >= end->at_ns || l->sender.state == SENDER_ENDED)
+            end->step = STOP_RETURNING;
     }
-    if (l->stop == STOP_RETURNING && !return_all(l, e))
+    if (end->step == STOP_RETURNING && !return_all(l, e))
         return false;
-    if (l->stop != STOP_LEAVING)
+    if (end->step != STOP_LEAVING)
         return true;
-    leased_wake_at(l, l->stop_ns);
-    if (l->now_ns >= l->stop_ns) {
-        l->stop = STOP_DONE;
+    leased_wake_at(l, end->at_ns);
+    if (l->now_ns >= end->at_ns) {
+        end->step = STOP_DONE;
         return true;
     }
-    return l->link != LINK_UP || outbox_left(&l->outbox) > 0 || database_leave(l, e);
+    return l->join.state != JOIN_DONE || outbox_left(&l->outbox) > 0 || database_leave(l, e);
 }
 
 static void wait_for_something(struct leased *l)
 {
     struct pollfd fds[] = {
-        {.fd = l->stop == STOP_NOT ? l->signal_fd : -1, .events = POLLIN},
-        {.fd = session_fd(&l->session), .events = session_events(&l->session)},
-        {.fd = session_fd(&l->pooler.probe), .events = session_events(&l->pooler.probe)},
-        {.fd = l->in, .events = POLLIN},
-        {.fd = l->writing ? l->output.fd : -1, .events = POLLOUT},
+        {.fd = l->ending.step == STOP_NOT ? l->signal_fd : -1, .events = POLLIN},
+        {.fd = session_fd(&l->join.session), .events = session_events(&l->join.session)},
+        {.fd = session_fd(&l->join.pooler.probe), .events = session_events(&l->join.pooler.probe)},
+        {.fd = l->sender.in, .events = POLLIN},
+        {.fd = l->sender.writing ? l->sender.output.fd : -1, .events = POLLOUT},
         [5 + METRICS_FDS - 1] = {.fd = -1},
     };
 
     metrics_poll(l->metrics, fds + 5);
-    leased_wake_at(l, session_deadline_ns(&l->session));
+    leased_wake_at(l, session_deadline_ns(&l->join.session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), l->wake_ns));
 }
 
@@ -108,11 +111,11 @@ static void serve_metrics(struct leased *l)
     double *of = l->metrics->meters.of;
     int64_t oldest_ns = flight_oldest_ns(&l->flight);
 
-    of[METER_COLLECTING] = l->link == LINK_UP && l->stop == STOP_NOT;
+    of[METER_COLLECTING] = l->join.state == JOIN_DONE && l->ending.step == STOP_NOT;
     of[METER_LINES_UNANSWERED] = flight_in(&l->flight, FLIGHT_OUT);
     of[METER_ANSWER_AWAITED] =
         oldest_ns == CLOCK_NEVER ? 0 : (double)(l->now_ns - oldest_ns) / (double)NS_PER_S;
-    leased_wake_at(l, metrics_serve(l->metrics, l->link == LINK_UP, l->now_ns));
+    leased_wake_at(l, metrics_serve(l->metrics, l->join.state == JOIN_DONE, l->now_ns));
 }
 
 static bool serve(struct leased *l, struct err *e)
@@ -134,39 +137,39 @@ static bool init(struct leased *l, struct err *e)
     int limit = (int)c->batch_limit;
     uint64_t seeds[4];
 
-    child_init(&l->child);
+    child_init(&l->sender.child);
     outbox_init(&l->outbox);
-    buf_init(&l->input, (size_t)2 << 20);
+    buf_init(&l->sender.input, (size_t)2 << 20);
     if (!random_fill(seeds, sizeof seeds, e))
         return false;
-    l->retry = (struct retry){.base_ms = c->leased.retry_base_ms,
+    l->sender.retry = (struct retry){.base_ms = c->leased.retry_base_ms,
         .max_ms = c->leased.retry_max_ms,
         .attempts = (int)c->leased.attempts,
         .random = seeds[0]};
-    backoff_init(&l->backoff, seeds[1]);
-    backoff_init(&l->sender_backoff, seeds[2]);
+    backoff_init(&l->join.backoff, seeds[1]);
+    backoff_init(&l->sender.backoff, seeds[2]);
     // Our number is never 0, because 0 means nobody.
     snprintf(l->owner, sizeof l->owner, "%" PRIu64, seeds[3] >> 1 | 1);
-    if (!fill_init(&l->fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
+    if (!fill_init(&l->take.fill, limit, c->batch_timeout_ms * NS_PER_MS, e))
         return false;
-    pace_init(&l->fill.pace, c->batch_least_ms * NS_PER_MS, l->fill.timeout_ns, limit);
+    pace_init(&l->take.fill.pace, c->batch_least_ms * NS_PER_MS, l->take.fill.timeout_ns, limit);
     return flight_init(&l->flight, (int)c->leased.in_flight, limit, e) &&
-           sign_init(&l->sign, c->key, e) &&
-           (l->command || output_init(&l->output, STDOUT_FILENO, e));
+           sign_init(&l->take.sign, c->key, e) &&
+           (l->sender.command || output_init(&l->sender.output, STDOUT_FILENO, e));
 }
 
 static void fini(struct leased *l)
 {
     char how[CHILD_HOW_LEN];
 
-    child_end(&l->child, how);
-    session_close(&l->session);
-    pooler_close(&l->pooler);
+    child_end(&l->sender.child, how);
+    session_close(&l->join.session);
+    pooler_close(&l->join.pooler);
     flight_fini(&l->flight);
-    fill_fini(&l->fill);
+    fill_fini(&l->take.fill);
     outbox_fini(&l->outbox);
-    sign_fini(&l->sign);
-    buf_fini(&l->input);
+    sign_fini(&l->take.sign);
+    buf_fini(&l->sender.input);
 }
 
 enum collector_exit leased_run(
@@ -174,30 +177,29 @@ enum collector_exit leased_run(
 {
     struct leased l = {.config = config,
         .metrics = metrics,
-        .command = command,
         .signal_fd = signal_fd,
-        .link = LINK_BACK_OFF,
-        .in = command ? -1 : STDIN_FILENO,
-        .sender = command ? SENDER_AWAY : SENDER_HERE,
-        .others_at_ns = CLOCK_NEVER};
+        .others.look_at_ns = CLOCK_NEVER,
+        .sender = {.state = command ? SENDER_AWAY : SENDER_HERE,
+            .command = command,
+            .in = command ? -1 : STDIN_FILENO}};
     struct err e;
 
     err_clear(&e);
     if (!init(&l, &e)) {
         log_line("MAIN", "%s", e.text);
-        l.exit = collector_exit_of(e.kind);
-        l.stop = STOP_DONE;
+        l.ending.exit = collector_exit_of(e.kind);
+        l.ending.step = STOP_DONE;
     }
-    while (l.stop != STOP_DONE) {
+    while (l.ending.step != STOP_DONE) {
         bool served = serve(&l, &e);
         if (!served)
             handle(&l, &e);
-        if (served && l.stop != STOP_DONE)
+        if (served && l.ending.step != STOP_DONE)
             wait_for_something(&l);
     }
-    if (l.exit == COLLECTOR_OK && (l.returned || outbox_left(&l.outbox) > 0))
-        l.exit = COLLECTOR_UNCONFIRMED;
+    if (l.ending.exit == COLLECTOR_OK && (l.ending.returned || outbox_left(&l.outbox) > 0))
+        l.ending.exit = COLLECTOR_UNCONFIRMED;
     log_line("MAIN", "stopped");
     fini(&l);
-    return l.exit;
+    return l.ending.exit;
 }

@@ -30,8 +30,8 @@ bool sender_result(struct leased *l, struct flight_line *line, struct flight_tok
     snprintf(r.text, sizeof r.text, "%s", text);
     if (kind == RESULT_TRANSIENT) {
         r.errors++;
-        r.kind = retry_is_last(&l->retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
-        r.delay_ms = retry_delay_ms(&l->retry, r.errors);
+        r.kind = retry_is_last(&l->sender.retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
+        r.delay_ms = retry_delay_ms(&l->sender.retry, r.errors);
     }
     leased_count(l, outcomes[r.kind]);
     flight_answer(line, t);
@@ -51,7 +51,7 @@ static bool give_back(
         struct flight_token *t = &line->tokens[i];
         if (t->answered)
             continue;
-        l->returned = l->returned || l->stop != STOP_NOT;
+        l->ending.returned = l->ending.returned || l->ending.step != STOP_NOT;
         bool guilty = died && out && line->count == 1 && line->alone;
         if (!sender_result(l, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
             return false;
@@ -92,7 +92,7 @@ static bool answer_one(struct leased *l, struct flight_line *line, struct flight
         [ANSWER_PERMANENT] = RESULT_DEAD,
     };
 
-    l->answered++;
+    l->sender.answered++;
     return sender_result(l, line, t, kinds[a->kind], a->text, e);
 }
 
@@ -116,9 +116,10 @@ static bool answer_late(
 
 static bool answer(struct leased *l, const struct answer *a, struct err *e)
 {
-    struct flight_line *line = a->line <= l->numbers ? flight_find(&l->flight, a->line) : NULL;
+    const struct sender *s = &l->sender;
+    struct flight_line *line = a->line <= s->numbers ? flight_find(&l->flight, a->line) : NULL;
 
-    if (a->line > l->numbers || (line && a->place > line->count)) {
+    if (a->line > s->numbers || (line && a->place > line->count)) {
         log_line("SENDER", "an answer for line %" PRId64 ", place %d, which does not exist",
             a->line, a->place);
         return true;
@@ -149,12 +150,13 @@ static bool answer(struct leased *l, const struct answer *a, struct err *e)
 
 static bool take_lines(struct leased *l, struct err *e)
 {
+    struct sender *s = &l->sender;
     const char *end;
     size_t from = 0;
 
-    while (from < l->input.len &&
-           (end = memchr(l->input.data + from, '\n', l->input.len - from)) != NULL) {
-        const char *line = l->input.data + from, *why;
+    while (from < s->input.len &&
+           (end = memchr(s->input.data + from, '\n', s->input.len - from)) != NULL) {
+        const char *line = s->input.data + from, *why;
         size_t len = (size_t)(end - line);
         struct answer a;
         from += len + 1;
@@ -164,12 +166,12 @@ static bool take_lines(struct leased *l, struct err *e)
         else if (!answer(l, &a, e))
             return false;
         else
-            l->heard = true;
+            s->heard = true;
     }
-    buf_consume(&l->input, from);
-    if (l->input.len == ANSWERS_MAX) {
+    buf_consume(&s->input, from);
+    if (s->input.len == ANSWERS_MAX) {
         log_line("SENDER", "%zu bytes without a line end are not an answer", ANSWERS_MAX);
-        buf_clear(&l->input);
+        buf_clear(&s->input);
     }
     return true;
 }
@@ -178,22 +180,23 @@ static bool take_lines(struct leased *l, struct err *e)
 // we read. Sets *ended at the end of the file.
 static bool read_answers(struct leased *l, size_t most, bool *ended, struct err *e)
 {
-    struct pollfd p = {.fd = l->in, .events = POLLIN};
+    struct sender *s = &l->sender;
+    struct pollfd p = {.fd = s->in, .events = POLLIN};
 
     *ended = false;
     for (size_t done = 0; done < most && poll(&p, 1, 0) > 0;) {
-        size_t left = ANSWERS_MAX - l->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
-        char *room = buf_reserve(&l->input, want);
+        size_t left = ANSWERS_MAX - s->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
+        char *room = buf_reserve(&s->input, want);
         if (!room)
             return err_memory(e);
-        ssize_t n = read(l->in, room, want);
+        ssize_t n = read(s->in, room, want);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             *ended = true;
             return true;
         }
-        l->input.len += (size_t)n;
+        s->input.len += (size_t)n;
         done += (size_t)n;
         if (!take_lines(l, e))
             return false;
@@ -203,27 +206,28 @@ static bool read_answers(struct leased *l, size_t most, bool *ended, struct err 
 
 bool sender_lost(struct leased *l, struct err *e)
 {
+    struct sender *s = &l->sender;
     char how[CHILD_HOW_LEN];
-    bool stopped = l->stop != STOP_NOT; // we asked it to end, so no token is to blame
+    bool stopped = l->ending.step != STOP_NOT; // we asked it to end, so no token is to blame
     bool ended;
     int unanswered = 0;
 
     // Answers from before the sender's end count. A pipe holds no more than this.
-    if (l->child.out >= 0 && !read_answers(l, ANSWERS_MAX, &ended, e))
+    if (s->child.out >= 0 && !read_answers(l, ANSWERS_MAX, &ended, e))
         return false;
     for (int i = 0; i < l->flight.count; i++)
         unanswered += l->flight.lines[i].state == FLIGHT_OUT ? l->flight.lines[i].left : 0;
-    child_end(&l->child, how);
+    child_end(&s->child, how);
     if (!give_back_all(
             l, FLIGHT_OUT, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
-    l->writing = NULL;
+    s->writing = NULL;
     flight_forget_numbers(&l->flight);
-    buf_clear(&l->input);
-    l->in = -1;
-    l->numbers = 0;
-    l->sender = stopped ? SENDER_ENDED : SENDER_AWAY;
-    l->sender_at_ns = l->now_ns + backoff_next_ns(&l->sender_backoff, SENDER_CAP_NS);
+    buf_clear(&s->input);
+    s->in = -1;
+    s->numbers = 0;
+    s->state = stopped ? SENDER_ENDED : SENDER_AWAY;
+    s->start_at_ns = l->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
     log_line("SENDER", "it ended %s, %d tokens were without an answer", how, unanswered);
     return true;
 }
@@ -231,91 +235,98 @@ bool sender_lost(struct leased *l, struct err *e)
 // Standard input has ended: no sender answers any more, and none can be started.
 static bool reader_lost(struct leased *l, struct err *e)
 {
-    l->sender = SENDER_ENDED;
-    l->in = -1;
-    if (l->stop != STOP_NOT)
+    struct sender *s = &l->sender;
+
+    s->state = SENDER_ENDED;
+    s->in = -1;
+    if (l->ending.step != STOP_NOT)
         return true;
-    return err_set(e, l->heard ? ERR_OUTPUT : ERR_USAGE, "%s",
-        l->heard ? "standard input has ended: nobody answers any more"
+    return err_set(e, s->heard ? ERR_OUTPUT : ERR_USAGE, "%s",
+        s->heard ? "standard input has ended: nobody answers any more"
                  : "standard input has ended before any answer: MAILROOM_DEQUEUE=leased needs a "
                    "sender that answers there, or one after '--'");
 }
 
 bool sender_serve(struct leased *l, struct err *e)
 {
+    struct sender *s = &l->sender;
     bool ended;
 
-    if (l->in < 0)
+    if (s->in < 0)
         return true;
-    int64_t before = l->answered;
+    int64_t before = s->answered;
     if (!read_answers(l, ROUND_MAX, &ended, e))
         return false;
-    if (l->answered > before)
-        backoff_reset(&l->sender_backoff);
+    if (s->answered > before)
+        backoff_reset(&s->backoff);
     if (!ended)
         return true;
-    return l->command ? sender_lost(l, e) : reader_lost(l, e);
+    return s->command ? sender_lost(l, e) : reader_lost(l, e);
 }
 
 static bool start(struct leased *l, struct err *e)
 {
-    if (!child_start(&l->child, l->command, e) || !output_init(&l->output, l->child.in, e))
+    struct sender *s = &l->sender;
+
+    if (!child_start(&s->child, s->command, e) || !output_init(&s->output, s->child.in, e))
         return false;
     leased_count(l, METER_SENDER_STARTS);
-    log_line("SENDER", "started as %d", (int)l->child.pid);
-    l->in = l->child.out;
-    l->sender = SENDER_HERE;
+    log_line("SENDER", "started as %d", (int)s->child.pid);
+    s->in = s->child.out;
+    s->state = SENDER_HERE;
     return true;
 }
 
 static bool begin_line(struct leased *l, struct err *e)
 {
+    struct sender *s = &l->sender;
     struct flight_line *line = flight_next(&l->flight);
 
     // Only when no other line is out do we know that this token killed the sender.
     if (line && line->alone && flight_in(&l->flight, FLIGHT_OUT) > 0)
         return true;
-    if (!line || l->stop != STOP_NOT || !output_ready(&l->output) || !database_fresh(l, e))
+    if (!line || l->ending.step != STOP_NOT || !output_ready(&s->output) || !database_fresh(l, e))
         return true;
     line->state = FLIGHT_OUT;
     line->out_ns = l->now_ns;
-    line->number = ++l->numbers;
-    l->writing = line;
-    output_begin(&l->output, line->text.data, line->text.len);
+    line->number = ++s->numbers;
+    s->writing = line;
+    output_begin(&s->output, line->text.data, line->text.len);
     return true;
 }
 
 bool sender_step(struct leased *l, struct err *e)
 {
+    struct sender *s = &l->sender;
     struct err broken;
 
-    if (l->sender == SENDER_AWAY && l->stop == STOP_NOT) {
-        if (l->now_ns < l->sender_at_ns) {
-            leased_wake_at(l, l->sender_at_ns);
+    if (s->state == SENDER_AWAY && l->ending.step == STOP_NOT) {
+        if (l->now_ns < s->start_at_ns) {
+            leased_wake_at(l, s->start_at_ns);
             return true;
         }
         if (!start(l, e))
             return false;
     }
     err_clear(&broken);
-    while (l->sender == SENDER_HERE) {
-        if (!l->writing && !begin_line(l, e))
+    while (s->state == SENDER_HERE) {
+        if (!s->writing && !begin_line(l, e))
             return false;
-        if (!l->writing)
+        if (!s->writing)
             return true;
-        if (!output_pump(&l->output, &broken)) {
-            if (l->command)
+        if (!output_pump(&s->output, &broken)) {
+            if (s->command)
                 return sender_lost(l, e);
             *e = broken;
             return false;
         }
-        if (!output_idle(&l->output))
+        if (!output_idle(&s->output))
             return true;
         metrics_line(l->metrics,
-            l->writing->count >= l->config->batch_limit ? METER_BATCHES_FULL
+            s->writing->count >= l->config->batch_limit ? METER_BATCHES_FULL
                                                         : METER_BATCHES_TIMEOUT,
-            l->writing->count);
-        l->writing = NULL;
+            s->writing->count);
+        s->writing = NULL;
     }
     return true;
 }

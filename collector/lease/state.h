@@ -1,6 +1,10 @@
-// What the parts of leased mode share. Internal: leased.c (the loop), join.c (from no
-// session to one that works), take.c (lines), database.c (all other requests, and what
-// arrives) and sender.c (lines out, answers in).
+// What the parts of leased mode share, and each module's own part. Internal.
+//
+//     join.c      from no session to one that has joined the queue
+//     take.c      the next line
+//     database.c  all other requests, and what arrives
+//     sender.c    lines out, answers in
+//     leased.c    the loop, the end
 #pragma once
 
 #include "backoff.h"
@@ -33,57 +37,58 @@ enum request {
 };
 
 // From no session to one that has joined the queue.
-enum link { LINK_BACK_OFF, LINK_CONNECT, LINK_GREET, LINK_JOIN, LINK_UP };
-
-// The sender: a child of ours, or the program that reads our output.
-enum sender_state {
-    SENDER_AWAY, // our child is to be started at sender_at_ns
-    SENDER_HERE,
-    SENDER_ENDED, // the sender has ended for good
-};
-
-// The end: TERM came, and unanswered tokens are waited for until stop_ns.
-enum stop { STOP_NOT, STOP_WAITING, STOP_RETURNING, STOP_LEAVING, STOP_DONE };
-
-struct leased {
-    const struct config *config;
-    struct metrics *metrics;
-    char *const *command; // NULL: standard output and input
-    int signal_fd;
-    int64_t now_ns;  // of this round
-    int64_t wake_ns; // the next round comes at this time, if nothing happens
-
+struct join {
+    enum join_state {
+        JOIN_BACK_OFF,
+        JOIN_CONNECT,
+        JOIN_GREET, // finds out whether a pooler lends the session to others
+        JOIN_ASK,   // the set-up and the request to join are sent
+        JOIN_DONE,
+    } state;
     struct session session;
     struct pooler pooler;
     struct backoff backoff;
-    enum link link;
-    int64_t retry_ns;
-    char owner[24];             // our number, as text for the database
-    char pid[16];               // our backend's pid
-    bool started;               // the row in `runs` is written
+    int64_t retry_at_ns;        // JOIN_BACK_OFF
     unsigned awaited[REQUESTS]; // the answers that are awaited
+    char pid[16];               // our backend's
+    bool recorded;              // the row in `runs` is written
+};
 
+// The next line.
+struct take {
     struct fill fill;
-    struct flight flight;
-    struct outbox outbox;
-    struct watch watch;
-    struct retry retry;
     struct sign sign;
+    int64_t complete_ns; // all that was due before this is taken; CLOCK_NEVER: unknown
+    int64_t budget_ns;   // nothing is leased before this time
+    unsigned lines;      // how many lines were leased
+};
 
-    int64_t asked_ns; // when the request that was answered last was sent
-    int64_t sent_ns[REQUESTS];
+// Signs of life: the session's, which its answers give, and ours, which renews our lease.
+struct heartbeat {
+    int64_t sent_ns[REQUESTS]; // when the last request of each kind was sent
+    int64_t asked_ns;          // when the request that was answered last was sent
     int64_t renew_at_ns;
-    int64_t others_at_ns; // the next look at other collectors; CLOCK_NEVER: none is planned
-    int64_t complete_ns;  // all that was due before this is taken; CLOCK_NEVER: unknown
-    int64_t budget_ns;    // nothing is leased before this time
-    unsigned lines;       // how many lines were leased
-    int64_t check_at_ns;  // when the session must show that it is alive
-    int slow;             // answers in a row that came too late to begin a line
+    int64_t check_at_ns; // when the session must show that it is alive
+    int slow;            // answers in a row that came too late to begin a line
+};
 
+// The other collectors of the queue.
+struct others {
+    struct watch watch;
+    int64_t look_at_ns; // the next look at them; CLOCK_NEVER: none is planned
+};
+
+// A child of ours, or the program that reads our output.
+struct sender {
+    enum sender_state {
+        SENDER_AWAY, // our child is to be started at start_at_ns
+        SENDER_HERE,
+        SENDER_ENDED, // for good
+    } state;
+    int64_t start_at_ns;
+    char *const *command; // NULL: standard output and input
     struct child child;
-    enum sender_state sender;
-    int64_t sender_at_ns;
-    struct backoff sender_backoff;
+    struct backoff backoff;
     struct output output;
     struct flight_line *writing; // the line of which the output holds a part; NULL: none
     int in;                      // where answers are read; -1: none
@@ -91,11 +96,38 @@ struct leased {
     int64_t numbers;  // lines that went to this sender
     int64_t answered; // tokens, ever
     bool heard;       // an answer came from the reader of our output
+    struct retry retry;
+};
 
-    enum stop stop;
-    int64_t stop_ns;
-    bool returned; // something was given back at the end
+// After TERM, or an error.
+struct ending {
+    enum stop {
+        STOP_NOT,
+        STOP_WAITING,   // for answers to what is out
+        STOP_RETURNING, // ends the child, gives back the rest
+        STOP_LEAVING,   // the database is to record that
+        STOP_DONE,
+    } step;
+    int64_t at_ns; // when WAITING and LEAVING end, even if something is not done
+    bool returned; // something was given back
     enum collector_exit exit;
+};
+
+struct leased {
+    const struct config *config;
+    struct metrics *metrics;
+    int signal_fd;
+    int64_t now_ns;  // of this round
+    int64_t wake_ns; // the next round comes at this time, if nothing happens
+    char owner[24];  // our number, as text for the database
+    struct join join;
+    struct take take;
+    struct heartbeat heartbeat;
+    struct others others;
+    struct flight flight;
+    struct outbox outbox;
+    struct sender sender;
+    struct ending ending;
 };
 
 static inline void leased_wake_at(struct leased *l, int64_t at_ns)
@@ -110,7 +142,7 @@ static inline void leased_count(struct leased *l, enum meter_id id)
 
 static inline bool leased_awaits(const struct leased *l, enum request request)
 {
-    return l->awaited[request] > 0;
+    return l->join.awaited[request] > 0;
 }
 
 // An answer that takes longer counts as none.
@@ -122,8 +154,8 @@ static inline int64_t leased_deadline_ns(const struct leased *l)
 // Notes the kind of the next request.
 static inline void leased_expect(struct leased *l, enum request request)
 {
-    l->awaited[request]++;
-    l->sent_ns[request] = l->now_ns;
+    l->join.awaited[request]++;
+    l->heartbeat.sent_ns[request] = l->now_ns;
 }
 
 // Sends one statement by itself.

@@ -47,7 +47,7 @@ static bool add_token(
     if (column_int32(r, row, NUMBER) > 1)
         leased_count(l, METER_RETRIES);
     line->alone = column_int64(r, row, WAIT) != 0;
-    return line_add(&line->text, &l->sign, &t, e) &&
+    return line_add(&line->text, &l->take.sign, &t, e) &&
            flight_add(line,
                (struct flight_token){.id = t.id,
                    .number = column_int32(r, row, NUMBER),
@@ -71,71 +71,76 @@ static bool make_line(struct leased *l, const PGresult *r, struct err *e)
 
 bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
 {
+    struct take *t = &l->take;
     int taken = PQntuples(r) - 1;
-    int64_t sent_ns = l->sent_ns[REQUEST_LEASE];
+    int64_t sent_ns = l->heartbeat.sent_ns[REQUEST_LEASE];
 
     if (!session_check_row(r, e))
         return false;
     bool more = column_int32(r, 0, ERRORS) != 0;
     // Tokens that other collectors leave to be tried again, and those that a person gives to
     // mailroom_retry, are not announced.
-    fill_due(&l->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
-    l->others_at_ns = clock_min(l->others_at_ns, l->now_ns + OTHERS_NS);
+    fill_due(&t->fill, l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS);
+    l->others.look_at_ns = clock_min(l->others.look_at_ns, l->now_ns + OTHERS_NS);
     if (!PQgetisnull(r, 0, DUE))
-        fill_due(&l->fill, l->now_ns + column_int64(r, 0, DUE) * NS_PER_MS);
+        fill_due(&t->fill, l->now_ns + column_int64(r, 0, DUE) * NS_PER_MS);
     if (column_int64(r, 0, WAIT) > 0) {
-        l->budget_ns = l->now_ns + column_int64(r, 0, WAIT) * NS_PER_MS;
+        t->budget_ns = l->now_ns + column_int64(r, 0, WAIT) * NS_PER_MS;
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", column_int64(r, 0, WAIT));
-        fill_due(&l->fill, l->budget_ns);
+        fill_due(&t->fill, t->budget_ns);
         return true;
     }
     if (!more)
-        l->complete_ns = sent_ns;
+        t->complete_ns = sent_ns;
     if (taken == 0) {
-        fill_left(&l->fill, column_int32(r, 0, NUMBER), l->now_ns);
+        fill_left(&t->fill, column_int32(r, 0, NUMBER), l->now_ns);
         return true;
     }
     for (int row = 1; row <= taken; row++)
-        fill_token(&l->fill, column_int64(r, row, TOKEN), l->now_ns);
-    fill_took(&l->fill, more, l->now_ns);
-    l->lines++;
+        fill_token(&t->fill, column_int64(r, row, TOKEN), l->now_ns);
+    fill_took(&t->fill, more, l->now_ns);
+    t->lines++;
     return make_line(l, r, e);
 }
 
 // Leases a line only when it can be written, because other collectors cannot get what waits here.
 static bool may_lease(struct leased *l)
 {
-    if (l->stop != STOP_NOT || l->sender != SENDER_HERE || leased_awaits(l, REQUEST_LEASE) ||
-        l->writing || flight_in(&l->flight, FLIGHT_READY) > 0 ||
+    const struct take *t = &l->take;
+
+    if (l->ending.step != STOP_NOT || l->sender.state != SENDER_HERE ||
+        leased_awaits(l, REQUEST_LEASE) || l->sender.writing ||
+        flight_in(&l->flight, FLIGHT_READY) > 0 ||
         flight_in(&l->flight, FLIGHT_OUT) >= (int)l->config->leased.in_flight ||
-        flight_alone(&l->flight) || !output_ready(&l->output))
+        flight_alone(&l->flight) || !output_ready(&l->sender.output))
         return false;
-    int64_t at = fill_look_ns(&l->fill);
-    if (l->now_ns < l->budget_ns)
-        at = at > l->budget_ns ? at : l->budget_ns;
+    int64_t at = fill_look_ns(&t->fill);
+    if (l->now_ns < t->budget_ns)
+        at = at > t->budget_ns ? at : t->budget_ns;
     leased_wake_at(l, at);
     return at <= l->now_ns;
 }
 
 static bool send_lease(struct leased *l, struct err *e)
 {
+    struct take *t = &l->take;
     char wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN], due[SESSION_NUMBER_LEN],
         daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32], burst[32];
     const struct config *c = l->config;
-    bool all = l->complete_ns == CLOCK_NEVER || l->now_ns - l->complete_ns > DUE_ALL_NS;
+    bool all = t->complete_ns == CLOCK_NEVER || l->now_ns - t->complete_ns > DUE_ALL_NS;
 
     session_number(wanted, c->batch_limit);
-    session_number(fewest, fill_fewest(&l->fill, l->now_ns));
-    session_number(due, (l->now_ns - l->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
+    session_number(fewest, fill_fewest(&t->fill, l->now_ns));
+    session_number(due, (l->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
     session_number(daily, c->leased.daily);
     session_number(ageing, (c->leased.ageing_ms + 999) / 1000);
     snprintf(per_s, sizeof per_s, "%.9g", c->leased.budget_per_s);
     snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
-    fill_looking(&l->fill, l->now_ns);
+    fill_looking(&t->fill, l->now_ns);
     leased_expect(l, REQUEST_LEASE);
-    return session_execute_binary(&l->session, REQUEST_LEASE, "lease",
+    return session_execute_binary(&l->join.session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
-            daily, l->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
+            daily, t->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
         leased_deadline_ns(l), e);
 }
 
