@@ -19,7 +19,7 @@
 bool leased_ask(struct leased *l, enum request request, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e)
 {
-    leased_expect(l, request);
+    leased_stamp(l, request);
     return session_query(&l->join.session, (int)request, sql, p, deadline_ns, e);
 }
 
@@ -34,7 +34,7 @@ static bool send_answers(struct leased *l, struct err *e)
         return true;
     if (!outbox_send(&l->outbox, c, &again, e))
         return false;
-    leased_expect(l, REQUEST_ANSWER);
+    leased_stamp(l, REQUEST_ANSWER);
     return session_execute(&l->join.session, REQUEST_ANSWER, "answer",
         SESSION_PARAMS(l->config->queue_name, l->owner, c[0], c[1], c[2], c[3], c[4], c[5], c[6],
             c[7], c[8], again ? "t" : "f"),
@@ -225,7 +225,6 @@ bool database_serve(struct leased *l, struct err *e)
         return false;
     while (session_take(&l->join.session, &reply)) {
         enum request request = (enum request)reply.tag;
-        l->join.awaited[request]--;
         h->asked_ns = h->sent_ns[request];
         if (l->now_ns - h->asked_ns <= 100 * NS_PER_MS)
             h->slow = 0;

@@ -28,7 +28,6 @@ void join_lose(struct leased *l, const struct err *e)
         session_advice(&l->join.session, e->sqlstate, advice));
     session_close(&l->join.session);
     pooler_close(&l->join.pooler);
-    memset(l->join.awaited, 0, sizeof l->join.awaited);
     outbox_lost(&l->outbox);
     // Drops the lines that were not begun, because another collector may have them when we come
     // back.
@@ -96,7 +95,7 @@ static bool send_join(struct leased *l, struct err *e)
 
 static bool prepare(struct leased *l, const char *name, const char *sql, struct err *e)
 {
-    leased_expect(l, REQUEST_SETTINGS);
+    leased_stamp(l, REQUEST_SETTINGS);
     return session_prepare(&l->join.session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
 }
 

@@ -48,10 +48,9 @@ struct join {
     struct session session;
     struct pooler pooler;
     struct backoff backoff;
-    int64_t retry_at_ns;        // JOIN_BACK_OFF
-    unsigned awaited[REQUESTS]; // the answers that are awaited
-    char pid[16];               // our backend's
-    bool recorded;              // the row in `runs` is written
+    int64_t retry_at_ns; // JOIN_BACK_OFF
+    char pid[16];        // our backend's
+    bool recorded;       // the row in `runs` is written
 };
 
 // The next line.
@@ -142,7 +141,7 @@ static inline void leased_count(struct leased *l, enum meter_id id)
 
 static inline bool leased_awaits(const struct leased *l, enum request request)
 {
-    return l->join.awaited[request] > 0;
+    return session_awaits(&l->join.session, (int)request);
 }
 
 // An answer that takes longer counts as none.
@@ -151,10 +150,9 @@ static inline int64_t leased_deadline_ns(const struct leased *l)
     return l->now_ns + 5 * NS_PER_S;
 }
 
-// Notes the kind of the next request.
-static inline void leased_expect(struct leased *l, enum request request)
+// Notes when the next request is sent.
+static inline void leased_stamp(struct leased *l, enum request request)
 {
-    l->join.awaited[request]++;
     l->heartbeat.sent_ns[request] = l->now_ns;
 }
 

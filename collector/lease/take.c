@@ -137,7 +137,7 @@ static bool send_lease(struct leased *l, struct err *e)
     snprintf(per_s, sizeof per_s, "%.9g", c->leased.budget_per_s);
     snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
     fill_looking(&t->fill, l->now_ns);
-    leased_expect(l, REQUEST_LEASE);
+    leased_stamp(l, REQUEST_LEASE);
     return session_execute_binary(&l->join.session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
             daily, t->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
