@@ -137,3 +137,17 @@ void flight_forget_numbers(struct flight *f)
     for (int i = 0; i < f->count; i++)
         f->lines[i].number = 0;
 }
+
+void flight_validate(const struct flight *f, int64_t numbers)
+{
+    for (int i = 0; i < f->count; i++) {
+        const struct flight_line *l = &f->lines[i];
+        (void)l; // both are unused in a build without assertions
+        (void)numbers;
+        assert(0 <= l->left && l->left <= l->count && l->count <= l->cap);
+        assert(l->state != FLIGHT_OUT || (l->left > 0 && l->number > 0));
+        assert(l->state != FLIGHT_OVER || l->left == 0);
+        assert(l->state == FLIGHT_OUT || l->state == FLIGHT_OVER || l->number == 0);
+        assert(l->number <= numbers);
+    }
+}

@@ -74,3 +74,6 @@ int64_t flight_oldest_ns(const struct flight *f);
 
 // The sender has ended, so its numbers are no longer valid.
 void flight_forget_numbers(struct flight *f);
+
+// Asserts what holds between two calls. `numbers` is how many lines the sender has got.
+void flight_validate(const struct flight *f, int64_t numbers);

@@ -191,6 +191,7 @@ enum collector_exit leased_run(
         l.ending.step = STOP_DONE;
     }
     while (l.ending.step != STOP_DONE) {
+        leased_validate(&l);
         bool served = serve(&l, &e);
         if (!served)
             handle(&l, &e);

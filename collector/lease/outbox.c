@@ -123,3 +123,11 @@ void outbox_lost(struct outbox *o)
         o->again = o->sent;
     o->sent = 0;
 }
+
+void outbox_validate(const struct outbox *o)
+{
+    (void)o; // unused in a build without assertions
+    assert(o->first <= o->count && o->count <= o->cap);
+    assert(o->sent <= outbox_left(o) && o->again <= outbox_left(o));
+    assert(o->sent == 0 || o->again == 0 || o->sent == o->again);
+}

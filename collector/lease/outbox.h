@@ -48,3 +48,5 @@ bool outbox_send(
     struct outbox *o, const char *columns[OUTBOX_COLUMNS], bool *again, struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o);
 void outbox_lost(struct outbox *o); // the session was lost before the statement was confirmed
+
+void outbox_validate(const struct outbox *o); // asserts what holds between two calls

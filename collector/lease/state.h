@@ -5,6 +5,7 @@
 //     database.c  all other requests, and what arrives
 //     sender.c    lines out, answers in
 //     leased.c    the loop, the end
+//     validate.c  what is asserted in each round
 #pragma once
 
 #include "backoff.h"
@@ -128,6 +129,25 @@ struct leased {
     struct sender sender;
     struct ending ending;
 };
+
+// Asserts in each round that what is in flight fits the states.
+//
+//     join      session                     requests
+//     BACK_OFF  none                        none
+//     CONNECT   begun, up in the last step  none
+//     GREET     up; maybe a second one      SELF
+//     ASK       up                          those of the set-up, JOIN
+//     DONE      up; its run is recorded     all others
+//
+//     sender    child                       lines
+//     AWAY      none                        none is OUT
+//     HERE      runs, if there is a command the one being written is OUT or, answered early, OVER
+//     ENDED     none; the end has begun     any
+//
+// A line is asked for only while none is READY or being written; so at most one is READY, and READY
+// and OUT together are at most MAILROOM_IN_FLIGHT. Results are in a statement only while its answer
+// is awaited.
+void leased_validate(const struct leased *l); // validate.c
 
 static inline void leased_wake_at(struct leased *l, int64_t at_ns)
 {
