@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "connect.h"
 #include "deliver.h"
 #include "fetch.h"
 #include "random.h"
@@ -42,9 +43,9 @@ static const struct {
     bool (*step)(struct collector *c, enum state *next, struct err *e);
     bool session, turn, asked, next;
 } states[STATES] = {
-    [BACK_OFF] = {link_back_off, 0, 0, 0, 0},
-    [CONNECT] = {link_connect, 1, 0, 0, 0},
-    [SET_UP] = {link_set_up, 1, 0, 0, 0},
+    [BACK_OFF] = {connect_back_off, 0, 0, 0, 0},
+    [CONNECT] = {connect_connect, 1, 0, 0, 0},
+    [SET_UP] = {connect_set_up, 1, 0, 0, 0},
     [STAND_BY] = {turn_stand_by, 1, 1, 0, 0},
     [FETCH] = {fetch_fetch, 1, 1, 1, 1},
     [WAIT] = {wait_wait, 1, 1, 0, 0},
@@ -77,7 +78,7 @@ static void lose(struct collector *c, const struct err *why)
     struct err e;
 
     err_clear(&e);
-    link_lose(c, why);
+    link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
     c->recheck = false; // the set-up of the next session asks anyway
     turn_forget(c);
     if (c->state == WRITE && deliver_begun(c)) { // the line is finished before all else
@@ -85,7 +86,7 @@ static void lose(struct collector *c, const struct err *why)
         return;
     }
     fetch_forget(c);
-    link_rest(c);
+    link_rest(&c->link, c->now_ns);
     c->state = BACK_OFF;
     if (deliver_lose(c, &e))
         return;
@@ -305,8 +306,7 @@ static bool collector_init(
 
 static void collector_fini(struct collector *c)
 {
-    session_close(&c->link.session);
-    pooler_close(&c->link.pooler);
+    link_close(&c->link);
     fetch_forget(c);
     batch_fini(&c->fetch.next);
     deliver_fini(c);

@@ -101,7 +101,7 @@ static bool written(struct collector *c, enum state *next, struct err *e)
     if (c->link.session.conn)
         return true;
     fetch_forget(c);
-    link_rest(c);
+    link_rest(&c->link, c->now_ns);
     *next = BACK_OFF;
     return deliver_lose(c, e);
 }

@@ -68,16 +68,7 @@ the_first_host_is_a_standby()
 # The host after the silent one is tried next, not one round later.
 the_second_host_is_silent()
 {
-    silent=$server_dir/silent
-    mkdir "$silent"
-    python3 -c 'import signal, socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
-s.listen()
-signal.pause()' "$silent/.s.PGSQL.${PGPORT:-5432}" &
-    silent_pid=$!
-    at_exit "kill $silent_pid 2>/dev/null || true"
-    until [ -S "$silent/.s.PGSQL.${PGPORT:-5432}" ]; do sleep 0.05; done
+    start_silent_host
     MAILROOM_DATABASE_URL=$(hosts "$standby,$silent" "$server_dir") run e
     has_logged e "did not answer in time"
     delivers e 13 15

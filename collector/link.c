@@ -3,74 +3,26 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "work.h"
 
-bool link_back_off(struct collector *c, enum state *next, struct err *e)
+bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e)
 {
-    struct link *l = &c->link;
-
-    if (c->now_ns < l->retry_at_ns) {
-        work_wake_at(c, l->retry_at_ns);
-        return true;
-    }
-    queue_new_session(&c->queue);
     l->greeted = false;
-    window_restart(&c->window, c->now_ns);
-    *next = CONNECT;
-    return session_open(&l->session, c->config->database_url, l->silent_hosts, c->now_ns, e);
+    return session_open(&l->session, url, l->silent_hosts, now_ns, e);
 }
 
-bool link_connect(struct collector *c, enum state *next, struct err *e)
+bool link_greet(
+    struct link *l, const char *url, const char *backend_pid, int64_t now_ns, struct err *e)
 {
-    if (!c->link.session.up)
+    if (!pooler_step(
+            &l->pooler, url, l->silent_hosts, PQbackendPID(l->session.conn), backend_pid, now_ns))
         return true;
-    *next = SET_UP;
-    return queue_send_self(&c->link.session, work_deadline_ns(c), e);
-}
-
-// Sends the set-up. Fails, which ends the collector, if a pooler lends the session to others.
-static bool greet(struct collector *c, struct err *e)
-{
-    struct link *l = &c->link;
-
-    if (!pooler_step(&l->pooler, c->config->database_url, l->silent_hosts,
-            PQbackendPID(l->session.conn), c->queue.backend.pid, c->now_ns)) {
-        work_wake_at(c, l->pooler.deadline_ns);
-        return true;
-    }
-    if (l->pooler.shared)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
-            "notifications would get lost; connect to the server, or to a pool in session mode");
-    l->greeted = true;
-    return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
-}
-
-bool link_set_up(struct collector *c, enum state *next, struct err *e)
-{
-    if (c->link.session.count > 0)
-        return true;
-    if (!c->link.greeted)
-        return greet(c, e);
-    c->queue.set_up = true;
-    log_line("PG", "connected");
-    *next = STAND_BY;
-    return true;
-}
-
-void link_rest(struct collector *c)
-{
-    static const int64_t caps_ns[] = {
-        [LOSS_REFUSED] = BACKOFF_SOON_NS,
-        [LOSS_ENDED] = BACKOFF_BRIEF_NS,
-        [LOSS_SILENT] = BACKOFF_CAP_NS,
-        [LOSS_COMPLAINT] = BACKOFF_CAP_NS,
-    };
-    struct link *l = &c->link;
-
-    l->retry_at_ns = c->now_ns + backoff_next_ns(&l->backoff, caps_ns[l->loss]);
-    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_at_ns - c->now_ns) / NS_PER_MS);
+    l->greeted = !l->pooler.shared;
+    return l->greeted ||
+           err_set(e, ERR_USAGE,
+               "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
+               "notifications would get lost; connect to the server, or to a pool in session mode");
 }
 
 static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err *e)
@@ -87,7 +39,7 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
     return LOSS_REFUSED;
 }
 
-void link_lose(struct collector *c, const struct err *e)
+void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e)
 {
     static const enum meter_id reasons[] = {
         [LOSS_REFUSED] = METER_RECONNECTS_REFUSED,
@@ -95,11 +47,10 @@ void link_lose(struct collector *c, const struct err *e)
         [LOSS_SILENT] = METER_RECONNECTS_SILENT,
         [LOSS_COMPLAINT] = METER_RECONNECTS_COMPLAINT,
     };
-    struct link *l = &c->link;
     char advice[SESSION_ADVICE_LEN];
 
-    l->loss = loss_of(l, c->now_ns, e);
-    work_count(c, reasons[l->loss], 1);
+    l->loss = loss_of(l, now_ns, e);
+    meters_add(meters, reasons[l->loss], 1);
     // The next attempt tries the hosts that were tried so far last. Otherwise libpq would begin
     // with the first host again, and reach the silent one before the others.
     if (l->loss == LOSS_SILENT && !l->session.up)
@@ -107,6 +58,24 @@ void link_lose(struct collector *c, const struct err *e)
     log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
         e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
         session_advice(&l->session, e->sqlstate, advice));
+    link_close(l);
+}
+
+void link_rest(struct link *l, int64_t now_ns)
+{
+    static const int64_t caps_ns[] = {
+        [LOSS_REFUSED] = BACKOFF_SOON_NS,
+        [LOSS_ENDED] = BACKOFF_BRIEF_NS,
+        [LOSS_SILENT] = BACKOFF_CAP_NS,
+        [LOSS_COMPLAINT] = BACKOFF_CAP_NS,
+    };
+
+    l->retry_at_ns = now_ns + backoff_next_ns(&l->backoff, caps_ns[l->loss]);
+    log_line("PG", "reconnecting in %" PRId64 " ms", (l->retry_at_ns - now_ns) / NS_PER_MS);
+}
+
+void link_close(struct link *l)
+{
     session_close(&l->session);
     pooler_close(&l->pooler);
 }

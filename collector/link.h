@@ -1,16 +1,16 @@
-// Opens sessions, and remembers why the last one was lost: states back off, connect and set up.
+// A session that is opened again whenever it is lost, and why it was lost. All modes have one.
 #pragma once
 
 #include "backoff.h"
+#include "meters.h"
 #include "pooler.h"
 #include "session.h"
-#include "state.h"
 
 struct link {
     struct session session;
     struct pooler pooler;
     struct backoff backoff;
-    int64_t retry_at_ns; // when the state BACK_OFF ends
+    int64_t retry_at_ns; // when the next attempt is due, after link_rest
     int silent_hosts;    // how many hosts at the beginning of the list are tried last
     bool greeted;        // we have found that no pooler lends the session to others
     enum loss {
@@ -21,11 +21,19 @@ struct link {
     } loss;
 };
 
-struct collector;
+// Begins to connect.
+bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e) MUST_USE;
 
-bool link_back_off(struct collector *c, enum state *next, struct err *e) MUST_USE;
-bool link_connect(struct collector *c, enum state *next, struct err *e) MUST_USE;
-bool link_set_up(struct collector *c, enum state *next, struct err *e) MUST_USE;
+// Finds out whether a pooler lends the session to others, which is an error that ends the
+// collector. Call it with the same `url`, and with the server's own word on its pid, until the
+// session is greeted; it waits until pooler.deadline_ns at most.
+bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
+    struct err *e) MUST_USE;
 
-void link_lose(struct collector *c, const struct err *e); // closes the session, and remembers why
-void link_rest(struct collector *c);                      // sets the time of the next attempt
+// Closes the session, counts and logs why.
+void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e);
+
+// Sets the time of the next attempt, by the last loss.
+void link_rest(struct link *l, int64_t now_ns);
+
+void link_close(struct link *l);

@@ -63,6 +63,21 @@ add_accounts() # first, last
          FROM generate_series($1, $2) n"
 }
 
+# Starts a host that takes connections and never answers. Sets $silent, its name, and $silent_pid.
+start_silent_host()
+{
+    silent=$server_dir/silent
+    mkdir "$silent"
+    python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+signal.pause()' "$silent/.s.PGSQL.${PGPORT:-5432}" &
+    silent_pid=$!
+    at_exit "kill $silent_pid 2>/dev/null || true"
+    until [ -S "$silent/.s.PGSQL.${PGPORT:-5432}" ]; do sleep 0.05; done
+}
+
 run() # name, arguments
 {
     lib_name=$1

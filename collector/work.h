@@ -1,7 +1,7 @@
 // The data that the steps share, and each step's own part. The parts are listed from
 // the lowest up; a step uses its own part and those above it in this list. Internal.
 //
-//     link.c     back off, connect, set up
+//     connect.c  back off, connect, set up
 //     turn.c     stand by; the lease
 //     ring.c     the bell
 //     ask.c      requests for batches

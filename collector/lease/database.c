@@ -1,17 +1,10 @@
 #include "lease/state.h"
 
-#include <assert.h>
-#include <endian.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "lease_sql.h"
-#include "line.h"
-#include "queue_sql.h"
+#include "queue.h"
 
 #define OTHERS_NS NS_PER_S       // the pause between two looks at other collectors
 #define SOON_NS (50 * NS_PER_MS) // the pause before a failed statement is tried again
@@ -20,7 +13,7 @@ bool leased_ask(struct leased *l, enum request request, const char *sql, struct 
     int64_t deadline_ns, struct err *e)
 {
     leased_stamp(l, request);
-    return session_query(&l->join.session, (int)request, sql, p, deadline_ns, e);
+    return session_query(&l->link.session, (int)request, sql, p, deadline_ns, e);
 }
 
 // --- what became of tokens --------------------------------------------------------
@@ -35,7 +28,7 @@ static bool send_answers(struct leased *l, struct err *e)
     if (!outbox_send(&l->outbox, c, &again, e))
         return false;
     leased_stamp(l, REQUEST_ANSWER);
-    return session_execute(&l->join.session, REQUEST_ANSWER, "answer",
+    return session_execute(&l->link.session, REQUEST_ANSWER, "answer",
         SESSION_PARAMS(l->config->queue_name, l->owner, c[0], c[1], c[2], c[3], c[4], c[5], c[6],
             c[7], c[8], again ? "t" : "f"),
         leased_deadline_ns(l), e);
@@ -174,7 +167,7 @@ static bool dispatch(struct leased *l, enum request request, const PGresult *r, 
     case REQUEST_SELF:
         return join_on_self(l, r, e);
     case REQUEST_SCHEMA:
-        return join_on_schema(r, e);
+        return queue_decode_schema(r, e);
     case REQUEST_LANES:
         return join_on_lanes(l, r, e);
     case REQUEST_JOIN:
@@ -221,9 +214,9 @@ bool database_serve(struct leased *l, struct err *e)
 
     if (l->join.state == JOIN_BACK_OFF)
         return true;
-    if (!session_pump(&l->join.session, l->now_ns, e))
+    if (!session_pump(&l->link.session, l->now_ns, e))
         return false;
-    while (session_take(&l->join.session, &reply)) {
+    while (session_take(&l->link.session, &reply)) {
         enum request request = (enum request)reply.tag;
         h->asked_ns = h->sent_ns[request];
         if (l->now_ns - h->asked_ns <= 100 * NS_PER_MS)
@@ -238,7 +231,7 @@ bool database_serve(struct leased *l, struct err *e)
         if (!ok)
             return false;
     }
-    while ((n = session_notification(&l->join.session))) {
+    while ((n = session_notification(&l->link.session))) {
         fill_announced(&l->take.fill, strtoll(n->extra, NULL, 10), l->now_ns);
         PQfreemem(n);
     }

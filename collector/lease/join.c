@@ -7,50 +7,33 @@
 
 #include "base/log.h"
 #include "lease_sql.h"
+#include "queue.h"
 #include "queue_sql.h"
+
+#define LOCK_NOT_AVAILABLE "55P03"
 
 static const struct session_params none = {0};
 
 void join_lose(struct leased *l, const struct err *e)
 {
-    bool complained = session_remedy(e->sqlstate) == REMEDY_COMPLAIN;
-    bool silent = session_silent(&l->join.session, l->now_ns);
-    bool ended = l->join.session.up && l->join.state >= JOIN_ASK && e->kind == ERR_CONNECTION;
-    char advice[SESSION_ADVICE_LEN];
     struct err ignored;
 
-    leased_count(l, complained ? METER_RECONNECTS_COMPLAINT
-                    : silent   ? METER_RECONNECTS_SILENT
-                    : ended    ? METER_RECONNECTS_ENDED
-                               : METER_RECONNECTS_REFUSED);
-    log_line("PG", "%s: %s%s%s%s", l->join.session.up ? "lost" : "cannot connect", e->text,
-        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
-        session_advice(&l->join.session, e->sqlstate, advice));
-    session_close(&l->join.session);
-    pooler_close(&l->join.pooler);
+    link_lose(&l->link, &l->metrics->meters, l->now_ns, e);
+    link_rest(&l->link, l->now_ns);
+    l->join.state = JOIN_BACK_OFF;
     outbox_lost(&l->outbox);
     // Drops the lines that were not begun, because another collector may have them when we come
     // back.
     err_clear(&ignored);
     if (!sender_return_ready(l, "the session ended", &ignored))
         log_line("MAIN", "%s", ignored.text);
-    l->join.state = JOIN_BACK_OFF;
-    l->join.retry_at_ns = l->now_ns + backoff_next_ns(&l->join.backoff,
-                                          complained || silent ? BACKOFF_CAP_NS : BACKOFF_SOON_NS);
-    log_line("PG", "reconnecting in %" PRId64 " ms", (l->join.retry_at_ns - l->now_ns) / NS_PER_MS);
 }
 
 static bool send_listen(struct leased *l, struct err *e)
 {
-    const char *name = l->config->channel_name;
-    char sql[sizeof "LISTEN \"\"" + 126];
-    char *quoted = PQescapeIdentifier(l->join.session.conn, name, strlen(name));
-
-    if (!quoted)
-        return err_set(e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", name);
-    snprintf(sql, sizeof sql, "LISTEN %s", quoted);
-    PQfreemem(quoted);
-    return leased_ask(l, REQUEST_SETTINGS, sql, none, leased_deadline_ns(l), e);
+    leased_stamp(l, REQUEST_SETTINGS);
+    return queue_send_listen(
+        &l->link.session, REQUEST_SETTINGS, l->config->channel_name, leased_deadline_ns(l), e);
 }
 
 // Writes the rows of the deliveries that we know. The others of ours were leased by a request whose
@@ -96,7 +79,7 @@ static bool send_join(struct leased *l, struct err *e)
 static bool prepare(struct leased *l, const char *name, const char *sql, struct err *e)
 {
     leased_stamp(l, REQUEST_SETTINGS);
-    return session_prepare(&l->join.session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
+    return session_prepare(&l->link.session, REQUEST_SETTINGS, name, sql, leased_deadline_ns(l), e);
 }
 
 static bool send_setup(struct leased *l, struct err *e)
@@ -111,17 +94,15 @@ static bool send_setup(struct leased *l, struct err *e)
            send_join(l, e);
 }
 
+// Sends the set-up, unless a pooler lends the session to others.
 static bool greet(struct leased *l, struct err *e)
 {
-    if (!pooler_step(&l->join.pooler, l->config->database_url, 0,
-            PQbackendPID(l->join.session.conn), l->join.pid, l->now_ns)) {
-        leased_wake_at(l, l->join.pooler.deadline_ns);
+    if (!link_greet(&l->link, l->config->database_url, l->join.pid, l->now_ns, e))
+        return false;
+    if (!l->link.greeted) {
+        leased_wake_at(l, l->link.pooler.deadline_ns);
         return true;
     }
-    if (l->join.pooler.shared)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
-            "notifications would get lost; connect to the server, or to a pool in session mode");
     l->join.state = JOIN_ASK;
     return send_setup(l, e);
 }
@@ -130,19 +111,19 @@ bool join_step(struct leased *l, struct err *e)
 {
     switch (l->join.state) {
     case JOIN_BACK_OFF:
-        if (l->now_ns < l->join.retry_at_ns) {
-            leased_wake_at(l, l->join.retry_at_ns);
+        if (l->now_ns < l->link.retry_at_ns) {
+            leased_wake_at(l, l->link.retry_at_ns);
             return true;
         }
         l->join.state = JOIN_CONNECT;
-        return session_open(&l->join.session, l->config->database_url, 0, l->now_ns, e);
+        return link_open(&l->link, l->config->database_url, l->now_ns, e);
     case JOIN_CONNECT:
-        if (!l->join.session.up)
+        if (!l->link.session.up)
             return true;
         l->join.state = JOIN_GREET;
         return leased_ask(l, REQUEST_SELF, queue_sql_self, none, leased_deadline_ns(l), e);
     case JOIN_GREET:
-        return l->join.session.count > 0 || greet(l, e);
+        return l->link.session.count > 0 || greet(l, e);
     default:
         return true; // the answer to the join is awaited
     }
@@ -157,7 +138,7 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
     if (PQgetisnull(r, 0, 0)) {
         l->join.state = JOIN_DONE;
         l->join.recorded = true;
-        backoff_reset(&l->join.backoff);
+        backoff_reset(&l->link.backoff);
         fill_restart(&l->take.fill, l->now_ns);
         watch_restart(&l->others.watch);
         l->others.look_at_ns = l->now_ns;
@@ -169,29 +150,21 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
     }
     const char *why = PQgetvalue(r, 0, 0);
     if (strcmp(why, "unknown") == 0)
-        return err_set(e, ERR_USAGE,
-            "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
-            c->queue_name);
+        return queue_unknown(c->queue_name, e);
     if (strcmp(why, "bell") == 0)
         return err_set(e, ERR_USAGE,
             "producers ring a bell, which leased mode does not hear yet; have each token announced "
             "with SELECT mailroom_announce('each')");
-    if (strcmp(why, "locked") == 0)
-        return err_set(e, ERR_CONNECTION, "our last session has not ended yet");
+    if (strcmp(why, "locked") == 0) {
+        // A refusal, which calls for a longer pause than a session that somebody ended.
+        err_set(e, ERR_SQL, "our last session has not ended yet");
+        snprintf(e->sqlstate, sizeof e->sqlstate, LOCK_NOT_AVAILABLE);
+        return false;
+    }
     return err_set(e, ERR_USAGE,
         "MAILROOM_DEQUEUE is 'leased', but this queue is used with '%s'; stop all collectors and "
         "run mailroom-collector --switch-mode",
         why);
-}
-
-bool join_on_schema(const PGresult *r, struct err *e)
-{
-    if (!session_check_row(r, e))
-        return false;
-    return PQgetisnull(r, 0, 0) || err_set(e, ERR_SCHEMA,
-                                       "the database lacks what migrations/%s brings; apply the "
-                                       "migrations up to the latest",
-                                       PQgetvalue(r, 0, 0));
 }
 
 bool join_on_self(struct leased *l, const PGresult *r, struct err *e)

@@ -16,6 +16,7 @@ main()
     start_server
     migrate
     a_role_without_rights_is_told_what_gives_them
+    a_silent_host_is_tried_last
     every_answer_has_its_outcome
     odd_answers_are_a_line_of_the_log
     a_line_without_an_answer_is_tried_again
@@ -59,6 +60,16 @@ a_role_without_rights_is_told_what_gives_them()
     sql "GRANT mailroom_collector TO collector"
     has_logged z leasing
     ends z TERM 0
+}
+
+# libpq would begin each attempt with the silent host, and never reach the other.
+a_silent_host_is_tried_last()
+{
+    start_silent_host
+    MAILROOM_DATABASE_URL="host=$silent,$PGHOST user=collector dbname=$PGDATABASE" run_with_sender aa
+    same "attempts that met silence" 1 "$(grep -c "did not answer in time" "$server_dir/aa.log")"
+    ends aa TERM 0
+    kill "$silent_pid"
 }
 
 # Prints the outcomes of a login's attempts, oldest first.

@@ -93,15 +93,15 @@ static void wait_for_something(struct leased *l)
 {
     struct pollfd fds[] = {
         {.fd = l->ending.step == STOP_NOT ? l->signal_fd : -1, .events = POLLIN},
-        {.fd = session_fd(&l->join.session), .events = session_events(&l->join.session)},
-        {.fd = session_fd(&l->join.pooler.probe), .events = session_events(&l->join.pooler.probe)},
+        {.fd = session_fd(&l->link.session), .events = session_events(&l->link.session)},
+        {.fd = session_fd(&l->link.pooler.probe), .events = session_events(&l->link.pooler.probe)},
         {.fd = l->sender.in, .events = POLLIN},
         {.fd = l->sender.writing ? l->sender.output.fd : -1, .events = POLLOUT},
         [5 + METRICS_FDS - 1] = {.fd = -1},
     };
 
     metrics_poll(l->metrics, fds + 5);
-    leased_wake_at(l, session_deadline_ns(&l->join.session));
+    leased_wake_at(l, session_deadline_ns(&l->link.session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), l->wake_ns));
 }
 
@@ -146,7 +146,7 @@ static bool init(struct leased *l, struct err *e)
         .max_ms = c->leased.retry_max_ms,
         .attempts = (int)c->leased.attempts,
         .random = seeds[0]};
-    backoff_init(&l->join.backoff, seeds[1]);
+    backoff_init(&l->link.backoff, seeds[1]);
     backoff_init(&l->sender.backoff, seeds[2]);
     // Our number is never 0, because 0 means nobody.
     snprintf(l->owner, sizeof l->owner, "%" PRIu64, seeds[3] >> 1 | 1);
@@ -163,8 +163,7 @@ static void fini(struct leased *l)
     char how[CHILD_HOW_LEN];
 
     child_end(&l->sender.child, how);
-    session_close(&l->join.session);
-    pooler_close(&l->join.pooler);
+    link_close(&l->link);
     flight_fini(&l->flight);
     fill_fini(&l->take.fill);
     outbox_fini(&l->outbox);

@@ -17,9 +17,8 @@
 #include "lease/outbox.h"
 #include "lease/retry.h"
 #include "lease/watch.h"
+#include "link.h"
 #include "output.h"
-#include "pooler.h"
-#include "session.h"
 
 // The request to which an answer of the database belongs.
 enum request {
@@ -46,12 +45,8 @@ struct join {
         JOIN_ASK,   // the set-up and the request to join are sent
         JOIN_DONE,
     } state;
-    struct session session;
-    struct pooler pooler;
-    struct backoff backoff;
-    int64_t retry_at_ns; // JOIN_BACK_OFF
-    char pid[16];        // our backend's
-    bool recorded;       // the row in `runs` is written
+    char pid[16];  // our backend's
+    bool recorded; // the row in `runs` is written
 };
 
 // The next line.
@@ -120,6 +115,7 @@ struct leased {
     int64_t now_ns;  // of this round
     int64_t wake_ns; // the next round comes at this time, if nothing happens
     char owner[24];  // our number, as text for the database
+    struct link link;
     struct join join;
     struct take take;
     struct heartbeat heartbeat;
@@ -161,7 +157,7 @@ static inline void leased_count(struct leased *l, enum meter_id id)
 
 static inline bool leased_awaits(const struct leased *l, enum request request)
 {
-    return session_awaits(&l->join.session, (int)request);
+    return session_awaits(&l->link.session, (int)request);
 }
 
 // An answer that takes longer counts as none.
@@ -184,7 +180,6 @@ bool leased_ask(struct leased *l, enum request request, const char *sql, struct 
 bool join_step(struct leased *l, struct err *e) MUST_USE;
 void join_lose(struct leased *l, const struct err *e); // the session
 bool join_on_self(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
-bool join_on_schema(const PGresult *r, struct err *e) MUST_USE;
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 

@@ -138,7 +138,7 @@ static bool send_lease(struct leased *l, struct err *e)
     snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
     fill_looking(&t->fill, l->now_ns);
     leased_stamp(l, REQUEST_LEASE);
-    return session_execute_binary(&l->join.session, REQUEST_LEASE, "lease",
+    return session_execute_binary(&l->link.session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
             daily, t->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
         leased_deadline_ns(l), e);

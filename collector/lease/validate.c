@@ -25,13 +25,15 @@ static const struct {
 static void validate_session(const struct leased *l)
 {
     const struct join *j = &l->join;
+    const struct session *s = &l->link.session;
 
     (void)j; // unused in a build without assertions
+    (void)s;
     (void)joins;
     assert(j->state <= JOIN_DONE);
-    assert((j->session.conn != NULL) == joins[j->state].session);
-    assert(j->session.up || !joins[j->state].up);
-    assert(!j->pooler.probe.conn || joins[j->state].probe);
+    assert((s->conn != NULL) == joins[j->state].session);
+    assert(s->up || !joins[j->state].up);
+    assert(!l->link.pooler.probe.conn || joins[j->state].probe);
     assert(j->recorded || j->state != JOIN_DONE);
     for (enum request r = 0; r < REQUESTS; r++)
         assert(!leased_awaits(l, r) || (joins[j->state].requests & BIT(r)));
