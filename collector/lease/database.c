@@ -38,7 +38,7 @@ static void on_answer(struct leased *l, const PGresult *r)
 {
     outbox_confirmed(&l->outbox);
     if (PQntuples(r) > 0)
-        log_line("QUEUE", "%d answers were late: their lines had been freed, token %s first",
+        log_line("QUEUE", "%d answers were late: their lines had ended, token %s first",
             PQntuples(r), PQgetvalue(r, 0, 0));
     // A token that is to be tried again at once is due now.
     fill_due(&l->take.fill, l->now_ns);

@@ -24,6 +24,7 @@ main()
     a_collector_that_dies_leaves_its_lines
     a_collector_that_hangs_loses_its_lines
     a_late_answer_changes_nothing
+    a_late_answer_beside_its_timeout_changes_nothing
     term_gives_back_what_is_unanswered
     a_sender_that_never_pauses_holds_nothing_up
     what_others_give_back_is_taken_at_once
@@ -179,18 +180,23 @@ a_collector_that_hangs_loses_its_lines()
     ends g TERM 0
 }
 
-# The test is the sender of collector h. It frees h's line, as another collector would, and answers
-# then.
+# Starts a collector of which the test is the sender, on descriptor 8.
+run_answered() # name
+{
+    mkfifo "$server_dir/$1.answers"
+    : >"$server_dir/$1.log"
+    "$BUILD_DIR/bin/mailroom-collector" <"$server_dir/$1.answers" >"$server_dir/$1.out" \
+        2>"$server_dir/$1.log" &
+    eval "pid_$1=$!"
+    at_exit "kill -KILL $! 2>/dev/null"
+    exec 8>"$server_dir/$1.answers"
+    has_logged "$1" leasing
+}
+
+# The test frees collector h's line, as another collector would, and answers then.
 a_late_answer_changes_nothing()
 {
-    mkfifo "$server_dir/answers"
-    : >"$server_dir/h.log"
-    "$BUILD_DIR/bin/mailroom-collector" <"$server_dir/answers" >"$server_dir/h.out" \
-        2>"$server_dir/h.log" &
-    pid_h=$!
-    at_exit "kill -KILL $pid_h 2>/dev/null"
-    exec 8>"$server_dir/answers"
-    has_logged h leasing
+    run_answered h
     add late1
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
     sql "SELECT mailroom_free('mailroom', owner, 'for a test') FROM owners WHERE owner <> 0" >/dev/null
@@ -205,6 +211,33 @@ a_late_answer_changes_nothing()
     nothing_is_left
     same "late1's end" "sent" "$(life late1 | awk '{print $NF}')"
     ends i TERM 0
+}
+
+# The second line's timeout and its late answer wait for the record of the first line's answer, and
+# go out in one statement.
+a_late_answer_beside_its_timeout_changes_nothing()
+{
+    MAILROOM_ANSWER_TIMEOUT=1000 run_answered ab
+    backend=$(sql "SELECT pid FROM pg_stat_activity WHERE usename = 'collector'")
+    for login in late2 late3; do
+        add $login
+        until grep -q "@x,$login," "$server_dir/ab.out"; do sleep 0.05; done
+    done
+    kill -STOP "$backend"
+    echo "1 sent" >&8
+    has_logged ab "line 2: no answer"
+    echo "2 sent" >&8
+    has_logged ab "line 2 came too late"
+    kill -CONT "$backend"
+    until_true "SELECT count(*) >= 2 FROM attempts
+        WHERE number = 1 AND token = (SELECT max(id) FROM tokens)"
+    ends ab KILL 137
+    exec 8>&-
+    run_with_sender ac
+    nothing_is_left
+    same "late3's first attempt" "late transient" "$(sql "SELECT string_agg(outcome, ' ' ORDER BY outcome)
+        FROM attempts WHERE number = 1 AND token = (SELECT max(id) FROM tokens)")"
+    ends ac TERM 0
 }
 
 term_gives_back_what_is_unanswered()

@@ -26,7 +26,8 @@ static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exi
         end->exit = exit;
 }
 
-// An error ends the session or the collector.
+// An error ends the session or the collector: at once, if it prevents us from giving back what is
+// unanswered. Other collectors free it then.
 static void handle(struct leased *l, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
@@ -34,7 +35,8 @@ static void handle(struct leased *l, const struct err *e)
         return;
     }
     log_line("MAIN", "%s", e->text);
-    begin_stop(l, STOP_RETURNING, collector_exit_of(e->kind));
+    begin_stop(l, l->ending.step < STOP_RETURNING ? STOP_RETURNING : STOP_DONE,
+        collector_exit_of(e->kind));
 }
 
 static void serve_signals(struct leased *l)

@@ -15,6 +15,7 @@ static const char *const kinds[] = {
     [RESULT_TRANSIENT] = "transient",
     [RESULT_DEAD] = "dead",
     [RESULT_RETURNED] = "returned",
+    [RESULT_LATE] = "late",
 };
 
 void outbox_init(struct outbox *o)

@@ -12,7 +12,13 @@
 #include "base/err.h"
 #include "lease/answer.h"
 
-enum result_kind { RESULT_SENT, RESULT_TRANSIENT, RESULT_DEAD, RESULT_RETURNED };
+enum result_kind {
+    RESULT_SENT,
+    RESULT_TRANSIENT,
+    RESULT_DEAD,
+    RESULT_RETURNED,
+    RESULT_LATE, // an answer behind another result of the same attempt: only recorded
+};
 
 struct outbox_result {
     int64_t row; // of deliveries

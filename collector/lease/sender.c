@@ -105,7 +105,8 @@ static bool answer_late(
         if (a->place != 0 && a->place != i + 1)
             continue;
         const struct flight_token *t = &line->tokens[i];
-        struct outbox_result r = {.row = line->row, .token = t->id, .number = t->number};
+        struct outbox_result r = {
+            .row = line->row, .token = t->id, .number = t->number, .kind = RESULT_LATE};
         snprintf(r.text, sizeof r.text, "%s", a->text);
         leased_count(l, METER_TOKENS_LATE);
         if (!outbox_add(&l->outbox, &r, e))

@@ -113,8 +113,8 @@ static void judge(struct match *h, const struct attempt_record *a, const struct 
             continue;
         if (a->number != number++) {
             finding_add(r, METRIC_MISRECORDED,
-                "token %u: attempt %d is recorded, but the next number is %d", h->token, a->number,
-                number - 1);
+                "token %u: attempt %d is recorded as %s, but the next number is %d", h->token,
+                a->number, words[a->end], number - 1);
             return;
         }
         set = match_next(h, a, set);
