@@ -4,7 +4,7 @@
 # of its exit codes. It never crashes, and a collector that follows delivers the rest. Nothing is
 # lost. A collector that ended with its last line unconfirmed repeats a batch.
 #
-# fail_test.sh cursor|shared [all|N]
+# fail_test.sh cursor|shared|leased [all|N]
 set -euo pipefail
 
 # shellcheck source=ci/private-server.sh
@@ -16,8 +16,9 @@ waiting="SELECT $waiting_tokens = 0"
 
 # Runs a collector until all is delivered or it has ended by itself.
 one_run() { # program
-    local code=0
-    "$BUILD_DIR/$1" >>"$server_dir/out" 2>"$server_dir/run.log" &
+    local code=0 sender=()
+    [ "$MAILROOM_DEQUEUE" != leased ] || sender=(-- "$server_dir/sender")
+    "$BUILD_DIR/$1" "${sender[@]}" >>"$server_dir/out" 2>"$server_dir/run.log" &
     local pid=$!
     while kill -0 "$pid" 2>/dev/null && [ "$(sql "$waiting")" != t ]; do :; done
     kill -TERM "$pid" 2>/dev/null || true
@@ -32,7 +33,19 @@ one_run() { # program
 ends=0
 start_server
 migrate
+# Answers each line, and prints it to $server_dir/out.
+cat >"$server_dir/sender" <<'end'
+#!/bin/sh
+n=0
+while IFS= read -r line; do
+    echo "$line" >>"${0%/*}/out"
+    n=$((n + 1))
+    echo "$n sent"
+done
+end
+chmod +x "$server_dir/sender"
 export MAILROOM_DEQUEUE=$1 MAILROOM_BATCH_LIMIT=3 MAILROOM_BATCH_TIMEOUT=0 MAILROOM_GRACE=0
+export MAILROOM_IN_FLIGHT=1
 last=${2:-90}
 [ "$last" != all ] || last=100000
 failing=0 # calls that were made, and so failed

@@ -62,14 +62,21 @@ static bool send_renew(struct leased *l, struct err *e)
                leased_deadline_ns(l), e);
 }
 
+// True when the request that was answered last was sent so lately that a line may begin.
+static bool is_quick(const struct leased *l)
+{
+    int64_t stale_ns = clock_min(250 * NS_PER_MS, l->config->grace_ms * NS_PER_MS / 2);
+
+    return l->now_ns - l->heartbeat.asked_ns <= stale_ns;
+}
+
 bool database_fresh(struct leased *l, struct err *e)
 {
     struct heartbeat *h = &l->heartbeat;
-    int64_t stale_ns = clock_min(250 * NS_PER_MS, l->config->grace_ms * NS_PER_MS / 2);
 
     if (l->join.state != JOIN_DONE)
         return false;
-    if (l->now_ns - h->asked_ns <= stale_ns)
+    if (is_quick(l))
         return true;
     // Asks again. On a network that is always slow, an answer counts from its arrival instead.
     if (leased_awaits(l, REQUEST_RENEW))
@@ -219,7 +226,7 @@ bool database_serve(struct leased *l, struct err *e)
     while (session_take(&l->link.session, &reply)) {
         enum request request = (enum request)reply.tag;
         h->asked_ns = h->sent_ns[request];
-        if (l->now_ns - h->asked_ns <= 100 * NS_PER_MS)
+        if (is_quick(l))
             h->slow = 0;
         h->check_at_ns = l->now_ns + l->config->healthcheck_interval_ms * NS_PER_MS;
         bool ok = session_check(reply.result, e);

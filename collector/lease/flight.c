@@ -67,6 +67,12 @@ bool flight_add(struct flight_line *line, struct flight_token token, struct err 
     return true;
 }
 
+void flight_give_up(struct flight_line *line)
+{
+    assert(line->state == FLIGHT_READY);
+    line->state = FLIGHT_FREE;
+}
+
 int flight_in(const struct flight *f, enum flight_state state)
 {
     int n = 0;

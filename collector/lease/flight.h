@@ -56,6 +56,9 @@ struct flight_line *flight_new(struct flight *f, int64_t row);
 
 bool flight_add(struct flight_line *line, struct flight_token token, struct err *e) MUST_USE;
 
+// Forgets a line that is not complete.
+void flight_give_up(struct flight_line *line);
+
 int flight_in(const struct flight *f, enum flight_state state);    // how many lines are in this
                                                                    // state
 struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL:

@@ -19,6 +19,7 @@ main()
     a_silent_host_is_tried_last
     every_answer_has_its_outcome
     odd_answers_are_a_line_of_the_log
+    a_network_slower_than_the_grace_is_no_obstacle
     a_line_without_an_answer_is_tried_again
     a_sender_that_dies_is_started_again
     a_collector_that_dies_leaves_its_lines
@@ -117,6 +118,16 @@ odd_answers_are_a_line_of_the_log()
     same "junk1" "sent" "$(life junk1)"
     same "twice1" "sent" "$(life twice1)"
     ends a TERM 0
+}
+
+# No answer of the database comes within half of this grace.
+a_network_slower_than_the_grace_is_no_obstacle()
+{
+    MAILROOM_GRACE=0 run_with_sender ad
+    add grace1
+    nothing_is_left
+    same "grace1" "sent" "$(life grace1)"
+    ends ad TERM 0
 }
 
 a_line_without_an_answer_is_tried_again()

@@ -34,9 +34,12 @@ bool sender_result(struct leased *l, struct flight_line *line, struct flight_tok
         r.delay_ms = retry_delay_ms(&l->sender.retry, r.errors);
     }
     leased_count(l, outcomes[r.kind]);
+    r.last = line->left == 1;
+    // Without its result the token stays unanswered, and is given back.
+    if (!outbox_add(&l->outbox, &r, e))
+        return false;
     flight_answer(line, t);
-    r.last = line->left == 0;
-    return outbox_add(&l->outbox, &r, e);
+    return true;
 }
 
 // Records a token that will get no answer. A token that was in flight when two senders died comes

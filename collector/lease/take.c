@@ -55,18 +55,20 @@ static bool add_token(
                e);
 }
 
+// On an error the line is given up whole: its row in the database is freed when we leave. Giving
+// back the first tokens of a line would end that row, and lose the others.
 static bool make_line(struct leased *l, const PGresult *r, struct err *e)
 {
     struct flight_line *line = flight_new(&l->flight, column_int64(r, 1, LINE));
+    bool ok = true;
 
-    for (int row = 1; row < PQntuples(r); row++)
-        if (!add_token(l, line, r, row, e))
-            return false;
-    if (line->count == 0) {
+    for (int row = 1; ok && row < PQntuples(r); row++)
+        ok = add_token(l, line, r, row, e);
+    if (ok && line->count == 0)
         line->state = FLIGHT_OVER;
-        return true;
-    }
-    return line_end(&line->text, e);
+    else if (!ok || !line_end(&line->text, e))
+        flight_give_up(line);
+    return line->state != FLIGHT_FREE;
 }
 
 bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
