@@ -17,6 +17,9 @@ struct check {
     int64_t *busy_since;      // per line: since when full lines have followed each other
     // Per line: of the lines before it, the latest time at which a line's oldest token was sent.
     int64_t *overtaken_ns;
+    // Since when full lines had followed each other when the drain ended; CLOCK_NEVER: they had
+    // not.
+    int64_t draining_since_ns;
 };
 
 // --- attempts.c --------------------------------------------------------------------
@@ -32,7 +35,7 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);
 
 // --- chains.c ----------------------------------------------------------------------
 
-// Fills in busy_since and overtaken_ns; check_chains_fini frees them.
+// Fills in busy_since, overtaken_ns and draining_since_ns; check_chains_fini frees them.
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
@@ -41,9 +44,9 @@ void check_chains_fini(struct check *c);
 // ones.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
-// Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when
-// they did not.
-int64_t check_draining_since_ns(const struct check *c);
+// True when lines with so many tokens, in that time, leave nothing of a budget of `per_s` tokens a
+// second. False where per_s is 0: no budget.
+bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- check.c -----------------------------------------------------------------------
 
