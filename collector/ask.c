@@ -166,8 +166,9 @@ bool ask_next(struct collector *c, struct err *e)
     return ask_look(c, e);
 }
 
-// Returns false while something else has to be asked for before another take: what an earlier
-// session left to us and, when the stock is used up, who the other owners are and what they left.
+// Returns false while something else has to be asked for before another take: deliveries that an
+// earlier session of ours left and, when the stock is used up, the other owners and the deliveries
+// that they left.
 static bool may_take(struct collector *c)
 {
     if (c->fetch.stock.left >= c->queue.limit)

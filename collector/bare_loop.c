@@ -62,7 +62,7 @@ static PGresult *run(PGconn *conn, const char *sql)
     return r;
 }
 
-// Returns the next result of the pipeline. It skips the end of a statement and its sync.
+// Returns the next result of the pipeline. Skips the NULL and the sync that end a statement.
 static PGresult *take(PGconn *conn)
 {
     PGresult *r = PQgetResult(conn);

@@ -199,7 +199,7 @@ static void nonsense_is_refused(void **state)
     head(r, 7, "10:20:");
     for (int i = 1; i < 5; i++)
         token(r, 1, 12, i, i, "a,@x");
-    assert_false(decode(&b, r, 3, 100, &none)); // more than were asked for
+    assert_false(decode(&b, r, 3, 100, &none)); // it has more tokens than were asked for
     batch_fini(&b);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The bell: producers announce only while a collector sleeps, and no token waits for a wake-up that
-# never comes. The health check, which would hide a missed one, is an hour away.
+# never comes. The health check, which would hide a missed wake-up, is an hour away.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -107,7 +107,8 @@ nobody_announces_under_a_backlog()
 }
 
 # 4000 tokens, 20 in a transaction, for batches that fill in less than their timeout. The first of
-# them are announced. If the collector held the bell while its batch fills, nearly all would be.
+# them are announced. If the collector held the bell while its batch fills, nearly all would be
+# announced.
 producers_are_silent_while_a_batch_fills()
 {
     ends a TERM 0
@@ -209,7 +210,7 @@ a_producer_can_be_silent()
     asleep
     sql "SET mailroom.announce = 'never'; BEGIN; $(account 19); PREPARE TRANSACTION 'never'"
     sql "COMMIT PREPARED 'never'"
-    # Its token is found when the next transaction announces one.
+    # The silent producer's token is found when the next transaction announces a token.
     sql "$(account 20)"
     drained
     ends d TERM 0

@@ -79,7 +79,7 @@ static void lose(struct collector *c, const struct err *why)
 
     err_clear(&e);
     link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
-    c->recheck = false; // the set-up of the next session asks anyway
+    c->recheck = false; // the set-up of the next session asks the same question
     turn_forget(c);
     if (c->state == WRITE && deliver_begun(c)) { // the line is finished before all else
         fetch_abandon(c);
@@ -109,7 +109,7 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 {
     bool ok = true;
 
-    // The batch keeps the result of a read.
+    // The result of a read is not freed here, because the batch keeps it.
     if (reply.tag == QUEUE_READ)
         return fetch_on_read(c, reply.result, e);
     switch (reply.tag) {
@@ -157,7 +157,7 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 }
 
 // Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send its
-// notification, and often, so a question that is under way is answered before the next.
+// notification many times, so no question is asked while another one waits for its answer.
 static bool recheck(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;

@@ -35,7 +35,7 @@ struct config {
         double budget_per_s; // of `budget`; 0: there is none
         int64_t burst;
         int64_t daily; // 0: as many as the budget allows
-        char *lanes;   // NULL: whatever the queue has
+        char *lanes;   // the lanes that the queue must have; NULL: any
         int64_t ageing_ms;
     } leased;              // for leased mode only
     char *metrics;         // where the figures are shown; NULL: nowhere

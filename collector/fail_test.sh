@@ -48,8 +48,8 @@ export MAILROOM_DEQUEUE=$1 MAILROOM_BATCH_LIMIT=3 MAILROOM_BATCH_TIMEOUT=0 MAILR
 export MAILROOM_IN_FLIGHT=1
 last=${2:-90}
 [ "$last" != all ] || last=100000
-failing=0 # calls that were made, and so failed
-unmade=0  # runs in a row that did not come as far
+failing=0 # how many runs made their n-th call, which failed
+unmade=0  # how many runs in a row made fewer than n calls
 for ((n = 1; n <= last && unmade < 10; n++)); do
     add_accounts $((5 * n - 4)) $((5 * n))
     FAIL_AT=$n one_run tests/mailroom-collector-failing

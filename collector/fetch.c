@@ -23,9 +23,9 @@ static bool quick(const struct collector *c)
     return c->now_ns - c->fetch.asked_ns <= work_stale_ns(c);
 }
 
-// An answer shows the state at the moment of its question. If it was held up, another collector may
-// have taken over the queue meanwhile. A look that is followed by a take need not be fresh, and
-// does not count.
+// True when an answer is young enough to act on. It shows the state at the moment of its question;
+// if it was held up, another collector may have taken over the queue meanwhile. A look that is
+// followed by a take need not be fresh, and does not count.
 static bool fresh(struct collector *c, enum asked what)
 {
     struct fetch *f = &c->fetch;
@@ -164,7 +164,7 @@ bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e)
     struct passed passed;
     int taken;
 
-    // Even after a failure, the read that travels behind the take shows what is ours.
+    // If the take failed, the read that was sent behind it still shows which tokens are ours.
     if (!queue_decode_take(result, &taken, &s->every, &passed, e))
         return ask_retry(c, e);
     s->left += taken;
@@ -322,8 +322,9 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     return true;
 }
 
-// Keeps a batch of the stock that is neither full nor due, for the next look to count: another
-// collector took tokens that the last look saw, or some of the stock cannot be sent.
+// Keeps a batch of the stock that is neither full nor due, so that the next look counts it. There
+// is such a batch when another collector took tokens that the last look saw, or when some tokens of
+// the stock cannot be sent.
 static bool hold(struct collector *c, struct err *e)
 {
     struct fetch *f = &c->fetch;

@@ -13,7 +13,7 @@
 #define BOOT_LEN 40
 #define SPACE_LEN 40
 
-// Finds the machine since its last start, and the namespace in which pids count.
+// Reads the id of the machine's last start, and that of the namespace to which pids belong.
 static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -88,6 +88,6 @@ bool holder_is_dead(const char *name)
     if (strncmp(name, prefix, (size_t)len) != 0 ||
         sscanf(name + len, "%ld/%llu", &pid, &ticks) != 2)
         return false;
-    // With hidepid /proc shows nobody else's collector, but the kernel knows it.
+    // With hidepid /proc does not show other users' processes, but kill(2) finds them.
     return started(pid, &seen) ? seen != ticks : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

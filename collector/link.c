@@ -31,8 +31,8 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // Repeated terminations kill each session early; a short backoff lets one live long enough
-    // to send a batch.
+    // If sessions are terminated again and again, a short backoff leaves more of the time between
+    // two terminations, so that a batch can be sent.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
         (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;
@@ -55,8 +55,8 @@ void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const stru
     // with the first host again, and reach the silent one before the others.
     if (l->loss == LOSS_SILENT && !l->session.up)
         l->silent_hosts += l->session.hosts_tried;
-    log_line("PG", "%s: %s%s%s%s", l->session.up ? "lost" : "cannot connect", e->text,
-        e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
+    log_line("PG", "%s: %s%s%s%s", l->session.up ? "the session was lost" : "cannot connect",
+        e->text, e->kind == ERR_SQL ? ", SQLSTATE " : "", e->kind == ERR_SQL ? e->sqlstate : "",
         session_advice(&l->session, e->sqlstate, advice));
     link_close(l);
 }

@@ -25,7 +25,7 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e)
         .limit = (int)config->batch_limit};
     if (!random_fill(&number, sizeof number, e))
         return false;
-    // It is never 0, because 0 means nobody.
+    // Our number is never 0, because 0 means nobody.
     snprintf(q->number, sizeof q->number, "%" PRIu64, number >> 1 | 1);
     return holder_self(q->self, e);
 }
@@ -70,7 +70,7 @@ bool queue_send_listen(
     return session_query(s, tag, sql, none, deadline_ns, e);
 }
 
-// The prepared statements, with their parts.
+// Prepares all statements. Each is made of several files, in this order.
 static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
 {
     const struct {
@@ -191,7 +191,8 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
 
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e)
 {
-    // Producers queue behind us while we wait for the lock on tokens.
+    // While we wait for the lock on tokens, producers queue behind us, so we give up after a
+    // second. Once we have the lock, the statement may take as long as it needs.
     static const char patient[] = "SELECT set_config('lock_timeout', '1s', false),"
                                   " set_config('statement_timeout', '0', false)";
 

@@ -80,19 +80,19 @@ two_share_the_work()
     ends a TERM 0
 }
 
-# Collector c claims and writes a line, and is killed before it can mark the line as written.
+# Collector c takes tokens and writes a line, and is killed before it can confirm that line.
 what_the_dead_claimed_is_freed()
 {
     ends b TERM 0
-    hold_marking
+    hold_confirming
     run c
     has_logged c "with others"
     add_accounts 2001 3000
-    until_true "$one_waits_to_mark"
+    until_true "$one_waits_to_confirm"
     ends c KILL 137
     end_sessions
     same "taken by the dead" 10 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
-    let_marking_go
+    let_confirming_go
     run d
     drained
     has_logged d "of another collector, which is gone"
@@ -248,22 +248,22 @@ a_lost_session_writes_nothing_twice()
     ends h TERM 0
 }
 
-# t loses its session with a line that is not marked, and its next session fails to mark it. The
-# tokens stay its own.
+# t loses its session while a line is not confirmed, and its next session fails to confirm that line.
+# The tokens stay t's own.
 a_failed_confirmation_keeps_the_claims()
 {
-    hold_marking
+    hold_confirming
     run t
     has_logged t "with others"
     add_accounts 7101 7103
-    until_true "$one_waits_to_mark"
-    first=$(who_waits_to_mark)
+    until_true "$one_waits_to_confirm"
+    first=$(who_waits_to_confirm)
     sql "SELECT pg_terminate_backend($first)" >/dev/null
-    until_true "$one_waits_to_mark AND pid <> $first"
-    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    until_true "$one_waits_to_confirm AND pid <> $first"
+    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
     has_logged t "trying again"
     same "taken" 3 "$(sql "SELECT sum(cardinality(tokens)) FROM deliveries")"
-    let_marking_go
+    let_confirming_go
     drained
     same "tokens, each once" "3 3" "$(tokens t)"
     ends t TERM 0
@@ -273,14 +273,14 @@ a_failed_confirmation_keeps_the_claims()
 # and made again later.
 a_canceled_move_delays_nothing()
 {
-    hold_marking
+    hold_confirming
     run r
     has_logged r "with others"
     add_accounts 8001 8050
-    until_true "$one_waits_to_mark"
-    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
+    until_true "$one_waits_to_confirm"
+    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
     has_logged r "trying again"
-    let_marking_go
+    let_confirming_go
     drained
     same "tokens, each once" "50 50" "$(tokens r)"
     same "the next line's first" u8011 "$(sed -n 2p "$server_dir/r.out" | cut -d, -f3)"
@@ -295,14 +295,14 @@ a_canceled_move_delays_nothing()
 # grows.
 a_delivery_longer_than_a_line_makes_two()
 {
-    hold_marking
+    hold_confirming
     run r
     has_logged r "with others"
     add_accounts 8051 8055
-    until_true "$one_waits_to_mark"
+    until_true "$one_waits_to_confirm"
     sql "ALTER ROLE collector CONNECTION LIMIT 0"
     end_sessions
-    let_marking_go
+    let_confirming_go
     add_accounts 8056 8075
     sql "UPDATE tokens SET xid = '0' FROM accounts a
          WHERE a.id = account AND a.login LIKE 'u80__' AND a.login > 'u8055';
@@ -315,7 +315,7 @@ a_delivery_longer_than_a_line_makes_two()
     ends r TERM 0
 }
 
-# Marking takes 50 ms a batch, so the grace is over long before the last one.
+# Confirming takes 50 ms a batch, so the grace is over long before the last batch.
 a_dead_claim_is_freed_during_a_backlog()
 {
     sql "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
@@ -337,20 +337,20 @@ a_dead_claim_is_freed_during_a_backlog()
     sql "DROP TRIGGER slow ON deliveries; DROP FUNCTION dawdle()"
 }
 
-# Three tokens were written and not yet marked when an asynchronous standby is promoted. The standby
-# knows one of them as claimed and one as nobody's, and has given the id of the third to another
-# token.
+# Three tokens were written and not yet confirmed when an asynchronous standby is promoted. The
+# standby knows the first as taken and the second as waiting. It has given the id of the third to
+# another token.
 a_promoted_standby_has_forgotten_the_claims()
 {
-    hold_marking
+    hold_confirming
     run p
     has_logged p "with others"
     add_accounts 6001 6003
-    until_true "$one_waits_to_mark"
+    until_true "$one_waits_to_confirm"
     same "written" "3 3" "$(tokens p)"
     sql "ALTER ROLE collector CONNECTION LIMIT 0"
     end_sessions
-    let_marking_go
+    let_confirming_go
     sql "UPDATE deliveries SET tokens = tokens[1:1];
          UPDATE tokens SET xid = pg_current_xact_id()
          FROM accounts a WHERE a.id = account AND a.login IN ('u6002', 'u6003');
@@ -370,12 +370,12 @@ a_hanging_collector_loses_its_lease()
     export MAILROOM_LEASE=1000
     run v
     has_logged v "with others"
-    hold_marking
+    hold_confirming
     add_accounts 9101 9105
-    until_true "$one_waits_to_mark"
+    until_true "$one_waits_to_confirm"
     kill -STOP "$(pid_of v)"
-    sql "SELECT pg_cancel_backend($(who_waits_to_mark))" >/dev/null
-    let_marking_go
+    sql "SELECT pg_cancel_backend($(who_waits_to_confirm))" >/dev/null
+    let_confirming_go
     run w
     has_logged w "of another collector, which hangs"
     drained
@@ -451,8 +451,8 @@ as_administrator() # mode, exit code
     ends k none "$2"
 }
 
-# From here on nobody can mark what was written, until let_marking_go.
-hold_marking()
+# From here on nobody can confirm a line, until let_confirming_go.
+hold_confirming()
 {
     sql "CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
              'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN OLD; END';
@@ -466,15 +466,15 @@ hold_marking()
     until_true "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
 }
 
-one_waits_to_mark="SELECT count(*) = 1 FROM pg_locks
+one_waits_to_confirm="SELECT count(*) = 1 FROM pg_locks
     WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
 
-who_waits_to_mark()
+who_waits_to_confirm()
 {
     sql "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
 }
 
-let_marking_go()
+let_confirming_go()
 {
     exec 7>&-
     sql "DROP TRIGGER held ON deliveries; DROP FUNCTION wait_for_test()"

@@ -1,16 +1,16 @@
 // Decides when a batch fires. Pure: it is given the time and never waits.
 //
-// The window counts tokens that are known to wait: those that the last read
-// showed, announced (`shown`) or not (`missed`), and those announced since that
-// read was sent (`fresh`). It fires when they are enough for a batch, or when
-// the first of them has waited for the timeout.
+// The window counts the tokens that are known to wait, in three groups: those that the last read
+// showed and that were announced (`shown`), those that it showed without an announcement
+// (`missed`), and those that were announced since it was sent (`fresh`). The window fires when they
+// are enough for a batch, or when the first of them has waited for the timeout.
 //
-// Announcements carry the token's id, so a small memory of ids, indexed by id, keeps three things
-// exact that counting alone gets wrong. A token that a read showed before its announcement came in
-// is not counted twice; the announcement of a token that is already written does not start a new
-// timeout; and the first token of what is left of a backlog keeps its own time. A forgotten id
-// costs a query or some waiting, never a token, because every read corrects the window to what is
-// really there.
+// Announcements carry the token's id. A small memory of ids keeps three things exact that counting
+// alone would get wrong. A token that a read showed before its announcement came in is not counted
+// twice. The announcement of a token that is already written does not start a new timeout. The
+// first token that a full batch leaves of a backlog keeps its own time. A forgotten id costs a
+// query or some waiting, never a token, because every read corrects the window to what is really
+// there.
 //
 // A read may show a token whose announcement never came. Such a token is younger than the previous
 // read that saw everything, so it is due by the time of that earlier read plus the timeout. But it

@@ -25,7 +25,7 @@ BEGIN;
 ALTER TABLE deliveries
     ADD COLUMN numbers int[],      -- each token's attempt number; null: all are 1
     ADD COLUMN errors int[],       -- each token's failed attempts so far; null: none
-    ADD COLUMN alone bool NOT NULL DEFAULT false, -- a sender died with it: it gets a line of its own
+    ADD COLUMN alone bool NOT NULL DEFAULT false, -- senders died with it: it gets a line of its own
     ADD COLUMN due timestamptz NOT NULL DEFAULT '-infinity',
     ADD COLUMN leased_at timestamptz NOT NULL DEFAULT clock_timestamp();
 CREATE INDEX deliveries_due_idx ON deliveries (queue, due, n) WHERE owner = 0;

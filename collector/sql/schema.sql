@@ -1,5 +1,5 @@
--- The first migration that the collector needs and does not find, or null.
--- The catalog is asked, not the tables, so that the question itself cannot fail.
+-- Returns the first migration that the collector needs and does not find, or null.
+-- It asks the catalog and not the tables, so that the question itself cannot fail.
 SELECT CASE
     WHEN EXISTS (SELECT FROM unnest(ARRAY['accounts', 'tokens', 'jobs']) AS t
                  WHERE to_regclass(t) IS NULL)

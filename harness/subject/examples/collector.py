@@ -9,7 +9,7 @@ LIMIT = int(os.environ.get("MAILROOM_BATCH_LIMIT", 10))
 TIMEOUT = int(os.environ.get("MAILROOM_BATCH_TIMEOUT", 5000)) / 1000
 HEALTH = int(os.environ.get("MAILROOM_HEALTHCHECK_INTERVAL", 270000)) / 1000
 ANSWER = 5  # seconds that one query may take
-NOTICE = min(0.025, TIMEOUT)  # seconds in which a token's notice follows it
+NOTICE = min(0.025, TIMEOUT)  # seconds by which a token's notice may come later than the token
 BATCH = """SELECT o.token, t.account, t.action, a.email, a.login, t.secret, t.code,
         t.consumed_at IS NULL AND t.expires_at > extract(epoch FROM now())
         AND (t.action, a.status) IN (('activation', 'provisioned'), ('password_recovery', 'active'))
@@ -48,7 +48,7 @@ def wait_for_server(db):  # psycopg2 calls this instead of waiting for ever
             raise psycopg2.OperationalError(f"no answer within {ANSWER} s")
 
 
-def take(sql):  # the next batch; what cannot be sent leaves the outbox on the way
+def take(sql):  # returns the next batch; tokens that cannot be sent leave the outbox here
     while True:
         sql.execute(BATCH, (LIMIT,))
         batch, passed, dead = [], [], []
@@ -85,8 +85,8 @@ def serve(db, sql):  # one session, until it dies or the process is told to stop
     sql.execute("LISTEN token_insert")
     confirm(sql)  # the line that the last session could not confirm
     heard = []  # when each waiting token was announced
-    unheard = -math.inf  # when one is due that was not; those before the session are
-    more = True  # a full batch went: look again at once
+    unheard = -math.inf  # when tokens that were not announced are due; at first: at once
+    more = True  # a full batch was sent: look again at once
     while not stop:
         db.poll()
         now = time.monotonic()

@@ -10,8 +10,8 @@ set -u
 here=$(dirname "$0") stop=0 unconfirmed=''
 exec {never}<> <(:) # a pipe that stays empty: reading it with a time limit sleeps
 
-# The next batch, one token a row. What cannot be sent leaves the outbox in the
-# same statement; the last row says how many did.
+# Selects the next batch, one token a row. Tokens that cannot be sent leave the
+# outbox in the same statement; the last row has their number.
 batch="WITH head AS MATERIALIZED (
     SELECT o.token, t.account, t.action, a.email, a.login, t.secret, coalesce(t.code, '') AS code,
         CASE WHEN (t.consumed_at IS NULL AND t.expires_at > extract(epoch FROM now()) AND (t.action, a.status)
@@ -41,7 +41,7 @@ ask() {
     return 1
 }
 
-# Rows in, one line out. The key stays out of every argument list.
+# Makes one line of the rows. The key stays out of every argument list.
 sign() {
     perl -MDigest::SHA=hmac_sha256 -MMIME::Base64=encode_base64url -F, -lane '
         my ($token, $action, $email, $login, $hex, $code) = (@F, "");

@@ -9,8 +9,8 @@ CLAIM = """UPDATE messages SET status = 'claimed', changed_at = now(), attempts 
     WHERE id IN (SELECT id FROM messages WHERE id = ANY(%s) AND status = 'scheduled' FOR UPDATE SKIP LOCKED)
     RETURNING id, attempts"""
 MARK = "UPDATE messages SET status = 'sent', changed_at = now() WHERE id = %s AND status = 'claimed'"
-# Jobs that nobody heard of are announced again; jobs that were never finished are
-# scheduled and announced.
+# Jobs whose announcement nobody heard are announced again. Jobs that were claimed and not finished
+# are scheduled and announced again.
 AGAIN = """WITH old AS (
         UPDATE messages SET status = 'scheduled', changed_at = now()
         WHERE (status = 'scheduled' AND changed_at < now() - make_interval(secs => %s))

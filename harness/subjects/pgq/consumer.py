@@ -3,7 +3,7 @@ import os, sys, time
 
 import psycopg2
 
-seen = {}  # attempts, by this process
+seen = {}  # how often this process has got each job
 
 
 def events(sql):

@@ -4,7 +4,7 @@ import os, sys, time
 import psycopg2
 
 TAKE = """SELECT id FROM jobs WHERE processed_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1"""
-attempts = {}  # by this process
+attempts = {}  # how often this process has got each job
 
 
 def work(job):
