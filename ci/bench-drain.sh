@@ -3,7 +3,7 @@
 # and $bare_loop set.
 
 # Prints a percentile of the numbers that it reads, one in a line.
-percentile() { # of a hundred
+percentile() { # which one: 50 is the median
     sort -n | awk -v p="$1" '{ v[NR] = $1 } END { i = int(NR * p / 100 + 0.5); print v[i ? i : 1] }'
 }
 

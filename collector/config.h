@@ -32,12 +32,12 @@ struct config {
         int64_t retry_base_ms;
         int64_t retry_max_ms;
         char *budget;
-        double budget_per_s; // of `budget`; 0: there is none
+        double budget_per_s; // tokens a second that `budget` allows; 0: there is no budget
         int64_t burst;
         int64_t daily; // 0: as many as the budget allows
         char *lanes;   // the lanes that the queue must have; NULL: any
         int64_t ageing_ms;
-    } leased;              // for leased mode only
+    } leased;              // settings of leased mode only
     char *metrics;         // where the figures are shown; NULL: nowhere
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // the file that holds the key instead
@@ -62,5 +62,5 @@ void config_fini(struct config *c);
 // such a name deserves a warning, not an error.
 const char *config_unknown(char *const environ[], size_t *at, size_t *len);
 
-void config_help(FILE *out);     // for --help
-void config_markdown(FILE *out); // for SETTINGS.md
+void config_help(FILE *out);     // prints the settings for --help
+void config_markdown(FILE *out); // prints the table of SETTINGS.md

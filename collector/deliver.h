@@ -49,6 +49,6 @@ bool deliver_owes(const struct collector *c);
 // out come into doubt.
 bool deliver_lose(struct collector *c, struct err *e) MUST_USE;
 
-struct pollfd deliver_poll(const struct collector *c); // to wait for the reader
-void deliver_give_back_memory(struct collector *c);    // only while no batch is in hand
+struct pollfd deliver_poll(const struct collector *c); // what to poll to wait for the reader
+void deliver_give_back_memory(struct collector *c);    // may be called while no batch is in hand
 void deliver_validate(const struct collector *c);

@@ -6,7 +6,7 @@
 #define PAUSED_NS (200 * NS_PER_MS) // a stretch is longer than this only if arrivals have paused
 #define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
 #define LONGEST_NS (50 * NS_PER_MS) // the longest time between two looks while few tokens wait
-#define READ_AGAIN_NS (100 * NS_PER_US) // the same for each waiting token, when many wait
+#define READ_AGAIN_NS (100 * NS_PER_US) // the longest time for each waiting token, if many wait
 #define OF_TIMEOUT 4                    // no pause is longer than the timeout divided by this
 #define WORTH 4                         // how many announcements a look must save
 #define LIMIT_LEAST 8                   // smaller batches are full before a look pays

@@ -71,4 +71,4 @@ struct meters_about {
 // Appends all figures as OpenMetrics text. False: the buffer is too small.
 bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out);
 
-void meters_markdown(FILE *out); // for METRICS.md
+void meters_markdown(FILE *out); // prints the table of METRICS.md

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 struct mode {
-    const char *name;  // of MAILROOM_DEQUEUE and jobs.mode
+    const char *name;  // its name in MAILROOM_DEQUEUE and in jobs.mode
     const char *older; // an earlier name that stays accepted; NULL: none
     bool alone;        // one collector at a time; others stand by
     bool takes;        // a batch becomes ours before its line is begun, and is confirmed after it

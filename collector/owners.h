@@ -26,7 +26,7 @@ struct owner {
 #define OWNERS_WATCH_NS INT64_C(1000000000) // looks further apart do not count as watching
 
 struct owners {
-    int64_t looked_ns; // the last look
+    int64_t looked_ns; // when we looked last
     int n;
     struct owner all[OWNERS_MAX];
 };

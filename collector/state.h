@@ -7,10 +7,10 @@
 
 enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, FETCH, WAIT, WRITE, STALL, PASS, STATES };
 
-const char *state_doing(enum state s); // for the log: "reading a batch"
+const char *state_doing(enum state s); // says in the log what a state does: "reading a batch"
 
 // True when a step may go from one to the other. Losing the session leads to BACK_OFF from
 // everywhere.
 bool state_leads(enum state from, enum state to);
 
-void state_markdown(FILE *out); // for README.md
+void state_markdown(FILE *out); // prints the table of README.md

@@ -17,9 +17,9 @@ struct turn {
     } step;
     int64_t look_at_ns; // when to look again
     int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
-    int64_t still_ns;   // since when something waits and its holder does nothing
+    int64_t still_ns;   // since when tokens wait and the queue's holder does nothing
     int64_t looked_ns;  // when the last look was answered
-    int64_t progress;   // the holder's progress, at that time
+    int64_t progress;   // the holder's progress that the last look showed
     bool told;          // the log says that we stand by
     int64_t renewed_ns; // our own lease: when we last renewed it or moved the cursor
 };

@@ -30,7 +30,7 @@
 #define WINDOW_SETTLE_NS INT64_C(25000000)
 
 struct window_group {
-    int count;        // tokens
+    int count;        // how many tokens the group has
     int64_t first_ns; // when the first of these tokens was announced
 };
 
@@ -44,7 +44,7 @@ struct window {
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
     int64_t complete_ns; // when the last read that saw everything was sent
-    int64_t unseen_ns;   // tokens that that read was the first to show came after this time
+    int64_t unseen_ns;   // a token that the last such read was the first to show came after this
     int64_t taken;       // how many tokens were taken since the start
     int unheard;         // tokens shown or taken without an announcement, which the pace does not
                          // know yet

@@ -227,7 +227,7 @@ watched_database() # name
         CREATE EVENT TRIGGER watch_end ON ddl_command_end EXECUTE FUNCTION watch()"
 }
 
-number() { printf %06d "$1"; } # of a migration, as in the name of its file
+number() { printf %06d "$1"; } # prints a migration's number as the name of its file has it
 
 online_file() { echo "$here/migrations/$(number "$1")"_*.online.sql; } # number
 

@@ -11,9 +11,9 @@
 
 struct rate {
     double per_s;
-    double burst;  // how many may follow each other at once; at least 1
+    double burst;  // how many mails may follow each other at once; at least 1
     double left;   // how many mails the bucket allowed at `at_ns`
-    int64_t at_ns; // by the monotonic clock
+    int64_t at_ns; // when `left` was computed, by the monotonic clock
     int64_t daily; // mails a day
     int64_t day;   // the day of the last mail, counted from 1970
     int64_t today; // how many mails went out on that day

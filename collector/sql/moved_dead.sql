@@ -1,5 +1,5 @@
--- The tail of a move, behind move.sql, that in the same commit records the rows that the wire
--- cannot carry. Most batches have none, and do without the cost of starting this part.
+-- The tail of a move, behind move.sql, for a batch with rows that the wire cannot carry: records
+-- these in the same commit. Most batches have no such rows, and moved.sql costs them less.
 --
 -- $7, $8 dead letters: token, reason
 , dead AS (
