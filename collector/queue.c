@@ -217,7 +217,8 @@ bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e)
     if (!session_check(r, e))
         return false;
     if (PQntuples(r) != 1)
-        return err_set(e, ERR_CONNECTION, "another session had the queue in between");
+        return err_set(e, ERR_CONNECTION,
+            "another collector claimed the queue between our look and our claim");
     q->epoch = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     q->n = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
     return true;

@@ -116,7 +116,7 @@ bool turn_on_settle(struct collector *c, const PGresult *result, struct err *e)
     if (!session_check_row(result, e))
         return false;
     if (!PQgetisnull(result, 0, 0))
-        log_line("QUEUE", "a new cursor; %s tokens wait", PQgetvalue(result, 0, 0));
+        log_line("QUEUE", "made a new cursor; %s tokens wait", PQgetvalue(result, 0, 0));
     return true;
 }
 

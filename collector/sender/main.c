@@ -137,7 +137,8 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
 {
     const char *at = line;
     size_t count = record_count(line, len);
-    struct reply reply = {.outcome = MAIL_PERMANENT, .text = "500 no line of whole mails"};
+    struct reply reply = {
+        .outcome = MAIL_PERMANENT, .text = "500 the line does not have five fields for each mail"};
     struct record r;
 
     if (count == 0)

@@ -81,7 +81,7 @@ codes_decide()
 1.4 error permanent 554 5.7.1 this is spam
 1.5 error permanent 553 this is not a mail address
 1.6 sent
-2 error permanent 500 no line of whole mails
+2 error permanent 500 the line does not have five fields for each mail
 3.1 sent
 3 error transient 454 4.7.0 too many mails, come back later
 END
