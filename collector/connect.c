@@ -23,7 +23,7 @@ bool connect_connect(struct collector *c, enum state *next, struct err *e)
     return queue_send_self(&c->link.session, work_deadline_ns(c), e);
 }
 
-// Sends the set-up, unless a pooler lends the session to others.
+// Sends the set-up, once it is known that no pooler lends the session to others.
 static bool greet(struct collector *c, struct err *e)
 {
     struct link *l = &c->link;

@@ -25,15 +25,15 @@ struct link {
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e) MUST_USE;
 
 // Finds out whether a pooler lends the session to others, which is an error that ends the
-// collector. Call it with the same `url`, and with the server's own word on its pid, until the
-// session is greeted; it waits until pooler.deadline_ns at most.
+// collector. Call it with the same `url`, and with the pid that the server itself tells, until the
+// session is greeted: at the latest, that is so at pooler.deadline_ns.
 bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
     struct err *e) MUST_USE;
 
 // Closes the session, counts and logs why.
 void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e);
 
-// Sets the time of the next attempt, by the last loss.
+// Sets the time of the next attempt: how long the pause is depends on the reason of the last loss.
 void link_rest(struct link *l, int64_t now_ns);
 
 void link_close(struct link *l);

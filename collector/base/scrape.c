@@ -17,7 +17,7 @@
 #include "base/openmetrics.h"
 
 #define PATIENCE_NS (5 * NS_PER_S) // a client's time, from its connection to its last byte
-#define PAUSE_NS (NS_PER_S / 10)   // before the next client, when there was no descriptor for one
+#define PAUSE_NS (NS_PER_S / 10)   // no client is taken in for so long after descriptors ran out
 #define TEXT_MAX ((size_t)4 << 20)
 #define ADDRESS_MAX 256
 

@@ -37,7 +37,7 @@ struct scrape_client {
 
 struct scrape {
     int fd;               // the listening socket; -1: closed
-    int64_t accept_at_ns; // takes in nobody before; 0: at any time
+    int64_t accept_at_ns; // no client is taken in before this time; 0: at any time
     char path[108];       // where our Unix socket lies; "": we have none
     struct scrape_client clients[SCRAPE_CLIENTS];
 };

@@ -19,7 +19,7 @@ struct answer {
     int64_t line;
     int place; // from 1; 0: all tokens of the line that have no answer
     enum answer_kind kind;
-    char text[ANSWER_TEXT_MAX + 1]; // printable ASCII; what is not has become '?'
+    char text[ANSWER_TEXT_MAX + 1]; // printable ASCII; all other bytes have become '?'
 };
 
 // Parses a line without its end. Returns false, with the reason, when it is none of the above;

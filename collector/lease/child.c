@@ -42,7 +42,8 @@ static void become(char *const argv[], int in, int out, int report)
     _exit(127);
 }
 
-// A pipe that stays empty says that the program was executed.
+// True when the program was executed: then the pipe is closed and empty. Otherwise it has the
+// errno.
 static bool executed(int report, const char *name, struct err *e)
 {
     int why;

@@ -135,7 +135,7 @@ static bool on_others(struct leased *l, const PGresult *r, struct err *e)
     for (int i = 0; i < PQntuples(r); i++)
         watch_seen(&l->others.watch, strtoll(PQgetvalue(r, i, 0), NULL, 10),
             strtoll(PQgetvalue(r, i, 1), NULL, 10), PQgetvalue(r, i, 2)[0] == 't', l->now_ns);
-    // Nobody announces what a collector gives back when it leaves.
+    // Nobody announces the tokens that a collector gives back when it leaves, so we look.
     if (watch_end(&l->others.watch))
         fill_due(&l->take.fill, l->now_ns);
     if (PQntuples(r) > 0)

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-// The announcement of a token that was already taken is awaited for this long. After that the same
-// id means another token, because tables can be truncated.
+// The announcement of a token that is already taken may come this much later. After that the same
+// id means another token, because a table may have been truncated and its ids begin again.
 #define TAKEN_NS NS_PER_S
 
 // An announcement may come this long after a look that shows its token.

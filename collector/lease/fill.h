@@ -10,8 +10,9 @@
 // window for later tokens.
 //
 // A look may count tokens that were not announced. They came, or came due to be tried again, after
-// the last look that left nothing, so they are due by that time plus the timeout. But one may also
-// be a moment old with its announcement on the way, so the fill waits a moment for that.
+// the last look that left nothing, so they are due by the time of that look plus the timeout. But
+// such a token may also be only a moment old, with its announcement on the way. So the fill waits a
+// moment for the announcement.
 #pragma once
 
 #include <stdbool.h>
@@ -22,8 +23,8 @@
 #include "pace.h"
 
 struct fill_entry {
-    int64_t id;    // 0: the announcement did not say
-    int64_t at_ns; // announced or taken
+    int64_t id;    // 0: the announcement did not say which token
+    int64_t at_ns; // when the token was announced or taken
     bool taken;
 };
 
@@ -37,13 +38,13 @@ struct fill {
     int64_t unheard_ns;           // since when these are assumed to wait
     bool unsure;                  // a full line was taken, so only the next look shows what is left
     int64_t look_at_ns;           // look at this time in any case; CLOCK_NEVER: there is none
-    int after_look;               // announced since the last look was asked for
+    int after_look;               // how many were announced since the last look was asked for
     int64_t looking_ns;           // when that look was asked for
     int64_t complete_ns;          // when the last look that left nothing was asked for
-    struct fill_entry *announced; // owned; the last `limit` of them, in a ring
-    uint64_t count;               // of all that were announced
-    struct fill_entry *memory;    // owned; by id: what is remembered of a token
-    size_t mask;
+    struct fill_entry *announced; // owned; the last `limit` announcements, in a ring
+    uint64_t count;               // how many tokens were announced since the start
+    struct fill_entry *memory;    // owned; one entry for each id modulo their number
+    size_t mask;                  // the number of entries in `memory`, a power of two, minus 1
 };
 
 bool fill_init(struct fill *f, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
@@ -65,6 +66,7 @@ int64_t fill_look_ns(const struct fill *f);
 // Returns how many tokens must wait before a line is made now: the limit, or 1.
 int fill_fewest(const struct fill *f, int64_t now_ns);
 
+// A look is asked for.
 void fill_looking(struct fill *f, int64_t now_ns);
 
 // The answer to the look: call fill_token for each token of the line and then fill_took (more:

@@ -11,7 +11,7 @@
 #define MS NS_PER_MS
 
 static struct fill f;
-static int64_t id; // of the token that was announced last
+static int64_t id; // the id of the token that was announced last
 
 static int begin(void **state)
 {
@@ -160,7 +160,7 @@ static void an_announcement_after_its_line_opens_no_window(void **state)
     assert_true(fill_look_ns(&f) == 288 * MS);
 }
 
-// The number is used again, after a truncation.
+// After the table was truncated, the same id means another token.
 static void a_number_that_comes_again_is_another_token(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "sign.h"
 
-#define REMEMBERED 16 // lines that are over
+#define REMEMBERED 16 // how many lines that are over stay known
 
 bool flight_init(struct flight *f, int in_flight, int limit, struct err *e)
 {
@@ -16,7 +16,8 @@ bool flight_init(struct flight *f, int in_flight, int limit, struct err *e)
         return err_memory_for(e, "%d lines", f->count);
     for (int i = 0; i < f->count; i++) {
         f->lines[i].cap = limit;
-        // 254 characters of up to four bytes twice, the secret, the code, commas.
+        // The most that one token needs: email and login of 254 characters, each of up to four
+        // bytes, the signed text, the code, and the commas.
         buf_init(&f->lines[i].text, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
     }
     return true;

@@ -14,7 +14,7 @@
 
 struct flight_token {
     int64_t id;
-    int number; // of this attempt
+    int number; // the number of this attempt
     int errors; // how many of the attempts before it were errors
     bool answered;
 };
@@ -23,22 +23,22 @@ enum flight_state {
     FLIGHT_FREE,
     FLIGHT_READY, // leased; no byte of it is written
     FLIGHT_OUT,   // begun or written; answers are awaited
-    FLIGHT_OVER,
+    FLIGHT_OVER,  // all of it is answered, or nobody waits for its answers any more
 };
 
 struct flight_line {
     enum flight_state state;
-    int64_t row;                 // in deliveries
+    int64_t row;                 // the number of its row in deliveries
     int64_t number;              // its number for the sender; 0: given to an earlier sender, or not
                                  // out yet
     int64_t order;               // its place in the order of leasing
     int64_t out_ns;              // when it was begun
-    bool alone;                  // it has one token only, whose senders have died
+    bool alone;                  // it has a single token, which was in flight when senders died
     bool timed_out;              // its unanswered tokens were given up
     struct buf text;             // the whole line
     struct flight_token *tokens; // owned, `cap` of them
     int cap, count;
-    int left; // without an answer
+    int left; // how many of its tokens have no answer
 };
 
 struct flight {
@@ -59,14 +59,16 @@ bool flight_add(struct flight_line *line, struct flight_token token, struct err 
 // Forgets a line that is not complete.
 void flight_give_up(struct flight_line *line);
 
-int flight_in(const struct flight *f, enum flight_state state);    // how many lines are in this
-                                                                   // state
-struct flight_line *flight_next(struct flight *f);                 // the first READY line; NULL:
-                                                                   // none
-struct flight_line *flight_find(struct flight *f, int64_t number); // OUT or OVER; NULL: none
-bool flight_alone(const struct flight *f); // a line is out whose token is alone
+// Returns how many lines are in this state.
+int flight_in(const struct flight *f, enum flight_state state);
+// Returns the first line that is READY; NULL: none.
+struct flight_line *flight_next(struct flight *f);
+// Returns the line that has this number for the sender, and is OUT or OVER; NULL: none.
+struct flight_line *flight_find(struct flight *f, int64_t number);
+// True when a line is out that has `alone`.
+bool flight_alone(const struct flight *f);
 
-// Marks a token as answered, and the line as over when it was the last of it.
+// Marks a token as answered, and its line as over if no other token of it waits for an answer.
 void flight_answer(struct flight_line *line, struct flight_token *token);
 
 // Returns the first line that is out and was begun before that time; NULL: none.

@@ -94,7 +94,7 @@ static bool send_setup(struct leased *l, struct err *e)
            send_join(l, e);
 }
 
-// Sends the set-up, unless a pooler lends the session to others.
+// Sends the set-up, once it is known that no pooler lends the session to others.
 static bool greet(struct leased *l, struct err *e)
 {
     if (!link_greet(&l->link, l->config->database_url, l->join.pid, l->now_ns, e))
@@ -156,7 +156,7 @@ bool join_on_join(struct leased *l, const PGresult *r, struct err *e)
             "producers ring a bell, which leased mode does not hear yet; have each token announced "
             "with SELECT mailroom_announce('each')");
     if (strcmp(why, "locked") == 0) {
-        // A refusal, which calls for a longer pause than a session that somebody ended.
+        // This counts as a refusal, which calls for a longer pause than a session that was ended.
         err_set(e, ERR_SQL, "our last session has not ended yet");
         snprintf(e->sqlstate, sizeof e->sqlstate, LOCK_NOT_AVAILABLE);
         return false;

@@ -257,7 +257,8 @@ term_gives_back_what_is_unanswered()
     add mute5
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner <> 0"
     ends j TERM 75
-    # On a slow machine it may have no time for that; then the next collector does it.
+    # On a slow machine j may have had no time to give the token back; then the next collector does
+    # it.
     gone=$(sql "SELECT owner FROM owners WHERE owner <> 0")
     sql "UPDATE accounts SET login = 'fine' || id WHERE login LIKE 'mute_'"
     run_with_sender k
@@ -280,7 +281,7 @@ term_gives_back_what_is_unanswered()
     ends x TERM 0
 }
 
-# There is always something to read from it.
+# The output of this sender always has something to read.
 a_sender_that_never_pauses_holds_nothing_up()
 {
     run y -- yes
@@ -323,7 +324,7 @@ an_ineligible_token_is_not_retried()
     until_true "SELECT count(*) = 1 FROM deliveries WHERE owner = 0"
     sql "UPDATE tokens SET expires_at = 1 WHERE id = (SELECT max(id) FROM tokens)"
     sql "UPDATE deliveries SET due = clock_timestamp()"
-    add ok7 # wakes it
+    add ok7 # wakes the collector
     nothing_is_left
     same "soft2" "transient expired" "$(life soft2)"
     ends n TERM 0

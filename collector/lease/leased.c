@@ -10,8 +10,8 @@
 #include "lease/state.h"
 #include "random.h"
 
-#define STOP_NS (800 * NS_PER_MS)  // at the end: the time for answers
-#define LEAVE_NS (150 * NS_PER_MS) // and then for the database to record what was given back
+#define STOP_NS (800 * NS_PER_MS)  // how long answers are awaited after TERM
+#define LEAVE_NS (150 * NS_PER_MS) // after that, how long the database has to record what remains
 
 static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exit)
 {
@@ -26,8 +26,8 @@ static void begin_stop(struct leased *l, enum stop stop, enum collector_exit exi
         end->exit = exit;
 }
 
-// An error ends the session or the collector: at once, if it prevents us from giving back what is
-// unanswered. Other collectors free it then.
+// Deals with an error, which ends the session or the collector. If it keeps us from giving back the
+// unanswered tokens, the collector ends at once, and other collectors free these tokens.
 static void handle(struct leased *l, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
@@ -132,7 +132,7 @@ static bool serve(struct leased *l, struct err *e)
     return true;
 }
 
-// Makes the members that own something, or that are drawn.
+// Initializes the members that own memory or are drawn at random.
 static bool init(struct leased *l, struct err *e)
 {
     const struct config *c = l->config;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATEMENT_MAX 2000                    // results
-#define COLUMN_MAX ((size_t)64 * 1024 * 1024) // bytes
+#define STATEMENT_MAX 2000                    // most results in a statement
+#define COLUMN_MAX ((size_t)64 * 1024 * 1024) // most bytes of a column's text
 
 enum { ROW, TOKEN, NUMBER, OUTCOME, TEXT, ERRORS, DELAY, ALONE, DONE };
 
@@ -57,7 +57,7 @@ bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e)
     return true;
 }
 
-// A text in an array needs quotes; it is printable ASCII.
+// Appends a text in quotes, as an array literal needs it. The text is printable ASCII.
 static void add_text(struct buf *b, const char *text)
 {
     buf_append_char(b, '"');

@@ -17,17 +17,17 @@ enum result_kind {
     RESULT_TRANSIENT,
     RESULT_DEAD,
     RESULT_RETURNED,
-    RESULT_LATE, // an answer behind another result of the same attempt: only recorded
+    RESULT_LATE, // an answer that came after another result of the same attempt: only recorded
 };
 
 struct outbox_result {
-    int64_t row; // of deliveries
+    int64_t row; // the number of its line's row in deliveries
     int64_t token;
-    int64_t delay_ms;
-    int number;
-    int errors;
+    int64_t delay_ms; // how long to wait before the next attempt
+    int number;       // the number of the attempt
+    int errors;       // how many attempts were errors so far
     enum result_kind kind;
-    bool last;  // of its line
+    bool last;  // no other token of its line waits for an answer
     bool alone; // the token is to come again in a line of its own
     char text[ANSWER_TEXT_MAX + 1];
 };

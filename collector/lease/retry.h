@@ -11,8 +11,8 @@
 struct retry {
     int64_t base_ms;
     int64_t max_ms;
-    int attempts;    // counted attempts after which a token is dead
-    uint64_t random; // state; seed it with anything
+    int attempts;    // how many failed attempts make a token dead
+    uint64_t random; // state of the generator; any seed will do
 };
 
 // Returns true when the errors-th failed attempt (counted from 1) was the last.

@@ -11,7 +11,7 @@
 
 #define ANSWERS_MAX ((size_t)1024 * 1024)
 #define ROUND_MAX ((size_t)16 * 1024) // bytes that are read before other work has its turn
-#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before it is started again
+#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before a sender is started again
 
 // Puts what became of a token into the outbox. Transient errors are tried again, until there were
 // too many.
@@ -216,7 +216,7 @@ bool sender_lost(struct leased *l, struct err *e)
     bool ended;
     int unanswered = 0;
 
-    // Answers from before the sender's end count. A pipe holds no more than this.
+    // The answers that the sender wrote before its end count. Its pipe holds no more than these.
     if (s->child.out >= 0 && !read_answers(l, ANSWERS_MAX, &ended, e))
         return false;
     for (int i = 0; i < l->flight.count; i++)

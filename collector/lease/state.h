@@ -36,7 +36,7 @@ enum request {
     REQUESTS
 };
 
-// From no session to one that has joined the queue.
+// How far the session is: from none to one that has joined the queue.
 struct join {
     enum join_state {
         JOIN_BACK_OFF,
@@ -45,40 +45,40 @@ struct join {
         JOIN_ASK,   // the set-up and the request to join are sent
         JOIN_DONE,
     } state;
-    char pid[16];  // our backend's
+    char pid[16];  // the process id of our backend
     bool recorded; // the row in `runs` is written
 };
 
-// The next line.
+// What is known for leasing the next line.
 struct take {
     struct fill fill;
     struct sign sign;
-    int64_t complete_ns; // all that was due before this is taken; CLOCK_NEVER: unknown
+    int64_t complete_ns; // all that was due before this time is taken; CLOCK_NEVER: unknown
     int64_t budget_ns;   // nothing is leased before this time
     unsigned lines;      // how many lines were leased
 };
 
-// Signs of life: the session's, which its answers give, and ours, which renews our lease.
+// Signs of life. The session gives its own by answering, and we give ours by renewing our lease.
 struct heartbeat {
     int64_t sent_ns[REQUESTS]; // when the last request of each kind was sent
     int64_t asked_ns;          // when the request that was answered last was sent
-    int64_t renew_at_ns;
-    int64_t check_at_ns; // when the session must show that it is alive
-    int slow;            // answers in a row that came too late to begin a line
+    int64_t renew_at_ns;       // when to renew our lease
+    int64_t check_at_ns;       // when the session must show that it is alive
+    int slow;                  // how many answers in a row came too late to begin a line
 };
 
 // The other collectors of the queue.
 struct others {
     struct watch watch;
-    int64_t look_at_ns; // the next look at them; CLOCK_NEVER: none is planned
+    int64_t look_at_ns; // when to look at them next; CLOCK_NEVER: no look is planned
 };
 
-// A child of ours, or the program that reads our output.
+// The sender: a child of ours, or the program that reads our output.
 struct sender {
     enum sender_state {
-        SENDER_AWAY, // our child is to be started at start_at_ns
-        SENDER_HERE,
-        SENDER_ENDED, // for good
+        SENDER_AWAY,  // our child is to be started at start_at_ns
+        SENDER_HERE,  // our child runs, or there is no command
+        SENDER_ENDED, // no other sender will be started
     } state;
     int64_t start_at_ns;
     char *const *command; // NULL: standard output and input
@@ -88,19 +88,19 @@ struct sender {
     struct flight_line *writing; // the line of which the output holds a part; NULL: none
     int in;                      // where answers are read; -1: none
     struct buf input;
-    int64_t numbers;  // lines that went to this sender
-    int64_t answered; // tokens, ever
+    int64_t numbers;  // how many lines went to this sender: the last one has this number
+    int64_t answered; // how many tokens were answered since the start
     bool heard;       // an answer came from the reader of our output
     struct retry retry;
 };
 
-// After TERM, or an error.
+// The steps of the end, after TERM or an error.
 struct ending {
     enum stop {
         STOP_NOT,
-        STOP_WAITING,   // for answers to what is out
-        STOP_RETURNING, // ends the child, gives back the rest
-        STOP_LEAVING,   // the database is to record that
+        STOP_WAITING,   // answers to the lines that are out are awaited
+        STOP_RETURNING, // our child is ended, and unanswered tokens are given back
+        STOP_LEAVING,   // the database records what was given back
         STOP_DONE,
     } step;
     int64_t at_ns; // when WAITING and LEAVING end, even if something is not done
@@ -112,7 +112,7 @@ struct leased {
     const struct config *config;
     struct metrics *metrics;
     int signal_fd;
-    int64_t now_ns;  // of this round
+    int64_t now_ns;  // when this round of the loop began
     int64_t wake_ns; // the next round comes at this time, if nothing happens
     char owner[24];  // our number, as text for the database
     struct link link;
@@ -160,7 +160,8 @@ static inline bool leased_awaits(const struct leased *l, enum request request)
     return session_awaits(&l->link.session, (int)request);
 }
 
-// An answer that takes longer counts as none.
+// Returns the deadline of a request that is sent now. Without an answer by then, the session counts
+// as lost.
 static inline int64_t leased_deadline_ns(const struct leased *l)
 {
     return l->now_ns + 5 * NS_PER_S;
@@ -178,7 +179,7 @@ bool leased_ask(struct leased *l, enum request request, const char *sql, struct 
 
 // join.c
 bool join_step(struct leased *l, struct err *e) MUST_USE;
-void join_lose(struct leased *l, const struct err *e); // the session
+void join_lose(struct leased *l, const struct err *e); // ends the session because of an error
 bool join_on_self(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 bool join_on_join(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
@@ -189,16 +190,16 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e) MUST_USE;
 
 // database.c
 bool database_step(struct leased *l, struct err *e) MUST_USE;
-bool database_serve(struct leased *l, struct err *e) MUST_USE; // what has arrived
-bool database_fresh(struct leased *l, struct err *e);          // a line may be begun now
+bool database_serve(struct leased *l, struct err *e) MUST_USE; // deals with answers that arrived
+bool database_fresh(struct leased *l, struct err *e);          // true when a line may be begun now
 bool database_leave(struct leased *l, struct err *e) MUST_USE;
 
 // sender.c
-bool sender_step(struct leased *l, struct err *e) MUST_USE;  // starts it, writes to it
-bool sender_serve(struct leased *l, struct err *e) MUST_USE; // its answers
+bool sender_step(struct leased *l, struct err *e) MUST_USE;  // starts the sender, writes to it
+bool sender_serve(struct leased *l, struct err *e) MUST_USE; // deals with its answers
 bool sender_time_out(struct leased *l, struct err *e) MUST_USE;
 bool sender_return_ready(struct leased *l, const char *why, struct err *e) MUST_USE;
 bool sender_return_all(struct leased *l, const char *why, struct err *e) MUST_USE;
-bool sender_lost(struct leased *l, struct err *e) MUST_USE; // it has ended
+bool sender_lost(struct leased *l, struct err *e) MUST_USE; // call it when the sender has ended
 bool sender_result(struct leased *l, struct flight_line *line, struct flight_token *t,
     enum result_kind kind, const char *text, struct err *e) MUST_USE;

@@ -105,7 +105,8 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
     return make_line(l, r, e);
 }
 
-// Leases a line only when it can be written, because other collectors cannot get what waits here.
+// True when a line can be written at once. A line that waited here would only be kept from other
+// collectors.
 static bool may_lease(struct leased *l)
 {
     const struct take *t = &l->take;

@@ -9,7 +9,8 @@
     (BIT(REQUEST_LEASE) | BIT(REQUEST_ANSWER) | BIT(REQUEST_RENEW) | BIT(REQUEST_OTHERS) |         \
         BIT(REQUEST_FREE) | BIT(REQUEST_LEAVE))
 
-// What each state of the join has, and the requests that may be in flight in it.
+// For each state of the join: whether there is a session, whether it must be up, whether there may
+// be a second session, and which requests may be in flight.
 static const struct {
     bool session, up, probe;
     unsigned requests;
@@ -18,7 +19,7 @@ static const struct {
     [JOIN_CONNECT] = {1, 0, 0, 0},
     [JOIN_GREET] = {1, 1, 1, BIT(REQUEST_SELF)},
     [JOIN_ASK] = {1, 1, 0, SET_UP},
-    // Of the set-up one setting is left, which follows the join.
+    // One request of the set-up may still be under way, because it follows the join.
     [JOIN_DONE] = {1, 1, 0, WORK | BIT(REQUEST_SETTINGS)},
 };
 
@@ -80,7 +81,7 @@ void leased_validate(const struct leased *l)
 {
     validate_session(l);
     validate_lines(l);
-    // What an error left is put in order by the step RETURNING.
+    // After an error the sender's members may not fit each other until the step RETURNING is done.
     if (l->ending.step != STOP_RETURNING)
         validate_sender(l);
     assert(l->ending.step != STOP_NOT || (l->ending.exit == COLLECTOR_OK && !l->ending.returned));

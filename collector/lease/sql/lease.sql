@@ -1,3 +1,5 @@
+-- Leases the tokens of the next line.
+--
 -- $1 queue | $2 our number | $3 tokens wanted | $4 the fewest that make a line
 -- $5 milliseconds in which something may have come due; null: look at all
 -- $6 budget a second | $7 burst | $8 tokens a day
