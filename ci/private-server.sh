@@ -31,7 +31,8 @@ start_server()
         echo "skipped: no PostgreSQL server here (set PG_BINDIR to the folder of initdb)"
         exit 77
     }
-    # Its own psql: Debian's /usr/bin/psql first looks for a version, in Perl, each time.
+    # Takes the psql of this server, because Debian's /usr/bin/psql is a Perl script that looks for a
+    # version first, each time.
     [ ! -x "$server_bindir/psql" ] || PATH=$server_bindir:$PATH
     trap server_cleanup EXIT
     trap 'exit 129' HUP

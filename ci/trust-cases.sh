@@ -45,7 +45,7 @@ command_of() { # collector
 good_cases() { # condition, slack
     local file
     for file in scenarios/*.yaml; do
-        # This scenario is meant to be violated without its own option.
+        # Without --every-cut this scenario is meant to be violated.
         case $file in */every-cut.yaml) continue ;; esac
         printf '%s\treference\t%s\t%s\n' "$1" "$file" "$2"
     done

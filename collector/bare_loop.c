@@ -87,7 +87,7 @@ static void send_read(PGconn *conn, const char *limit)
     int n = atoi(limit);
     char examine[16];
     snprintf(examine, sizeof examine, "%d", n > 250 ? 4 * n : 1000);
-    const char *values[] = {"mailroom", limit, examine}; // starts at the cursor
+    const char *values[] = {"mailroom", limit, examine}; // a read that begins at the cursor
 
     if (!PQsendQueryPrepared(conn, "read", 3, values, NULL, NULL, 1) || !PQpipelineSync(conn))
         die("read", conn);
@@ -204,7 +204,7 @@ static _Noreturn void listen_and_select(void)
     }
 }
 
-// Starts the command; *lines is the end of a pipe from which its lines come.
+// Starts the command. *lines becomes the end of a pipe from which the command's lines are read.
 static pid_t spawn(char **command, int *lines)
 {
     int fds[2];

@@ -20,8 +20,8 @@ static void no_look_is_planned_while_nobody_is_silent(void **state)
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
 }
 
-// Transactions 100 and 102 ran when the bell was taken by 103. Transaction 105 began later, so it
-// announces.
+// Transactions 100 and 102 were running when transaction 103 took the bell. Transaction 105 began
+// later, so it announces its tokens.
 static void looks_go_on_until_the_silent_have_ended(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the collector against a server of its own, breaks both, and compares what
-# came out with what was inserted: every account has one token, so its email
-# address names it.
+# came out with what was inserted. Every account has one token, so an email
+# address names a token.
 set -euo pipefail
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)

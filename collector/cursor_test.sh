@@ -29,8 +29,8 @@ main()
 }
 
 # Transaction numbers that were never flushed come again after a crash. The collector has moved the
-# cursor to a snapshot in which they ended, when the server dies and forgets it. A collector that
-# kept this snapshot would believe that it has seen tokens which come later.
+# cursor to a snapshot in which they have ended. Then the server dies and forgets the move. A
+# collector that kept this snapshot would believe that it has seen tokens which come later.
 a_snapshot_kept_over_a_crash_loses()
 {
     run first # makes the cursor

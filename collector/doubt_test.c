@@ -97,7 +97,7 @@ static void a_doubt_ends_with_its_last_token(void **state)
     doubt_drop_marked(&d);
     assert_true(has(&d, 10, "a"));
     assert_false(has(&d, 11, "b"));
-    doubt_drop_marked(&d); // a batch with none of them
+    doubt_drop_marked(&d); // the batch had none of the tokens in doubt
     assert_int_equal(d.n, 1);
     t = token(10, "a");
     doubt_mark(&d, &t);

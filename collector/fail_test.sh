@@ -33,7 +33,7 @@ one_run() { # program
 ends=0
 start_server
 migrate
-# Answers each line, and prints it to $server_dir/out.
+# A sender that appends each line to $server_dir/out, and answers that all its tokens are sent.
 cat >"$server_dir/sender" <<'end'
 #!/bin/sh
 n=0

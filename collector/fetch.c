@@ -41,8 +41,8 @@ static bool fresh(struct collector *c, enum asked what)
     return f->slow == 0;
 }
 
-// Uses a batch that was read ahead only if it is full. One that is not full may have grown since,
-// and the window decides when it goes out.
+// Uses a batch that was read ahead only if it is full. A batch that is not full may have grown
+// since, and the window decides when it goes out.
 static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
 {
     struct fetch *f = &c->fetch;

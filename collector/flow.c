@@ -17,7 +17,8 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 
     if (stretch_ns < STRETCH_NS)
         return;
-    // The count fell because other collectors took some tokens, which says nothing about the rate.
+    // If the count has fallen, other collectors took some tokens. That says nothing about the rate,
+    // which then stays as it is.
     if (!looking && stretch_ns > PAUSED_NS)
         f->per_ns = 0;
     else if (arrived >= f->arrived)

@@ -10,7 +10,7 @@
 
 #define PATIENCE_NS NS_PER_S      // how long a request for figures is kept waiting
 #define ANSWER_NS (2 * NS_PER_S)  // the deadline of our own requests
-#define RETRY_NS (10 * NS_PER_S)  // after a failure
+#define RETRY_NS (10 * NS_PER_S)  // the pause after a failure
 #define UNUSED_NS (60 * NS_PER_S) // the session is closed when nobody wanted figures for so long
 #define OLD_NS (60 * NS_PER_S)    // older figures are not shown
 #define COUNT_MOST "200000"

@@ -96,7 +96,7 @@ static void an_unwatched_collector_is_not_due(void **state)
     assert_int_equal(due(&o, 2 * LEASE), -1);
     look(&o, 7, true, 2 * LEASE);
     assert_int_equal(due(&o, 2 * LEASE), -1);
-    // Idle for an hour, then something is in hand.
+    // The owner is idle for a long time, and then has something in hand.
     look(&o, 7, false, 3 * LEASE);
     for (int64_t at = 3 * LEASE; at < 6 * LEASE; at += NS_PER_S / 2)
         look(&o, 7, false, at);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-// See pace.h for where these come from.
+// pace.h gives the reasons for these values.
 #define TRICKLE 20 // what a line that does not wait costs, in `least`
 #define MORE 1.25  // the gain, divided by the cost, at which a wait begins to be worth it
 #define LESS 0.8   // the gain, divided by the cost, at which it ceases to be worth it

@@ -87,7 +87,7 @@ const char *pace_load_name(const struct pace_load *l, char *text, size_t size)
     return text;
 }
 
-// xorshift64*, between 0 and 1, never 0.
+// Draws a number between 0 and 1, but never 0, with xorshift64*.
 static double uniform(uint64_t *state)
 {
     *state ^= *state >> 12;

@@ -19,7 +19,7 @@ struct pace_load {
 
 struct pace_figures {
     double p99_ms; // how long tokens wait in the adaptive window
-    double batch;  // its mean tokens a line
+    double batch;  // mean tokens a line of the adaptive window
     double best;   // mean tokens a line of the best fixed pair whose p99 is no longer than p99_ms
     int best_limit;
     double best_ms;

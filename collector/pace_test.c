@@ -77,7 +77,8 @@ static void one_token_in_the_lower_bound_is_worth_the_upper_bound(void **state)
     pace_init(&p, LEAST_NS, MOST_NS, 1000);
     int64_t now_ns = arrive(&p, NS_PER_S, 20000, LEAST_NS / 2);
     assert_int_equal(wait_ns(&p), MOST_NS);
-    now_ns = arrive(&p, now_ns, 20000, LEAST_NS * 9 / 10); // between the two: no change
+    now_ns =
+        arrive(&p, now_ns, 20000, LEAST_NS * 9 / 10); // a gap between these two changes nothing
     assert_int_equal(wait_ns(&p), MOST_NS);
     arrive(&p, now_ns, 2000, 3 * LEAST_NS);
     assert_int_equal(wait_ns(&p), 0);

@@ -14,7 +14,7 @@
 #include "owners.h"
 #include "session.h"
 
-// The purpose of a request; the tag of its answer.
+// The purpose of a request. The session returns it as the tag of the answer.
 enum queue_request {
     QUEUE_QUIET, // the answer matters only if it is an error
     QUEUE_SCHEMA,

@@ -24,7 +24,7 @@ main()
     migrate
     export MAILROOM_DATABASE_URL="$MAILROOM_DATABASE_URL password=$password"
     prepare
-    # The same is tried on `sleep`, which hides nothing, to see that it would succeed.
+    # The same attempts are made on `sleep`, which hides nothing, to see that they can succeed.
     start open sleep 600
     start closed "$server_dir/mailroom-collector"
     has_logged closed collecting
@@ -41,7 +41,8 @@ prepare()
 {
     cp "$BUILD_DIR/bin/mailroom-collector" "$server_dir"
     chmod 755 "$server_dir/mailroom-collector"
-    # The `:` at the end keeps the shell until its command has ended, because it tells how that ended.
+    # The `:` at the end keeps the shell until its command has ended, because the shell tells how the
+    # command ended.
     cat >"$server_dir/start" <<'END'
 cd "${1%.pid}.cores"
 ulimit -c unlimited

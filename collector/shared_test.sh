@@ -198,8 +198,8 @@ nothing_is_open_while_the_reader_is_stopped()
     ends g TERM 0
 }
 
-# The pipe has room for one line of y and a part of the second. What y took for further lines goes
-# back, and z delivers it: all but the line that was begun.
+# The pipe has room for one line of y and a part of the second. y gives back the tokens that it took
+# for further lines, and z delivers these. Only the line that was begun stays with y.
 a_line_that_sticks_keeps_nothing_from_others()
 {
     export MAILROOM_BATCH_LIMIT=400

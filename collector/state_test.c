@@ -18,8 +18,8 @@ static void a_lost_session_leads_to_back_off(void **state)
     assert_false(state_leads(BACK_OFF, FETCH));
 }
 
-// README_MD is the folder's README; its table must equal this one; when the test fails it prints
-// the table to copy there.
+// README_MD is the folder's README. Its table must equal the one that state_markdown prints. When
+// the test fails, it prints the table to copy there.
 static void readme_shows_the_table(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # With sslmode=verify-full the collector talks to the server that the
-# certificate names, and to no other; it says clearly why not.
+# certificate names, and to no other. Its log says why it refuses another.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -64,7 +64,7 @@ url() # name, authority, further parameters
         "sslrootcert=$server_dir/$2.crt $3"
 }
 
-# It works after a lost session, too.
+# The collector gets in under the right name, and also again after a lost session.
 the_right_name_works()
 {
     MAILROOM_DATABASE_URL=$(url db.mail.test ca '') run right

@@ -57,7 +57,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
     return queue_send_lock(&c->queue, &c->link.session, what_is_due(c), work_deadline_ns(c), e);
 }
 
-// Notes since when the queue is free, or its holder idle while something waits.
+// Notes since when the queue is free, or since when its holder is idle while something waits.
 static void watch(struct collector *c, enum queue_lock lock, const char *holder_before)
 {
     struct turn *t = &c->turn;

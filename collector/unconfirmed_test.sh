@@ -68,7 +68,7 @@ tokens_not_shown_stay_in_doubt()
     end_session 4711 "UPDATE accounts SET status = 'suspended' WHERE login LIKE 'u20_' OR login = 'u210'"
     until_true "SELECT count(*) = 1 FROM pg_locks
         WHERE relation = 'jobs'::regclass AND NOT granted"
-    add_accounts 211 211 # announced, so it waits for its batch
+    add_accounts 211 211 # its token is announced, so it waits until its batch is full
     control "COMMIT;"
     has_looked
     sql "UPDATE accounts SET status = 'active' WHERE login LIKE 'u20_' OR login = 'u210'"

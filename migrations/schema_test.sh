@@ -29,7 +29,7 @@ the_role_can_do_its_work_only()
     new_database role
     up_to_latest
     add_accounts 1 1
-    # These are PostgreSQL's rights from 15 on.
+    # From PostgreSQL 15 on the rights on the schema public are like this from the start.
     sql "REVOKE CREATE ON SCHEMA public FROM public"
     sql "SET ROLE mailroom_collector;
          SELECT t.*, a.email, a.login FROM tokens t JOIN accounts a ON a.id = t.account;
@@ -121,8 +121,9 @@ tokens: SELECT" "$(sql "
         OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = 'mailroom_collector'")"
 }
 
-# Each row: the old status, whether the account was activated before, the new status; and then the
-# result: its status, and c(hanged) a(ctivated) s(uspended) u(nsuspended) where set.
+# Each row has the old status, whether the account was activated before, and the new status. Then
+# comes the result: the status, and c(hanged) a(ctivated) s(uspended) u(nsuspended) for each time
+# that is set.
 status_changes()
 {
     new_database status

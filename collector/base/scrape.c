@@ -295,8 +295,8 @@ static struct scrape_client *free_place(struct scrape *s)
     return NULL;
 }
 
-// A client that cannot be taken in stays in the kernel's queue, and poll would report it again at
-// once.
+// Takes in the clients that wait. If descriptors have run out, it pauses: the next client stays in
+// the kernel's queue, and poll would report it again at once.
 static void take_in(struct scrape *s, int64_t now_ns)
 {
     struct scrape_client *c;

@@ -40,7 +40,7 @@ static void on_answer(struct leased *l, const PGresult *r)
     if (PQntuples(r) > 0)
         log_line("QUEUE", "%d answers were late: their lines had ended, token %s first",
             PQntuples(r), PQgetvalue(r, 0, 0));
-    // A token that is to be tried again at once is due now.
+    // Tokens may have become due to be tried again at once, so we look.
     fill_due(&l->take.fill, l->now_ns);
 }
 
@@ -78,7 +78,8 @@ bool database_fresh(struct leased *l, struct err *e)
         return false;
     if (is_quick(l))
         return true;
-    // Asks again. On a network that is always slow, an answer counts from its arrival instead.
+    // Asks for a new sign of life. On a network that is always slow, an answer counts from its
+    // arrival instead.
     if (leased_awaits(l, REQUEST_RENEW))
         return false;
     if (h->slow >= 3) {

@@ -191,7 +191,7 @@ a_collector_that_hangs_loses_its_lines()
     ends g TERM 0
 }
 
-# Starts a collector of which the test is the sender, on descriptor 8.
+# Starts a collector whose sender is the test itself: it writes answers to descriptor 8.
 run_answered() # name
 {
     mkfifo "$server_dir/$1.answers"

@@ -33,7 +33,7 @@ static void a_lost_session_gets_the_grace(void **state)
     look(1, false, 5 * S);
     assert_int_equal(expired(5 * S), 0);
     assert_int_equal(expired(6 * S), 7);
-    // It came back. When it goes again, the grace begins anew.
+    // The collector came back. When it goes again, the grace begins anew.
     look(1, true, 6 * S);
     assert_int_equal(expired(9 * S), 0);
     look(1, false, 9 * S);

@@ -144,7 +144,8 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     if (count == 0)
         return answer(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !stopping; place++) {
-        reply.outcome = MAIL_LATER; // it stays if a signal comes before the mail is tried
+        reply.outcome =
+            MAIL_LATER; // this is the outcome if a signal comes before the mail is tried
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;

@@ -1,4 +1,4 @@
-// One mail as a line of the collector names it: five fields, nothing quoted.
+// One mail, as the collector's line has it: five fields, nothing quoted.
 //
 // The fields point into the line, which the caller keeps. Nothing that comes
 // from outside is trusted: a field that could forge a header or an SMTP command

@@ -135,7 +135,7 @@ without_answers_it_tries_again_itself()
     stop_mail_server
 }
 
-# Feeds the lines, and then those again that got no answer, as the collector would.
+# Feeds the lines. Then it feeds the lines without an answer again, as the collector would.
 feed_until_answered() # file with one mail a line
 {
     cp "$1" "$dir/left"

@@ -45,7 +45,7 @@ mail_until() # what is waited for, command…
     done
 }
 
-# The server reads from a pipe that this shell holds, and ends with it.
+# The server reads from a pipe that this shell holds open, and ends when the shell ends.
 start_mail_server() # folder, certificate and key or nothing
 {
     mail_dir=$1
