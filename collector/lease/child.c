@@ -64,10 +64,10 @@ static bool make_pipes(int in[2], int out[2], int report[2], struct err *e)
 
     for (int i = 0; i < 3; i++) {
         if (pipe(all[i]) != 0)
-            return err_sys(e, ERR_SYSTEM, "no pipe for the sender");
+            return err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
         for (int k = 0; k < 2; k++)
             if (fcntl(all[i][k], F_SETFD, FD_CLOEXEC) != 0)
-                return err_sys(e, ERR_SYSTEM, "no pipe for the sender");
+                return err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
     }
     return true;
 }

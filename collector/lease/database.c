@@ -38,7 +38,8 @@ static void on_answer(struct leased *l, const PGresult *r)
 {
     outbox_confirmed(&l->outbox);
     if (PQntuples(r) > 0)
-        log_line("QUEUE", "%d answers were late: their lines had ended, token %s first",
+        log_line("QUEUE",
+            "%d answers were late, because their lines had ended; the first is for token %s",
             PQntuples(r), PQgetvalue(r, 0, 0));
     // Tokens may have become due to be tried again at once, so we look.
     fill_due(&l->take.fill, l->now_ns);

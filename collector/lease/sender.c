@@ -124,7 +124,7 @@ static bool answer(struct leased *l, const struct answer *a, struct err *e)
     struct flight_line *line = a->line <= s->numbers ? flight_find(&l->flight, a->line) : NULL;
 
     if (a->line > s->numbers || (line && a->place > line->count)) {
-        log_line("SENDER", "an answer for line %" PRId64 ", place %d, which does not exist",
+        log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
             a->line, a->place);
         return true;
     }
@@ -232,7 +232,7 @@ bool sender_lost(struct leased *l, struct err *e)
     s->numbers = 0;
     s->state = stopped ? SENDER_ENDED : SENDER_AWAY;
     s->start_at_ns = l->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
-    log_line("SENDER", "it ended %s, %d tokens were without an answer", how, unanswered);
+    log_line("SENDER", "it ended %s; %d tokens were without an answer", how, unanswered);
     return true;
 }
 
@@ -275,7 +275,7 @@ static bool start(struct leased *l, struct err *e)
     if (!child_start(&s->child, s->command, e) || !output_init(&s->output, s->child.in, e))
         return false;
     leased_count(l, METER_SENDER_STARTS);
-    log_line("SENDER", "started as %d", (int)s->child.pid);
+    log_line("SENDER", "started as process %d", (int)s->child.pid);
     s->in = s->child.out;
     s->state = SENDER_HERE;
     return true;

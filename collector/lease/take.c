@@ -88,7 +88,8 @@ bool take_on_lease(struct leased *l, const PGresult *r, struct err *e)
         fill_due(&t->fill, l->now_ns + column_int64(r, 0, DUE) * NS_PER_MS);
     if (column_int64(r, 0, WAIT) > 0) {
         t->budget_ns = l->now_ns + column_int64(r, 0, WAIT) * NS_PER_MS;
-        log_line("QUEUE", "the budget is spent for %" PRId64 " ms", column_int64(r, 0, WAIT));
+        log_line(
+            "QUEUE", "the budget is spent for the next %" PRId64 " ms", column_int64(r, 0, WAIT));
         fill_due(&t->fill, t->budget_ns);
         return true;
     }
