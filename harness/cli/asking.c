@@ -141,7 +141,7 @@ static bool run_question(
     struct sets all;
 
     collect(a, &all);
-    own.subject = a->subject;
+    own.run.subject = a->subject;
     own.sets = all.items;
     own.set_count = all.count;
     own.provider = NULL;

@@ -164,7 +164,7 @@ static void show_paced(struct field *f, size_t row, struct answer *rounds, size_
 // found the pace.
 static bool ask_rounds(struct field *f, struct err *e)
 {
-    const int rounds = f->options->quick ? 1 : ROUNDS;
+    const int rounds = f->options->field.quick ? 1 : ROUNDS;
     struct answer answers[ROUNDS];
 
     for (int round = 2; round <= rounds; round++) {
@@ -331,7 +331,7 @@ static bool fill_rates(struct field *f, struct err *e)
     for (size_t row = 0; row < f->grid.row_count; row++) {
         snprintf(f->grid.rows[row].cells[RATE].text, sizeof f->grid.rows[row].cells[RATE].text,
             "not asked");
-        if (is_asked(f, row) && !f->options->quick && !fill_rate(f, row, e))
+        if (is_asked(f, row) && !f->options->field.quick && !fill_rate(f, row, e))
             return false;
     }
     return true;

@@ -131,13 +131,13 @@ static bool compare_each(struct comparisons *all, const struct side *base, const
 // Refuses options that change runs, because stored runs cannot change.
 static bool check_stored_options(const struct options *o, struct err *e)
 {
-    const char *given = o->set_count > 0 ? "set"
-                        : o->seed[0]     ? "seed"
-                        : o->provider    ? "postgres"
-                        : o->runs        ? "runs"
-                        : o->seeds > 1   ? "seeds"
-                        : o->calibrate   ? "calibrate"
-                                         : NULL;
+    const char *given = o->set_count > 0       ? "set"
+                        : o->seed[0]           ? "seed"
+                        : o->provider          ? "postgres"
+                        : o->compare.runs      ? "runs"
+                        : o->compare.seeds > 1 ? "seeds"
+                        : o->compare.calibrate ? "calibrate"
+                                               : NULL;
 
     return !given || err_set(e, ERR_USAGE, "compare: --%s goes with --ab", given);
 }
@@ -155,7 +155,7 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
     if (interrupted > 0)
         fprintf(stderr, "mailproof: %zu interrupted run%s left out\n", interrupted,
             interrupted == 1 ? " was" : "s were");
-    ok = ok && compare_each(all, &base, &new, o->min_effect, e);
+    ok = ok && compare_each(all, &base, &new, o->compare.min_effect, e);
     side_fini(&base);
     side_fini(&new);
     return ok;
@@ -203,7 +203,7 @@ static bool run_turn(
         .server = t->shared ? &t->server : NULL,
     };
     struct scenario scenario = *t->scenario; // its strings and lists stay borrowed
-    scenario.seed += (uint64_t)(t->round % t->options->seeds);
+    scenario.seed += (uint64_t)(t->round % t->options->compare.seeds);
     if (!run_scenario(&scenario, &how, &outcome, e) || !stored_read(&run, outcome.folder, e))
         return false;
     if (interrupt_signal())
@@ -237,7 +237,7 @@ static bool compare_collectors(struct comparisons *all, struct turns *t, const c
     a->name = names[0];
     b->name = names[1];
     return take_turns(t, a, commands[0], b, commands[1], e) &&
-           compare_sides(&all->items[i], a, b, t->options->min_effect, e) &&
+           compare_sides(&all->items[i], a, b, t->options->compare.min_effect, e) &&
            show(&all->items[i], e);
 }
 
@@ -269,8 +269,8 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
 static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;
-    t->runs = o->runs ? o->runs : RUNS_DEFAULT;
-    t->planned = 2 * (t->runs + 1) * (o->calibrate ? 2 : 1);
+    t->runs = o->compare.runs ? o->compare.runs : RUNS_DEFAULT;
+    t->planned = 2 * (t->runs + 1) * (o->compare.calibrate ? 2 : 1);
     if (!files_dated_folder(t->out, sizeof t->out, o->out, "compare", e))
         return false;
     t->shared = shared_fits(t->scenario);
@@ -283,7 +283,8 @@ static bool compare_by_turns(
     struct turns t = {.scenario = s};
     bool steady = true;
 
-    bool ok = start_turns(&t, o, e) && (!o->calibrate || calibrate(&t, o->args[0], &steady, e));
+    bool ok =
+        start_turns(&t, o, e) && (!o->compare.calibrate || calibrate(&t, o->args[0], &steady, e));
     ok = ok && (!steady || compare_collectors(all, &t, (const char *[]){"A", "B"},
                                (const char *[]){o->args[0], o->args[1]}, e));
     if (t.shared)
@@ -316,7 +317,7 @@ int cli_compare(const struct options *o)
     struct err e = {0};
 
     bool ok = (all || err_memory(&e)) &&
-              (o->ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
+              (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
               write_files(all, o, &e);
     int code = ok                   ? worst(all)
                : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()

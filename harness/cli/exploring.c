@@ -61,8 +61,8 @@ static bool take_verb(struct exploring *x, const char *word, struct err *e)
 
 static bool read_only(struct exploring *x, struct err *e)
 {
-    char *words = x->options->only ? strdup(x->options->only) : NULL, *rest = NULL;
-    bool ok = !x->options->only || words || err_memory(e);
+    char *words = x->options->explore.only ? strdup(x->options->explore.only) : NULL, *rest = NULL;
+    bool ok = !x->options->explore.only || words || err_memory(e);
 
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
@@ -108,7 +108,7 @@ static bool read_numbers(struct exploring *x, struct err *e)
     const struct options *o = x->options;
     int64_t within_ns = 0;
 
-    x->jobs = o->jobs ? o->jobs : processors();
+    x->jobs = o->explore.jobs ? o->explore.jobs : processors();
     x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
     if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
         return err_prefix(e, "--within");

@@ -107,7 +107,7 @@ static bool field(struct field *f, char *const *names, size_t count, struct err 
     if (!f->manners)
         return err_memory(e);
     if (!grid_init(&f->grid, titles, columns, count, e) ||
-        !answers_open(&f->answers, f->options->answers, e))
+        !answers_open(&f->answers, f->options->field.answers, e))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (!describe(f, i, names[i], e))

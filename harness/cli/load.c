@@ -24,7 +24,7 @@ static bool make_plan(const struct options *o, struct scenario *s, struct plan *
     struct overrides sets = options_overrides(o);
     struct paths paths = {0};
 
-    bool ok = locate_scenarios(&paths, o->of, e) &&
+    bool ok = locate_scenarios(&paths, o->load.of, e) &&
               (paths.count == 1 || err_set(e, ERR_USAGE, "--of: name one scenario")) &&
               scenario_load(s, paths.items[0], &sets, e) && plan_make(plan, s, e);
     locate_fini(&paths);
@@ -40,9 +40,12 @@ int cli_load(const struct options *o)
 
     bool ok = (o->listen && !o->args[0]) ||
               err_set(&e, ERR_USAGE, "load: say where the run connects: --listen HOST:PORT");
-    ok = ok && (!o->part == !o->of || err_set(&e, ERR_USAGE, "--part and --of belong together"));
-    ok = ok && (!o->part || (take_part(o->part, &part, &e) && make_plan(o, &s, &plan, &e)));
-    ok = ok && remote_serve(o->listen, o->part ? &plan : NULL, o->part ? &part : NULL, &e);
+    ok = ok && (!o->load.part == !o->load.of ||
+                   err_set(&e, ERR_USAGE, "--part and --of belong together"));
+    ok = ok &&
+         (!o->load.part || (take_part(o->load.part, &part, &e) && make_plan(o, &s, &plan, &e)));
+    ok =
+        ok && remote_serve(o->listen, o->load.part ? &plan : NULL, o->load.part ? &part : NULL, &e);
     plan_fini(&plan);
     scenario_fini(&s);
     return ok || e.kind == ERR_INTERRUPTED ? EXIT_OK : cli_fail(&e);

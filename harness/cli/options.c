@@ -53,7 +53,7 @@ static const struct {
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
         TEXT(collector), "the collector to test; 'reference' is ours (default: the scenario's)"},
-    {"subject", "NAME", SCOPE_RUN, TEXT(subject),
+    {"subject", "NAME", SCOPE_RUN, TEXT(run.subject),
         "a queue of another kind to test, from its manifest; see list"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
         "local (default), container, patroni, or the conninfo of an existing server"},
@@ -63,13 +63,13 @@ static const struct {
         "begin no further draw after this long (default: 10m)"},
     {"jobs", "N", SCOPE_EXPLORE, READ(JOBS),
         "how many runs side by side (default: one for each processor, at most 4)"},
-    {"only", "LIST", SCOPE_EXPLORE, TEXT(only),
+    {"only", "LIST", SCOPE_EXPLORE, TEXT(explore.only),
         "only these fault verbs, these modes, or the draws of these numbers: reset,shared or 17"},
     {"set", "KEY.PATH=VALUE", SCOPE_SCENARIO | SCOPE_EXPLORE, READ(SET),
         "change the scenario; list items by number: load.0.for=1s"},
     {"out", "DIR", SCOPE_SERVER | SCOPE_FIELD, TEXT(out),
         "where result folders go (default: results)"},
-    {"junit", "FILE", SCOPE_RUN, OUTPUT(junit), "write the results of all runs as JUnit XML"},
+    {"junit", "FILE", SCOPE_RUN, OUTPUT(run.junit), "write the results of all runs as JUnit XML"},
     {"tag", "TAG", SCOPE_RUN | SCOPE_LIST, TEXT(tag), "only scenarios that carry this tag"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
@@ -84,13 +84,13 @@ static const struct {
         "stop at the first failure that is seen twice, without shrinking it"},
     {"fail-fast", NULL, SCOPE_RUN, FLAG(fail_fast),
         "stop at the first scenario that does not pass"},
-    {"keep", NULL, SCOPE_RUN, FLAG(keep),
+    {"keep", NULL, SCOPE_RUN, FLAG(run.keep),
         "leave server and data, print how to reach and remove them"},
-    {"every-cut", NULL, SCOPE_RUN, FLAG(every_cut),
+    {"every-cut", NULL, SCOPE_RUN, FLAG(run.every_cut),
         "cut the connection at every message there is, one after another"},
-    {"every-kill", NULL, SCOPE_RUN, FLAG(every_kill),
+    {"every-kill", NULL, SCOPE_RUN, FLAG(run.every_kill),
         "kill the collector at every message there is, one after another"},
-    {"every-flush", NULL, SCOPE_RUN, FLAG(every_flush),
+    {"every-flush", NULL, SCOPE_RUN, FLAG(run.every_flush),
         "cut the power of the host at every flush of a small workload, one after another"},
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
         "with --every-cut or --every-kill: only at these messages, e.g. 'client Bind', 'server "
@@ -99,59 +99,60 @@ static const struct {
         "with --every-cut or --every-kill: also N trials with a second one during the recovery"},
     {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
         "run a scenario up to N times more while its run is inconclusive"},
-    {"workers", "LIST", SCOPE_RUN, TEXT(workers),
+    {"workers", "LIST", SCOPE_RUN, TEXT(run.workers),
         "where the load comes from: HOST:PORT of each 'mailproof load --listen', or ssh://HOST"},
-    {"metrics", "ADDR", SCOPE_RUN, TEXT(metrics),
+    {"metrics", "ADDR", SCOPE_RUN, TEXT(run.metrics),
         "serve OpenMetrics while runs go on: HOST:PORT or the path of a Unix socket"},
     {"listen", "ADDR", SCOPE_LOAD, TEXT(listen),
         "where the run connects: HOST:PORT, or PORT of 127.0.0.1; 0: any; -: standard streams"},
-    {"part", "K/N", SCOPE_LOAD, TEXT(part), "accept only this part of a plan"},
-    {"of", "SCENARIO", SCOPE_LOAD, TEXT(of), "accept only the plan of this scenario"},
+    {"part", "K/N", SCOPE_LOAD, TEXT(load.part), "accept only this part of a plan"},
+    {"of", "SCENARIO", SCOPE_LOAD, TEXT(load.of), "accept only the plan of this scenario"},
     {"listen", "ADDR", SCOPE_PROXY, TEXT(listen),
         "where clients connect: HOST:PORT, or PORT of 127.0.0.1"},
-    {"to", "CONNINFO", SCOPE_PROXY, TEXT(to), "the server; only its host and port are used"},
+    {"to", "CONNINFO", SCOPE_PROXY, TEXT(proxy.to), "the server; only its host and port are used"},
     {"cut-at", "MESSAGE", SCOPE_PROXY, TEXT(cut_at),
         "end the connection at this message, e.g. 'server CommandComplete COMMIT'"},
-    {"n", "N", SCOPE_PROXY, TEXT(nth), "with --cut-at: at the N-th such message (default: 1)"},
-    {"side", "SIDE", SCOPE_PROXY, TEXT(side),
+    {"n", "N", SCOPE_PROXY, TEXT(proxy.nth),
+        "with --cut-at: at the N-th such message (default: 1)"},
+    {"side", "SIDE", SCOPE_PROXY, TEXT(proxy.side),
         "with --cut-at: before (default) or after the message has passed"},
-    {"ab", NULL, SCOPE_COMPARE, FLAG(ab),
+    {"ab", NULL, SCOPE_COMPARE, FLAG(compare.ab),
         "run two collectors alternately: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
     {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
     {"seeds", "N", SCOPE_COMPARE, READ(SEEDS),
         "with --ab: use N seeds in rotation, beginning with the scenario's (default: 1)"},
     {"min-effect", "PERCENT", SCOPE_COMPARE, READ(MIN_EFFECT),
         "a change within this margin is no difference (default: 10%)"},
-    {"calibrate", NULL, SCOPE_COMPARE, FLAG(calibrate),
+    {"calibrate", NULL, SCOPE_COMPARE, FLAG(compare.calibrate),
         "compare A with itself first, to see whether the machine is steady"},
     {"html", "FILE", SCOPE_FIELD | SCOPE_COMPARE, OUTPUT(html), "write the table as one HTML file"},
-    {"quick", NULL, SCOPE_FIELD, FLAG(quick),
+    {"quick", NULL, SCOPE_FIELD, FLAG(field.quick),
         "ask each question once, unless that run went badly; do not look for the highest rate"},
-    {"answers", "FILE", SCOPE_FIELD, OUTPUT(answers),
+    {"answers", "FILE", SCOPE_FIELD, OUTPUT(field.answers),
         "keep each run's figures here, and do not repeat a run whose figures are here"},
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, OUTPUT(markdown),
         "write the table as Markdown"},
     {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(json_file),
         "write the figures as JSON (compare: customSmallerIsBetter)"},
     {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(csv), "write the figures as CSV"},
-    {"limit", "LIST", SCOPE_TUNE, TEXT(limits), "batch limits to try (default: 1,10,50)"},
-    {"timeout", "LIST", SCOPE_TUNE, TEXT(timeouts),
+    {"limit", "LIST", SCOPE_TUNE, TEXT(tune.limits), "batch limits to try (default: 1,10,50)"},
+    {"timeout", "LIST", SCOPE_TUNE, TEXT(tune.timeouts),
         "batch timeouts to try (default: 10ms,100ms,1s)"},
-    {"for", "OBJECTIVE", SCOPE_TUNE, TEXT(objective),
+    {"for", "OBJECTIVE", SCOPE_TUNE, TEXT(tune.objective),
         "what must hold, e.g. 'latency.p99 < 1s'; then the fewest sends win"},
-    {"budget", "RATE", SCOPE_TUNE, TEXT(budget),
+    {"budget", "RATE", SCOPE_TUNE, TEXT(tune.budget),
         "e-mails that may be sent, e.g. 0.38/s, or money: $100/month with --price"},
-    {"price", "PRICE", SCOPE_TUNE, TEXT(price), "what e-mails cost, e.g. 0.10/1000"},
-    {"model", NULL, SCOPE_TUNE, FLAG(model), "simulate the batch window instead of running"},
-    {"rate", "RATE", SCOPE_TUNE, TEXT(rate),
+    {"price", "PRICE", SCOPE_TUNE, TEXT(tune.price), "what e-mails cost, e.g. 0.10/1000"},
+    {"model", NULL, SCOPE_TUNE, FLAG(tune.model), "simulate the batch window instead of running"},
+    {"rate", "RATE", SCOPE_TUNE, TEXT(tune.rate),
         "for --model: arrivals at this rate (default: the scenario's load)"},
-    {"arrivals", "KIND", SCOPE_TUNE, TEXT(arrivals),
+    {"arrivals", "KIND", SCOPE_TUNE, TEXT(tune.arrivals),
         "for --model: poisson (default), constant, on-off:1s/9s or trace"},
-    {"trace", "FILE", SCOPE_TUNE, TEXT(trace),
+    {"trace", "FILE", SCOPE_TUNE, TEXT(tune.trace),
         "for --model: recorded arrivals, a time in seconds per line; they repeat"},
-    {"period", "TIME", SCOPE_TUNE, TEXT(period),
+    {"period", "TIME", SCOPE_TUNE, TEXT(tune.period),
         "for --model: how long to simulate (default: the load's length)"},
-    {"query-time", "TIME", SCOPE_TUNE, TEXT(query_time),
+    {"query-time", "TIME", SCOPE_TUNE, TEXT(tune.query_time),
         "for --model: how long a batch takes: one time, or a queries.csv (default: 2ms)"},
     {"within", "TIME", SCOPE_SHRINK, TEXT(within), "how long to look, such as 60s (default: 5m)"},
     {"breaks", "INVARIANT", SCOPE_SHRINK, TEXT(breaks),
@@ -162,10 +163,10 @@ static const struct {
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
     {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
-    {"trace", NULL, SCOPE_REPORT, FLAG(trace_spans),
+    {"trace", NULL, SCOPE_REPORT, FLAG(report.trace_spans),
         "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "
         "trace.otlp.json"},
-    {"tokens", NULL, SCOPE_REPORT, FLAG(tokens),
+    {"tokens", NULL, SCOPE_REPORT, FLAG(report.tokens),
         "also write the history of each token: tokens.csv, tokens.jsonl (JSON Lines)"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
@@ -250,21 +251,21 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
         o->sets[o->set_count++] = value;
         return true;
     case READ_JOBS:
-        return read_count("jobs", value, 16, &o->jobs, e);
+        return read_count("jobs", value, 16, &o->explore.jobs, e);
     case READ_REPEAT:
         return read_count("repeat", value, 10000, &o->repeat, e);
     case READ_RETRIES:
-        return read_count("retry-inconclusive", value, 100, &o->retries, e);
+        return read_count("retry-inconclusive", value, 100, &o->run.retries, e);
     case READ_PAIRS:
-        return read_count("pairs", value, 10000, &o->pairs, e);
+        return read_count("pairs", value, 10000, &o->run.pairs, e);
     case READ_RUNS:
-        return read_count("runs", value, 500, &o->runs, e);
+        return read_count("runs", value, 500, &o->compare.runs, e);
     case READ_SEEDS:
-        return read_count("seeds", value, 500, &o->seeds, e);
+        return read_count("seeds", value, 500, &o->compare.seeds, e);
     case READ_MIN_EFFECT:
-        return read_percent("min-effect", value, &o->min_effect, e);
+        return read_percent("min-effect", value, &o->compare.min_effect, e);
     case READ_PRECISION:
-        return read_percent("precision", value, &o->precision, e);
+        return read_percent("precision", value, &o->tune.precision, e);
     }
     return true;
 }
@@ -390,8 +391,10 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     struct option longs[OPTIONS + 1];
     int id;
 
-    *o = (struct options){
-        .out = "results", .repeat = 1, .seeds = 1, .min_effect = 0.1, .precision = 0.1};
+    *o = (struct options){.out = "results",
+        .repeat = 1,
+        .compare = {.seeds = 1, .min_effect = 0.1},
+        .tune = {.precision = 0.1}};
     // Room for seed and provider, which options_overrides appends.
     o->sets = calloc((size_t)argc + 2, sizeof *o->sets);
     if (!o->sets)

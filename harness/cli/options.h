@@ -7,45 +7,65 @@
 #include "base/err.h"
 #include "scenario/scenario.h"
 
+// A part that is named after a subcommand has the options that it alone takes. Unless given, a text
+// is NULL, and a number 0 or what --help says.
 struct options {
     const char *collector; // a program and its arguments, split at blanks
     const char *conninfo;  // --postgres, when it is a conninfo
-    const char *provider;  // --postgres as an override; NULL unless given
+    const char *provider;  // --postgres as an override
     const char *out;
-    const char *token;
-    const char *junit;
-    const char *tag;
-    const char *cut_at; // run --every-cut: only there; NULL: everywhere
-    int pairs;          // run --every-cut: trials with two cuts
-    const char **sets;  // owned array; the strings are argv's
+    const char **sets; // owned array; the strings are argv's
     size_t set_count;
-    char seed[40]; // "seed=N" as an override; "" unless given
-    int repeat;
-    int retries;         // run: how often an inconclusive run is repeated
-    const char *html;    // field, compare, check
-    bool quick;          // field
-    const char *answers; // field; NULL unless given
-    const char *markdown, *json_file, *csv;
-    int runs;                     // compare; 0 unless given
-    int seeds;                    // compare: how many take turns
-    double min_effect, precision; // 0.1: a tenth
-    bool ab, calibrate;
-    const char *limits, *timeouts, *objective; // tune; NULL unless given
-    const char *budget, *price, *rate, *arrivals, *trace, *period, *query_time, *within;
-    bool model;
-    const char *subject;                  // run, field; NULL unless given
-    const char *listen, *to, *nth, *side; // proxy, load; NULL unless given
-    const char *metrics;                  // run; NULL unless given
-    const char *part, *of, *workers;      // load, load, run; NULL unless given
-    const char *only;                     // explore: verbs, modes or numbers; NULL: everything
-    int jobs;                             // explore; 0 unless given
-    const char *output;                   // shrink; NULL unless given
+    char seed[40];      // "seed=N" as an override; "" unless given
+    int repeat;         // run, tune
+    const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: those to look for; NULL: any
-    bool trace_spans;   // report: --trace
-    bool tokens;        // report
-    bool fail_fast, keep, quiet, every_cut, every_kill, every_flush, json, help;
+    const char *tag;    // run, list
+    const char *cut_at; // run --every-cut: only there, NULL: everywhere; proxy: there
+    const char *listen; // proxy, load
+    const char *html, *markdown, *json_file, *csv;
+    const char *output; // shrink
+    const char *token;  // check
+    bool fail_fast, quiet, json, help;
     const char *foreign; // the option that was refused, because only other subcommands take it
     char *const *args;   // what is not an option: argv's, NULL-terminated
+
+    struct {
+        const char *subject, *junit, *metrics, *workers;
+        int pairs;   // --every-cut: trials with two cuts
+        int retries; // how often an inconclusive run is repeated
+        bool keep, every_cut, every_kill, every_flush;
+    } run;
+    struct {
+        int runs;
+        int seeds;         // how many take turns
+        double min_effect; // 0.1: a tenth
+        bool ab, calibrate;
+    } compare;
+    struct {
+        const char *limits, *timeouts, *objective, *budget, *price;
+        const char *rate, *arrivals, *trace, *period, *query_time; // of the model
+        double precision;                                          // 0.1: a tenth
+        bool model;
+    } tune;
+    struct {
+        const char *only; // verbs, modes or numbers; NULL: everything
+        int jobs;
+    } explore;
+    struct {
+        const char *answers;
+        bool quick;
+    } field;
+    struct {
+        const char *to, *nth, *side;
+    } proxy;
+    struct {
+        const char *part, *of;
+    } load;
+    struct {
+        bool trace_spans; // --trace
+        bool tokens;
+    } report;
 };
 
 // The subcommands that take an option.

@@ -50,11 +50,13 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
     char line[300];
 
     if (!o->cut_at)
-        return !(o->side || o->nth) || err_set(e, ERR_USAGE, "--n and --side belong to --cut-at");
-    if (o->side && strcmp(o->side, "before") != 0 && strcmp(o->side, "after") != 0)
-        return err_set(e, ERR_USAGE, "--side takes before or after, not '%.40s'", o->side);
-    snprintf(line, sizeof line, "cut-at %s %s %s", o->side ? o->side : "before",
-        o->nth ? o->nth : "1", o->cut_at);
+        return !(o->proxy.side || o->proxy.nth) ||
+               err_set(e, ERR_USAGE, "--n and --side belong to --cut-at");
+    if (o->proxy.side && strcmp(o->proxy.side, "before") != 0 &&
+        strcmp(o->proxy.side, "after") != 0)
+        return err_set(e, ERR_USAGE, "--side takes before or after, not '%.40s'", o->proxy.side);
+    snprintf(line, sizeof line, "cut-at %s %s %s", o->proxy.side ? o->proxy.side : "before",
+        o->proxy.nth ? o->proxy.nth : "1", o->cut_at);
     if (!console_parse(line, &order, e))
         return err_prefix(e, "--cut-at");
     console_apply(c, &order, clock_now_ns());
@@ -140,10 +142,11 @@ static bool run(const struct options *o, struct target *target, struct console *
 {
     struct proxy_open open = {.to = target};
 
-    if (!o->listen || !o->to)
+    if (!o->listen || !o->proxy.to)
         return err_set(
             e, ERR_USAGE, "proxy: --listen and --to are needed; see mailproof proxy --help");
-    if (!parse_listen(o->listen, &open, e) || !check_to(o->to, e) || !target_init(target, o->to, e))
+    if (!parse_listen(o->listen, &open, e) || !check_to(o->proxy.to, e) ||
+        !target_init(target, o->proxy.to, e))
         return false;
     // Every order is read before anything listens.
     for (size_t i = 0; o->args[i]; i++) {

@@ -36,8 +36,9 @@ static bool render(
 
     bool ok = environment_read(&environment, folder->path, e) &&
               observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
-              report_write(&report, e) && (!o->trace_spans || report_write_traces(&report, e)) &&
-              (!o->tokens || report_write_tokens(&report, e));
+              report_write(&report, e) &&
+              (!o->report.trace_spans || report_write_traces(&report, e)) &&
+              (!o->report.tokens || report_write_tokens(&report, e));
     observed_fini(&observed);
     return ok;
 }
@@ -53,8 +54,8 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     if (ok)
         printf("%s: %s  %s/report.html%s%s\n", run->scenario.name,
             verdict_name(run->result.verdict), folder.path,
-            o->trace_spans ? ", trace.json, trace.otlp.json" : "",
-            o->tokens ? ", tokens.csv, tokens.jsonl" : "");
+            o->report.trace_spans ? ", trace.json, trace.otlp.json" : "",
+            o->report.tokens ? ", tokens.csv, tokens.jsonl" : "");
     if (run)
         replay_fini(run);
     free(run);

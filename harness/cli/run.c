@@ -82,7 +82,7 @@ int cli_worse(int a, int b)
 
 static bool tries_cuts(const struct options *o)
 {
-    return o->every_cut || o->every_kill;
+    return o->run.every_cut || o->run.every_kill;
 }
 
 static bool every_cut(const struct scenario *s, const struct options *o,
@@ -90,9 +90,9 @@ static bool every_cut(const struct scenario *s, const struct options *o,
 {
     struct message_kind only;
     struct everycut_options how = {
-        .action = o->every_kill ? ACTION_KILL : ACTION_CUT,
+        .action = o->run.every_kill ? ACTION_KILL : ACTION_CUT,
         .only = o->cut_at ? &only : NULL,
-        .pairs = (size_t)o->pairs,
+        .pairs = (size_t)o->run.pairs,
     };
 
     return (!o->cut_at || message_kind_parse(o->cut_at, &only, e)) &&
@@ -104,7 +104,7 @@ static bool run_once(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct run_outcome *outcome, struct err *e)
 {
     *outcome = (struct run_outcome){.lost = NAN, .duplicated = NAN, .p50_ms = NAN, .p99_ms = NAN};
-    if (o->every_flush)
+    if (o->run.every_flush)
         return everyflush_run(s, how, outcome, e);
     return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
@@ -119,11 +119,12 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     for (int retries = 0;; retries++) {
         if (!run_once(s, o, how, outcome, e))
             return false;
-        if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->retries || interrupt_signal())
+        if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
+            interrupt_signal())
             return true;
         t->suites.len = suites_len;
         suite_hide(&t->table);
-        printf("%s: inconclusive, tried again (%d of %d)\n", s->name, retries + 1, o->retries);
+        printf("%s: inconclusive, tried again (%d of %d)\n", s->name, retries + 1, o->run.retries);
     }
 }
 
@@ -134,14 +135,14 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
         .collector = o->collector,
         .postgres = o->conninfo,
         .out = o->out,
-        .workers = o->workers,
-        .keep = o->keep,
+        .workers = o->run.workers,
+        .keep = o->run.keep,
         .quiet = o->quiet,
         .partial = true,
         .brief = t->table.live && isatty(STDOUT_FILENO),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
-        .suites = o->junit ? &t->suites : NULL,
+        .suites = o->run.junit ? &t->suites : NULL,
     };
     struct run_outcome outcome;
     struct err e = {0};
@@ -223,7 +224,7 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 {
     bool several = count * (size_t)o->repeat > 1;
 
-    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->every_flush, e))
+    if (!suite_init(table, count, several && !o->quiet && !tries_cuts(o) && !o->run.every_flush, e))
         return false;
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
@@ -235,9 +236,9 @@ static bool make_table(struct suite *table, const struct scenario *scenarios, si
 
 static bool start_live(struct tally *t, const struct options *o, struct err *e)
 {
-    if (!o->metrics)
+    if (!o->run.metrics)
         return true;
-    t->live = live_start(o->metrics, e);
+    t->live = live_start(o->run.metrics, e);
     return t->live || err_prefix(e, "--metrics");
 }
 
@@ -256,7 +257,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
         suite_print(&t.table, stdout);
         printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
     }
-    if (o->junit && !write_junit(o->junit, &t.suites, &e))
+    if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
         code = cli_fail(&e);
     refresh_index(o->out);
     live_stop(t.live);
@@ -267,7 +268,7 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
 
 static const char *cuts_option(const struct options *o)
 {
-    return o->every_kill ? "--every-kill" : "--every-cut";
+    return o->run.every_kill ? "--every-kill" : "--every-cut";
 }
 
 // Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
@@ -276,18 +277,18 @@ static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;
 
-    if (o->every_cut && o->every_kill)
+    if (o->run.every_cut && o->run.every_kill)
         return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
-    if (o->every_flush && tries_cuts(o))
+    if (o->run.every_flush && tries_cuts(o))
         return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
-    if (o->every_flush && o->keep)
+    if (o->run.every_flush && o->run.keep)
         return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
-    if (o->metrics && (tries_cuts(o) || o->every_flush))
+    if (o->run.metrics && (tries_cuts(o) || o->run.every_flush))
         return err_set(e, ERR_USAGE, "--metrics does not go with %s",
-            o->every_flush ? "--every-flush" : cuts_option(o));
-    if (tries_cuts(o) && o->keep)
+            o->run.every_flush ? "--every-flush" : cuts_option(o));
+    if (tries_cuts(o) && o->run.keep)
         return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
-    if (!tries_cuts(o) && (o->cut_at || o->pairs))
+    if (!tries_cuts(o) && (o->cut_at || o->run.pairs))
         return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
             o->cut_at ? "cut-at" : "pairs");
     if (!o->cut_at)
@@ -306,13 +307,13 @@ static bool cuts_fit(
     for (size_t i = 0; i < count; i++) {
         const struct scenario *s = &scenarios[i];
         const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
-                           : s->collector.instances > 1 && !o->every_flush
+                           : s->collector.instances > 1 && !o->run.every_flush
                                ? "more than one of collector.instances"
                                : NULL;
         if (what)
             return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
-                o->every_flush ? "--every-flush" : cuts_option(o));
-        if (o->every_flush && s->postgres.storage != STORAGE_CRASHABLE)
+                o->run.every_flush ? "--every-flush" : cuts_option(o));
+        if (o->run.every_flush && s->postgres.storage != STORAGE_CRASHABLE)
             return err_set(
                 e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);
     }
@@ -346,7 +347,7 @@ int cli_run(const struct options *o)
     }
     if (subjects_sets(&sets, o, &e) &&
         load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
-        (!(tries_cuts(o) || o->every_flush) || cuts_fit(scenarios, count, o, &e)))
+        (!(tries_cuts(o) || o->run.every_flush) || cuts_fit(scenarios, count, o, &e)))
         code = run_all(scenarios, count, o);
 out:
     if (e.kind != ERR_NONE)

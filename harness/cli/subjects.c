@@ -45,11 +45,11 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
 bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e)
 {
     struct overrides own = options_overrides(o);
-    bool queue = o->subject && strcmp(o->subject, SUBJECT_MAILROOM) != 0;
+    bool queue = o->run.subject && strcmp(o->run.subject, SUBJECT_MAILROOM) != 0;
     size_t count = 0;
 
     *sets = (struct subject_sets){0};
-    if (queue && !take_subject(sets, o->subject, e))
+    if (queue && !take_subject(sets, o->run.subject, e))
         return false;
     sets->items = calloc(own.count + 4, sizeof *sets->items);
     if (!sets->items)

@@ -129,7 +129,7 @@ static struct schedule schedule_of(const struct tuning *t, struct schedule_pair 
     return (struct schedule){.pairs = pairs,
         .count = t->tune.count,
         .objective = t->tune.objective,
-        .precision = t->options->precision,
+        .precision = t->options->tune.precision,
         .runs_min = (size_t)t->options->repeat,
         .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
 }

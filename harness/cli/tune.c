@@ -185,8 +185,8 @@ static bool take_queries(struct tuning *t, struct err *e)
 
 static bool tune(struct tuning *t, struct err *e)
 {
-    t->tune.simulated = t->options->model;
-    if (t->options->model)
+    t->tune.simulated = t->options->tune.model;
+    if (t->options->tune.model)
         return tuning_model(t, e) && simulate_all(t, e) && tell(t, e);
     // The model is made first, so that a mistake in the load is reported before the runs and not
     // after them.

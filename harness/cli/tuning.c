@@ -46,7 +46,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
 
 static bool add_limit(struct tuning *t, const char *limit, struct err *e)
 {
-    const char *timeouts = t->options->timeouts;
+    const char *timeouts = t->options->tune.timeouts;
     int64_t count;
 
     if (!units_count(limit, &count, e))
@@ -64,28 +64,28 @@ static bool read_money(struct tuning *t, struct err *e)
     double money, price, count;
     char end;
 
-    if (!t->options->price)
+    if (!t->options->tune.price)
         return err_set(e, ERR_USAGE, "--budget: money needs a --price, e.g. 0.10/1000");
-    if (sscanf(t->options->price, "%lf/%lf%c", &price, &count, &end) != 2 || !(price > 0) ||
+    if (sscanf(t->options->tune.price, "%lf/%lf%c", &price, &count, &end) != 2 || !(price > 0) ||
         !(count > 0))
         return err_set(e, ERR_USAGE, "--price is money for e-mails, e.g. 0.10/1000, not '%.40s'",
-            t->options->price);
+            t->options->tune.price);
     int read = 0;
-    if (sscanf(t->options->budget, "$%lf/month%n", &money, &read) != 1 || read == 0 ||
-        t->options->budget[read] || !(money > 0))
+    if (sscanf(t->options->tune.budget, "$%lf/month%n", &money, &read) != 1 || read == 0 ||
+        t->options->tune.budget[read] || !(money > 0))
         return err_set(
-            e, ERR_USAGE, "--budget is 0.38/s or $100/month, not '%.40s'", t->options->budget);
+            e, ERR_USAGE, "--budget is 0.38/s or $100/month, not '%.40s'", t->options->tune.budget);
     t->budget_per_s = money / price * count / month_s;
     return true;
 }
 
 static bool read_budget(struct tuning *t, struct err *e)
 {
-    const char *budget = t->options->budget;
+    const char *budget = t->options->tune.budget;
 
     if (budget && *budget == '$')
         return read_money(t, e);
-    if (t->options->price)
+    if (t->options->tune.price)
         return err_set(e, ERR_USAGE, "--price needs a --budget in money, e.g. $100/month");
     if (!budget)
         return true;
@@ -109,7 +109,7 @@ static bool blame_objective(const char *set, struct err *e)
 static bool load_scenario(struct tuning *t, struct err *e)
 {
     struct overrides sets = options_overrides(t->options);
-    const char *objective = t->options->objective;
+    const char *objective = t->options->tune.objective;
     const char **items = calloc(sets.count + 1, sizeof *items);
     char set[200], metric[64] = "";
 
@@ -147,7 +147,7 @@ static int by_pair(const void *a, const void *b)
 
 static bool make_grid(struct tuning *t, struct err *e)
 {
-    const char *limits = t->options->limits;
+    const char *limits = t->options->tune.limits;
 
     if (!each_item(limits ? limits : "1,10,50", add_limit, t, e))
         return false;
@@ -186,14 +186,14 @@ static bool check_model_options(const struct options *o, struct err *e)
         const char *name, *value;
         bool is_load;
     } options[] = {
-        {"rate", o->rate, true},
-        {"arrivals", o->arrivals, true},
-        {"trace", o->trace, true},
-        {"period", o->period, false},
-        {"query-time", o->query_time, false},
+        {"rate", o->tune.rate, true},
+        {"arrivals", o->tune.arrivals, true},
+        {"trace", o->tune.trace, true},
+        {"period", o->tune.period, false},
+        {"query-time", o->tune.query_time, false},
     };
 
-    for (size_t i = 0; !o->model && i < sizeof options / sizeof *options; i++) {
+    for (size_t i = 0; !o->tune.model && i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
             return err_set(e, ERR_USAGE, "--%s goes with --model%s", options[i].name,
                 options[i].is_load ? "; change the load of runs with --set load.0.rate=..." : "");
@@ -235,7 +235,7 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
             return err_set(e, ERR_USAGE,
                 "tune needs rates, and load.%zu is a closed loop: give it one with --set "
                 "load.%zu.rate=...%s",
-                i, i, t->options->model ? " or --rate" : "");
+                i, i, t->options->tune.model ? " or --rate" : "");
     }
     return true;
 }
@@ -254,12 +254,12 @@ static bool read_trace(struct tuning *t, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
 
-    if (!t->options->trace)
+    if (!t->options->tune.trace)
         return err_set(e, ERR_USAGE, "--arrivals trace needs --trace FILE");
     p->arrivals = ARRIVALS_TRACE;
     p->for_ns = INT64_MAX;
     p->name = (char[]){"trace"};
-    p->file = strdup(t->options->trace);
+    p->file = strdup(t->options->tune.trace);
     if (!p->file)
         return err_memory(e);
     bool ok = trace_read(p, "", e) || err_prefix(e, "--trace");
@@ -311,27 +311,28 @@ static bool make_arrivals(struct tuning *t, struct err *e)
     const struct options *o = t->options;
     double rate = 0;
 
-    if (!o->rate && !load_has_rates(t, e))
+    if (!o->tune.rate && !load_has_rates(t, e))
         return false;
     rate = model_rate(&t->model);
-    if (o->rate && !units_per_second(o->rate, &rate, e))
+    if (o->tune.rate && !units_per_second(o->tune.rate, &rate, e))
         return err_prefix(e, "--rate");
     t->model.phases = t->arrivals;
     t->model.phase_count = 1;
     t->arrivals[0].rows_from = t->arrivals[0].rows_to = 1;
-    if ((o->arrivals && strcmp(o->arrivals, "trace") == 0) || (!o->arrivals && o->trace)) {
+    if ((o->tune.arrivals && strcmp(o->tune.arrivals, "trace") == 0) ||
+        (!o->tune.arrivals && o->tune.trace)) {
         if (!read_trace(t, e))
             return false;
-        if (!o->period)
+        if (!o->tune.period)
             t->model.period_ns = t->arrivals[0].for_ns;
         return true;
     }
-    return read_kind(t, o->arrivals ? o->arrivals : "poisson", rate, e);
+    return read_kind(t, o->tune.arrivals ? o->tune.arrivals : "poisson", rate, e);
 }
 
 static bool read_queries(struct tuning *t, struct err *e)
 {
-    const char *told = t->options->query_time;
+    const char *told = t->options->tune.query_time;
     int64_t query_ns = 2 * NS_PER_MS;
     struct err no_file;
     struct buf text;
@@ -355,9 +356,9 @@ bool tuning_model(struct tuning *t, struct err *e)
     m->period_ns = scenario_load_ns(&t->scenario);
     m->queries = &t->queries;
     m->seed = t->scenario.seed;
-    if (o->period && !units_duration(o->period, &m->period_ns, e))
+    if (o->tune.period && !units_duration(o->tune.period, &m->period_ns, e))
         return err_prefix(e, "--period");
-    if (!o->rate && !o->arrivals && !o->trace)
+    if (!o->tune.rate && !o->tune.arrivals && !o->tune.trace)
         return load_has_rates(t, e) && read_queries(t, e);
     return make_arrivals(t, e) && read_queries(t, e);
 }
