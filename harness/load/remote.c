@@ -17,7 +17,6 @@
 
 struct worker {
     struct post post;
-    const char *address;
     pid_t ssh; // 0: it listens
     struct remote_part part;
     struct remote_clock clock;
@@ -154,10 +153,11 @@ static bool measure_clock(struct worker *w, struct remote_clock *clock, struct e
     return true;
 }
 
-static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, struct err *e)
+static bool hire(struct worker *w, const char *address, const struct buf *scenario, uint64_t print,
+    struct err *e)
 {
     char line[POST_LINE_MAX];
-    int fd = ssh_is(w->address) ? ssh_connect(w->address, &w->ssh, e) : post_connect(w->address, e);
+    int fd = ssh_is(address) ? ssh_connect(address, &w->ssh, e) : post_connect(address, e);
 
     if (fd < 0)
         return err_prefix(e, "--workers");
@@ -166,7 +166,7 @@ static bool hire(struct worker *w, const struct buf *scenario, uint64_t print, s
                   (strcmp(line, PARCEL_GREETING) == 0 ||
                       err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
               send_plan(w, scenario, print, e) && measure_clock(w, &w->clock, e);
-    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, w->address);
+    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, address);
 }
 
 struct remote *remote_open(const char *const *addresses, unsigned count,
@@ -187,8 +187,8 @@ struct remote *remote_open(const char *const *addresses, unsigned count,
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
         r->count++;
-        *w = (struct worker){.post.fd = -1, .address = addresses[i], .part = {i, count}};
-        ok = hire(w, &text, remote_fingerprint(plan), e);
+        *w = (struct worker){.post.fd = -1, .part = {i, count}};
+        ok = hire(w, addresses[i], &text, remote_fingerprint(plan), e);
     }
     buf_fini(&text);
     if (ok)
