@@ -219,6 +219,27 @@ static void serve(struct subject *s, struct pollfd *fds)
     }
 }
 
+// Fills in two entries per instance, as serve() reads them, and the one that wakes the thread.
+// Returns when an instance is due at the latest.
+static int64_t fill_poll(struct subject *s, struct pollfd *fds, int64_t now)
+{
+    int64_t next = CLOCK_NEVER;
+
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        // An output that its process has closed would be ready for ever, as
+        // would one that is not to be read now.
+        bool ready = !in->ended && may_read(s, in, now, &next) > 0;
+        bool gone = in->gone_ns != 0;
+        *fds++ = (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
+        *fds++ = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};
+        if (gone)
+            next = clock_min(next, in->gone_ns + EXITS_GRACE_NS);
+    }
+    *fds = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
+    return next;
+}
+
 void *serve_run(void *arg)
 {
     struct subject *s = arg;
@@ -239,19 +260,7 @@ void *serve_run(void *arg)
         sample_at_ns = sample_due(s, now, sample_at_ns);
         next = clock_min(next, sample_at_ns);
         next = clock_min(next, answer_due(s, now));
-        for (int i = 0; i < s->config.instances; i++) {
-            struct instance *in = &s->instances[i];
-            // An output that its process has closed would be ready for ever, as
-            // would one that is not to be read now.
-            bool ready = !in->ended && may_read(s, in, now, &next) > 0;
-            bool gone = in->gone_ns != 0;
-            fds[2 * (size_t)i] =
-                (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
-            fds[2 * (size_t)i + 1] = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};
-            if (gone)
-                next = clock_min(next, in->gone_ns + EXITS_GRACE_NS);
-        }
-        fds[count - 1] = (struct pollfd){.fd = s->wake[0], .events = POLLIN};
+        next = clock_min(next, fill_poll(s, fds, now));
         int64_t asleep_ns = clock_now_ns();
         next = clock_min(next, asleep_ns + nap_most_ns);
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)

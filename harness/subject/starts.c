@@ -21,34 +21,72 @@ static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
     return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
 }
 
+static void close_pair(const int ends[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] >= 0)
+            close(ends[i]);
+    }
+}
+
+// Makes the pipes of a process. Each descriptor that is not needed is -1.
+static bool make_pipes(int out[2], int in[2], bool with_in, struct err *e)
+{
+    out[0] = out[1] = in[0] = in[1] = -1;
+    if (pipe2(out, O_CLOEXEC) != 0 || (with_in && pipe2(in, O_CLOEXEC) != 0)) {
+        close_pair(out);
+        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    }
+    // Only for our ends: the other end is another open file description.
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    if (with_in)
+        fcntl(in[1], F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+// Enters a started process into the log. False when it cannot be watched.
+static bool take_in(struct subject *s, struct instance *in, const struct process_record *p, int out)
+{
+    in->ended = false;
+    in->gone_ns = 0;
+    in->pidfd = pidfd_open(p->pid, 0);
+
+    pthread_mutex_lock(&s->lock);
+    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, p);
+    bool known = in->process != UINT32_MAX;
+    if (known) {
+        in->out = out;
+        in->pid = p->pid;
+        in->closed = in->close_asked = in->sender_killed = false;
+        // A stop that told every process to end has not seen this one.
+        if (s->stopping) {
+            s->reader.log.processes[in->process].asked = true;
+            kill(-p->pid, SIGKILL);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return known;
+}
+
 static bool launch(struct subject *s, int index, struct err *e)
 {
     struct instance *in = &s->instances[index];
     struct process_spec spec = PROCESS_SPEC_INIT;
-    int out[2], input[2] = {-1, -1};
+    int out[2], input[2];
 
     in->restart_at_ns = CLOCK_NEVER;
-    if (pipe2(out, O_CLOEXEC) != 0)
-        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    // Only for our end: the writer's end is another open file description.
-    fcntl(out[0], F_SETFL, O_NONBLOCK);
-    if (s->config.sender && pipe2(input, O_CLOEXEC) != 0) {
-        close(out[0]);
-        close(out[1]);
-        return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
-    }
-    if (s->config.sender)
-        fcntl(input[1], F_SETFL, O_NONBLOCK);
-    spec.in = input[0];
+    if (!make_pipes(out, input, s->config.sender, e))
+        return false;
     spec.argv = (const char *const *)s->config.command;
     spec.env = s->config.env;
+    spec.dir = s->config.dir;
     spec.net = s->config.net ? s->config.net->fds[NETNS_COLLECTOR] : -1;
+    spec.in = input[0];
     spec.out = out[1];
     spec.err = in->log;
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
-    spec.dir = s->config.dir;
     record.pid = process_start(&spec, e);
     close(out[1]);
     if (input[0] >= 0)
@@ -59,25 +97,7 @@ static bool launch(struct subject *s, int index, struct err *e)
         sender_begin(&in->sender, -1);
         return false;
     }
-    in->ended = false;
-    in->gone_ns = 0;
-    in->pidfd = pidfd_open(record.pid, 0);
-
-    pthread_mutex_lock(&s->lock);
-    in->process = in->pidfd < 0 ? UINT32_MAX : reader_process(&s->reader, &record);
-    bool known = in->process != UINT32_MAX;
-    if (known) {
-        in->out = out[0];
-        in->pid = record.pid;
-        in->closed = in->close_asked = in->sender_killed = false;
-        // A stop that told every process to end has not seen this one.
-        if (s->stopping) {
-            s->reader.log.processes[in->process].asked = true;
-            kill(-record.pid, SIGKILL);
-        }
-    }
-    pthread_mutex_unlock(&s->lock);
-    return known || undo_launch(in, record.pid, out[0], e);
+    return take_in(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
 }
 
 // True when the command itself cannot be executed.
