@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -126,12 +128,46 @@ static void a_life_has_the_faults_that_explain_it(void **state)
                     "1.200 read from collector \n");
 }
 
+// A fault that is left out only at its end has times, but it is not one that took effect.
+static void a_fault_left_out_did_not_take_effect(void **state)
+{
+    static struct story s;
+    struct environment environment = {0};
+    struct observed observed = {0};
+    struct folder folder = {0};
+    struct report report = {.scenario = &s.scenario,
+        .ledger = &s.ledger,
+        .result = &s.result,
+        .input = &s.input,
+        .environment = &environment,
+        .observed = &observed,
+        .folder = &folder};
+    char *text = NULL;
+    size_t len;
+    struct err e;
+
+    (void)state;
+    story_init(&s);
+    story_good_token(&s);
+    story_fault(&s, "lock-jobs", 100, 200);
+    story_fault(&s, "lock-jobs", 300, 400)->left_out = LEFT_OUT_BUSY;
+    story_judge(&s);
+    FILE *out = open_memstream(&text, &len);
+    assert_non_null(out);
+    assert_true(report_print(&report, out, &e));
+    fclose(out);
+    assert_non_null(strstr(text, "  1 of 1 took effect (1 left out"));
+    free(text);
+    story_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(percentiles_of_a_closed_loop),
+        cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
     };
 

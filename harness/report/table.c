@@ -64,8 +64,9 @@ static void print_faults(const struct report *r, FILE *out)
     if (l->fault_count == 0)
         return;
     for (size_t i = 0; i < l->fault_count; i++) {
-        done += l->faults[i].began_ns && l->faults[i].ok;
-        left_out += l->faults[i].left_out != LEFT_OUT_NOT;
+        const struct fault_record *f = &l->faults[i];
+        done += !f->left_out && f->began_ns && f->ok;
+        left_out += f->left_out != LEFT_OUT_NOT;
     }
     fprintf(out, "  faults      %zu of %zu took effect", done, l->fault_count - left_out);
     if (left_out > 0)
