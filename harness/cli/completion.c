@@ -9,6 +9,30 @@
     "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
 #define SECTION_NAMES NAMES_OF("$section")
 #define ARGUMENT_NAMES NAMES_OF("$argv[1]") // of a function of fish
+#define TAGS                                                                                       \
+    "mailproof list 2>/dev/null | sed -n \"/^Scenarios/,/^\\$/s/.*\\[\\(.*\\)\\]\\$/\\1/p\" | "    \
+    "tr -s \", \" \"\\n\" | sort -u"
+
+// Options whose argument is one of these words, or of those that a command prints, a line each. For
+// all others a shell completes a file.
+static const struct argument {
+    const char *option, *words, *command;
+} arguments[] = {
+    {"postgres", "local container patroni", NULL},
+    {"subject", NULL, NAMES_OF("Subjects")},
+    {"tag", NULL, TAGS},
+};
+enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
+
+// Returns what completes the argument of an option, or NULL.
+static const struct argument *argument_of(const char *option)
+{
+    for (size_t i = 0; i < ARGUMENTS; i++) {
+        if (strcmp(arguments[i].option, option) == 0)
+            return &arguments[i];
+    }
+    return NULL;
+}
 
 // Returns the section that has the names which a command takes.
 static const char *section_of(const struct command *c)
@@ -27,6 +51,15 @@ static void print_word_with_argument(const struct option_text *o, void *unused)
     (void)unused;
     if (o->argument)
         printf(" --%s", o->name);
+}
+
+static void print_bash_arguments(void)
+{
+    for (size_t i = 0; i < ARGUMENTS; i++) {
+        const struct argument *a = &arguments[i];
+        printf("        --%s) words=%s%s%s ;;\n", a->option, a->words ? "'" : "$(",
+            a->words ? a->words : a->command, a->words ? "'" : ")");
+    }
 }
 
 static void print_bash(const struct command *commands, size_t count)
@@ -51,10 +84,9 @@ static void print_bash(const struct command *commands, size_t count)
          "    # The word behind an option is its argument; without words, bash completes a file.\n"
          "    if [[ $with_argument == *\" $option \"* ]]; then\n"
          "        words= section=\n"
-         "        case $option in\n"
-         "        --postgres) words='local container patroni' ;;\n"
-         "        --subject) section=Subjects ;;\n"
-         "        esac\n"
+         "        case $option in");
+    print_bash_arguments();
+    puts("        esac\n"
          "    elif [[ $word == -* ]]; then\n"
          "        section=\n"
          "    fi\n"
@@ -78,6 +110,19 @@ static void print_quoted(const char *text)
     }
 }
 
+static void print_zsh_argument(const struct option_text *o)
+{
+    const struct argument *a = argument_of(o->name);
+
+    printf(":%s:", o->argument);
+    if (!a)
+        fputs("_default", stdout);
+    else if (a->words)
+        printf("(%s)", a->words);
+    else
+        printf("{compadd -- ${(f)\"$(%s)\"}}", a->command);
+}
+
 // Quotes a text for zsh's [text] behind an option, where brackets and colons are special.
 static void print_zsh_option(const struct option_text *o, void *unused)
 {
@@ -89,10 +134,10 @@ static void print_zsh_option(const struct option_text *o, void *unused)
             putchar('\\');
         print_quoted(one);
     }
+    putchar(']');
     if (o->argument)
-        printf("]:%s:_default'", o->argument);
-    else
-        fputs("]'", stdout);
+        print_zsh_argument(o);
+    putchar('\'');
 }
 
 static void print_zsh(const struct command *commands, size_t count)
@@ -125,12 +170,26 @@ static void print_zsh(const struct command *commands, size_t count)
     puts("    esac\nfi");
 }
 
+static void print_fish_argument(const struct option_text *o)
+{
+    const struct argument *a = argument_of(o->name);
+
+    fputs(" -r", stdout);
+    if (a && a->words)
+        printf(" -f -a '%s'", a->words);
+    else if (a)
+        printf(" -f -a '(%s)'", a->command);
+}
+
 static void print_fish_option(const struct option_text *o, void *context)
 {
     const struct command *command = context;
 
-    printf("complete -c mailproof -n '__fish_seen_subcommand_from %s' -l %s%s -d '", command->name,
-        o->name, o->argument ? " -r" : "");
+    printf(
+        "complete -c mailproof -n '__fish_seen_subcommand_from %s' -l %s", command->name, o->name);
+    if (o->argument)
+        print_fish_argument(o);
+    fputs(" -d '", stdout);
     print_quoted(o->help);
     puts("'");
 }

@@ -41,6 +41,9 @@ _mailproof
 COMP_WORDS=(mailproof run --subject text) COMP_CWORD=3
 _mailproof
 [ "${COMPREPLY[*]}" = textbook ] || fail "no subject behind --subject: ${COMPREPLY[*]}"
+COMP_WORDS=(mailproof run --tag qui) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = quick ] || fail "no completion of tags: ${COMPREPLY[*]}"
 if command -v fish >/dev/null; then
     echo "complete -C 'mailproof compare --cal'" |
         cat "$place/usr/share/fish/vendor_completions.d/mailproof.fish" - | fish --no-config |
