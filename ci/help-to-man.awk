@@ -6,6 +6,7 @@
 # "  NAME=default" with a deeper line that explains it, and "Exit codes: 0 …".
 
 function roff(text) {
+    gsub(/…/, "...", text) # a terminal without Unicode shows it, too
     gsub(/\\/, "\\e", text)
     gsub(/-/, "\\-", text)
     return text ~ /^[.']/ ? "\\&" text : text

@@ -1,16 +1,23 @@
 #include "cli/manual.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "scenario/keys.h"
 
-// Prints a text so that its minus signs can be copied and no line starts a request of roff.
+// Prints a text so that its minus signs can be copied, no line starts a request of roff, and a
+// terminal without Unicode shows all of it.
 static void print_roff(const char *text)
 {
+    static const char ellipsis[] = "…";
+
     if (*text == '.' || *text == '\'')
         fputs("\\&", stdout);
     for (; *text; text++) {
-        if (*text == '\\')
+        if (strncmp(text, ellipsis, strlen(ellipsis)) == 0) {
+            fputs("...", stdout);
+            text += strlen(ellipsis) - 1;
+        } else if (*text == '\\')
             fputs("\\e", stdout);
         else if (*text == '-')
             fputs("\\-", stdout);
