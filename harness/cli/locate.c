@@ -74,6 +74,9 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         return false;
     if (path_exists(path))
         return array_add_text(&p->items, &p->count, path, e);
+    if (path_exists(file))
+        return err_set(
+            e, ERR_USAGE, "there is no scenario '%s'; did you mean the file %s?", name, file);
     without_ending(word, name);
     suggest_init(&near, word);
     suggest_scenario(&near, dir);

@@ -47,6 +47,8 @@ void provider_log_tail(const struct server *s, char *text, size_t size)
         got = pread(fd, text, size - 1, from);
         close(fd);
     }
+    while (got > 0 && text[got - 1] == '\n')
+        got--;
     text[got > 0 ? got : 0] = '\0';
     for (char *c = text; *c; c++) {
         if (*c == '\n')

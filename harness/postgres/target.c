@@ -27,6 +27,18 @@ bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e)
     return true;
 }
 
+// Says what libpq does not accept in a conninfo, unless that might show a part of a password.
+static void refuse(const char *why, struct err *e)
+{
+    bool harmless = why && (strncmp(why, "invalid connection option", 25) == 0 ||
+                               strncmp(why, "invalid URI query parameter", 27) == 0);
+
+    err_set(e, ERR_USAGE,
+        "--postgres takes local, container, patroni or a conninfo such as "
+        "postgresql://me@host/postgres%s%.*s",
+        harmless ? "; here: " : "", harmless ? (int)strcspn(why, "\n") : 0, harmless ? why : "");
+}
+
 bool target_init(struct target *t, const char *conninfo, struct err *e)
 {
     char *why = NULL;
@@ -36,12 +48,12 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
 
     *t = (struct target){0};
     PQconninfoOption *given = PQconninfoParse(conninfo, &why);
+    if (!given)
+        refuse(why, e);
     PQconninfoFree(given);
     PQfreemem(why);
     if (!given)
-        return err_set(e, ERR_USAGE,
-            "--postgres takes local, container, patroni or a conninfo such as "
-            "postgresql://me@host/postgres");
+        return false;
     conn = PQconnectStart(conninfo);
     t->options = conn ? PQconninfo(conn) : NULL;
     PQfinish(conn);
