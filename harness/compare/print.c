@@ -78,8 +78,8 @@ void print_cells(const struct compared *row, struct print_cells *cells)
 
 void print_counts(const struct comparison *c, struct buf *out)
 {
-    buf_printf(out, "%s: %zu runs of %s, %zu of %s", c->scenario, c->base->count, c->base->name,
-        c->new->count, c->new->name);
+    buf_printf(out, "%s: %zu run%s of %s, %zu of %s", c->scenario, c->base->count,
+        c->base->count == 1 ? "" : "s", c->base->name, c->new->count, c->new->name);
 }
 
 static void print_rows(const struct comparison *c, struct buf *out)
@@ -263,6 +263,11 @@ static void put_cell(struct buf *out, double value)
     buf_append_char(out, ',');
 }
 
+static void put_ratio_cell(struct buf *out, double ratio)
+{
+    put_cell(out, is_ratio(ratio) ? ratio : NAN);
+}
+
 bool print_csv(const struct comparison *list, size_t count, struct buf *out)
 {
     buf_append_str(
@@ -276,9 +281,9 @@ bool print_csv(const struct comparison *list, size_t count, struct buf *out)
             put_cell(out, row->base);
             buf_printf(out, "%zu,", c->new->count);
             put_cell(out, row->new);
-            put_cell(out, row->ratio.estimate);
-            put_cell(out, row->ratio.low);
-            put_cell(out, row->ratio.high);
+            put_ratio_cell(out, row->ratio.estimate);
+            put_ratio_cell(out, row->ratio.low);
+            put_ratio_cell(out, row->ratio.high);
             put_cell(out, row->ratio.p);
             buf_printf(out, "%s\n", change_name(row->change));
         }
