@@ -100,7 +100,9 @@ static bool make_unique(
             return false;
         if (mkdir(f->path, 0777) == 0)
             return true;
-        if (errno != EEXIST)
+        // Another run may just have removed the parent, because it was empty.
+        bool again = errno == EEXIST || (errno == ENOENT && path_make(parent, e));
+        if (!again)
             break;
     }
     err_sys(e, path_fault(), "cannot make the folder %s", f->path);
@@ -177,6 +179,17 @@ static void remove_empty_logs(const struct folder *f)
     }
 }
 
+// Removes the folder that holds all runs of the scenario if no run is in it: rmdir removes only an
+// empty folder.
+static void remove_empty_parent(const struct folder *f)
+{
+    char parent[PATH_MAX];
+
+    snprintf(parent, sizeof parent, "%s", f->path);
+    *strrchr(parent, '/') = '\0';
+    rmdir(parent);
+}
+
 void folder_fini(struct folder *f)
 {
     char verdict[PATH_MAX], scenario[PATH_MAX];
@@ -185,10 +198,10 @@ void folder_fini(struct folder *f)
     if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
         path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
         remove_empty_logs(f);
-        // rmdir removes only empty folders.
         if (rmdir(f->logs) == 0) {
             unlink(scenario);
             rmdir(f->path);
+            remove_empty_parent(f);
         }
     }
     *f = (struct folder){0};
