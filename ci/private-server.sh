@@ -62,10 +62,12 @@ start_server()
 resume_server()
 {
     # The settings are words without spaces, and are meant to be split. fsync is
-    # off, because no power is cut in a unit test.
+    # off, because no power is cut in a unit test. Shared memory lies in the data
+    # directory, so that what a killed server leaves goes with it.
     # shellcheck disable=SC2086
     (exec_as_server_user "$server_bindir/postgres" -D "$server_dir/data" -k "$server_dir" \
-        -c listen_addresses= -c fsync=off -c shared_buffers=32MB $server_settings) \
+        -c listen_addresses= -c fsync=off -c shared_buffers=32MB \
+        -c dynamic_shared_memory_type=mmap $server_settings) \
         >>"$server_dir/server.log" 2>&1 </dev/null &
     server_pid=$!
     server_deadline=$(($(date +%s) + 60))
@@ -146,6 +148,9 @@ server_cleanup()
         kill -QUIT "$server_pid" 2>/dev/null
         wait "$server_pid" 2>/dev/null
     fi
+    # But for one System V segment, which the lock file of a killed server names.
+    server_segment=$(sed -n '7s/.* //p' "$server_dir/data/postmaster.pid" 2>/dev/null)
+    [ -z "$server_segment" ] || ipcrm -m "$server_segment" 2>/dev/null
     [ -n "$server_dir" ] && rm -rf "$server_dir"
     exit "$server_status"
 }
