@@ -41,6 +41,8 @@ static const struct command commands[] = {
 int cli_fail(const struct err *e)
 {
     fprintf(stderr, "mailproof: %s\n", e->text);
+    if (interrupt_signal())
+        return EXIT_SIGNAL + interrupt_signal();
     return e->kind == ERR_USAGE ? EXIT_USAGE : e->kind == ERR_SKIP ? EXIT_SKIPPED : EXIT_INTERNAL;
 }
 

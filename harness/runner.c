@@ -68,6 +68,8 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
             .again = count_repeats(&r->ledger),
             .left = r->end.left};
         snprintf(outcome->folder, sizeof outcome->folder, "%s", r->folder.path);
+    } else if (!o->quiet) {
+        progress_end(&r->progress.line);
     }
     interrupt_defer(false);
     close_down(r);

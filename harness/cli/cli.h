@@ -27,7 +27,8 @@ int cli_field(const struct options *o);
 int cli_load(const struct options *o);
 int cli_list(const struct options *o);
 
-// Prints "mailproof: text" on stderr and returns the exit code that fits.
+// Prints "mailproof: text" on stderr and returns the exit code that fits; after a signal, that of
+// the signal.
 int cli_fail(const struct err *e);
 
 // Returns the more important of two exit codes: 70, then 1, 64, 2, 3, 4. A wrong command that

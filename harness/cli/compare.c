@@ -291,6 +291,8 @@ static bool compare_by_turns(
         shared_close(&t.server);
     if (ok)
         printf("  results     %s\n", t.out);
+    else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
+        printf("  runs so far mailproof compare %s/A %s/B\n", t.out, t.out);
     return ok;
 }
 
@@ -319,9 +321,7 @@ int cli_compare(const struct options *o)
     bool ok = (all || err_memory(&e)) &&
               (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
               write_files(all, o, &e);
-    int code = ok                   ? worst(all)
-               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
-                                    : cli_fail(&e);
+    int code = ok ? worst(all) : cli_fail(&e);
     for (size_t i = 0; all && i < all->count; i++) {
         side_fini(&all->base[i]);
         side_fini(&all->new[i]);

@@ -142,5 +142,5 @@ int cli_field(const struct options *o)
     answers_close(&f.answers);
     free(f.manners);
     manifest_names_free(all);
-    return ok ? EXIT_OK : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal() : cli_fail(&e);
+    return ok ? EXIT_OK : cli_fail(&e);
 }

@@ -28,6 +28,7 @@
 struct tally {
     int exit_code; // of the worst so far
     size_t runs, passed, skipped;
+    size_t not_run;     // scenarios that an early end left out
     struct buf suites;  // JUnit, of all runs
     struct suite table; // one row per scenario
     struct live *live;  // NULL: without --metrics
@@ -170,6 +171,15 @@ static int run_one(const struct scenario *s, const struct options *o, struct tal
     return e.kind == ERR_INTERRUPTED ? EXIT_OK : e.kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
+// Tells the JUnit file which scenarios were not run, because something ended the suite early.
+static void tell_not_run(
+    const struct scenario *scenarios, size_t count, const char *why, struct tally *t)
+{
+    t->not_run = count;
+    for (size_t i = 0; i < count; i++)
+        report_junit_skipped(scenarios[i].name, why, &t->suites);
+}
+
 static int run_each(
     const struct scenario *scenarios, size_t count, const struct options *o, struct tally *t)
 {
@@ -178,10 +188,14 @@ static int run_each(
             suite_begin(&t->table, i);
             int code = run_one(&scenarios[i], o, t);
             t->exit_code = cli_worse(t->exit_code, code);
-            if (interrupt_signal())
+            if (interrupt_signal()) {
+                tell_not_run(&scenarios[i + 1], count - i - 1, "not run: interrupted", t);
                 return EXIT_SIGNAL + interrupt_signal();
-            if (o->fail_fast && code != EXIT_OK)
+            }
+            if (o->fail_fast && code != EXIT_OK) {
+                tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
                 return t->exit_code;
+            }
         }
     }
     return t->skipped == t->runs ? EXIT_SKIPPED : t->exit_code;
@@ -253,9 +267,12 @@ static int run_all(const struct scenario *scenarios, size_t count, const struct 
         code = run_each(scenarios, count, o, &t);
     else
         code = cli_fail(&e);
-    if (t.runs > 1) {
+    if (t.runs + t.not_run > 1) {
         suite_print(&t.table, stdout);
-        printf("%zu of %zu runs passed, %zu skipped\n", t.passed, t.runs, t.skipped);
+        printf("%zu of %zu runs passed, %zu skipped", t.passed, t.runs, t.skipped);
+        if (t.not_run > 0)
+            printf(", %zu scenario%s not run", t.not_run, t.not_run == 1 ? "" : "s");
+        putchar('\n');
     }
     if (o->run.junit && !write_junit(o->run.junit, &t.suites, &e))
         code = cli_fail(&e);

@@ -205,9 +205,7 @@ int cli_shrink(const struct options *o)
     struct err e = {0};
 
     bool ok = (h || err_memory(&e)) && shrinking_init(h, o, &e) && search(h, &c, &e);
-    int code = ok                   ? end(h, &c, &e)
-               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
-                                    : cli_fail(&e);
+    int code = ok ? end(h, &c, &e) : cli_fail(&e);
     if (h)
         shrinking_fini(h);
     free(h);

@@ -220,9 +220,7 @@ int cli_tune(const struct options *o)
               (paths.count == 1 || err_set(&e, ERR_USAGE, "tune: one scenario at a time"));
     if (ok)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
-    int code = ok                   ? exit_code(&t->tune)
-               : interrupt_signal() ? EXIT_SIGNAL + interrupt_signal()
-                                    : cli_fail(&e);
+    int code = ok ? exit_code(&t->tune) : cli_fail(&e);
     if (t)
         tuning_fini(t);
     free(t);

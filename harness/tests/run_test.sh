@@ -81,7 +81,9 @@ expect_exit 70 "${mine[@]}" "$place/mine/c-violated.yaml" "$place/mine/d-failed.
 suites 2 .
 suites 1 'name="d-failed" .*errors="1"'
 expect_exit 70 "${mine[@]}" "$place/mine/d-failed.yaml" "$place/mine/c-violated.yaml" --repeat 2 --fail-fast
-suites 1 .
+grep -q '^0 of 1 runs passed, 0 skipped, 1 scenario not run' "$place/out" || fail "no count of what was not run"
+suites 2 .
+suites 1 'name="c-violated" .*skipped="1"'
 expect_exit 77 "${mine[@]}" "$place/mine/a-elsewhere.yaml" --repeat 2
 suites 2 'skipped="1"'
 expect_exit 64 "${mine[@]}" "$place/mine" --tag none
