@@ -71,6 +71,26 @@ static void tell_slow_at_the_end(struct story *s)
     s->scenario.slack_ns = 3 * NS_PER_S;
 }
 
+// A queue of jobs promises neither a limit nor a time. One job a line came until `last_ms`.
+static void tell_job_by_job(struct story *s, int64_t last_ms)
+{
+    s->scenario.collector.promises &= ~(PROMISE_LIMIT | PROMISE_TIMEOUT);
+    tell_lost(s);
+    uint32_t token = story_txn(s, 300, 20);
+    for (int64_t at_ms = last_ms - 19 * 300; at_ms <= last_ms; at_ms += 300)
+        story_line(s, at_ms, token++, 1);
+}
+
+static void tell_jobs_until_the_end(struct story *s)
+{
+    tell_job_by_job(s, 9500);
+}
+
+static void tell_jobs_and_silence(struct story *s)
+{
+    tell_job_by_job(s, 8500);
+}
+
 // A backlog from before the fault comes out in full lines until `last_ms`. The drain is too short
 // for the fresh token behind it.
 static void tell_backlog_behind_fault(struct story *s, int64_t last_ms)
@@ -306,6 +326,9 @@ static const struct story_case cases[] = {
     {"drained, and silent at the end", tell_silent_at_the_end, "lost=2 ", VERDICT_VIOLATED},
     {"still draining where lines may be seconds apart", tell_slow_at_the_end, "",
         VERDICT_INCONCLUSIVE},
+    {"still draining, job by job", tell_jobs_until_the_end, "", VERDICT_INCONCLUSIVE},
+    {"drained job by job, and silent at the end", tell_jobs_and_silence, "lost=2 ",
+        VERDICT_VIOLATED},
     {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
     {"a backlog behind a fault until the end", tell_backlog_until_the_end, "",
         VERDICT_INCONCLUSIVE},

@@ -23,10 +23,22 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
+// True when a token came for the first time at from_ns or later, before the drain was over.
+static bool came_until_end(const struct ledger *l, int64_t from_ns)
+{
+    for (uint32_t t = 0; t < l->plan->token_count; t++) {
+        int64_t read_ns = ledger_read_ns(l, t);
+        if (read_ns >= from_ns && read_ns <= l->drain_end_ns)
+            return true;
+    }
+    return false;
+}
+
 // True when the missing tokens may still have been on their way: the drain used all its time, and
-// until its end full lines arrived, or as many tokens as the budget allows. A drain that ended
-// earlier had nothing left to wait for. Lines that were read before the drain say nothing about its
-// end. With a slack of seconds, lines may be that far apart.
+// until its end full lines arrived, or as many tokens as the budget allows. A subject that promises
+// no limit has no full lines; there it is enough that new tokens came. A drain that ended earlier
+// had nothing left to wait for. Lines that were read before the drain say nothing about its end.
+// With a slack of seconds, lines may be that far apart.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
@@ -36,8 +48,11 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     uint64_t tokens = 0;
     struct leased m;
 
-    if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns)
+    if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns ||
+        r->findings[METRIC_LOST].count == 0)
         return false;
+    if (!(l->scenario->collector.promises & PROMISE_LIMIT))
+        return came_until_end(l, l->drain_end_ns - apart_ns);
     if (from_ns < l->load_end_ns)
         from_ns = l->load_end_ns;
     for (size_t i = 0; i < l->log->line_count; i++) {
@@ -51,7 +66,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     }
     leased_read(&m, l->scenario);
     bool spent = check_is_budget_spent(m.budget_per_s, tokens, l->drain_end_ns - from_ns);
-    return (full_lines || spent) && r->findings[METRIC_LOST].count > 0;
+    return full_lines || spent;
 }
 
 static bool has_fault_for_rest(const struct ledger *l)
