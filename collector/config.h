@@ -34,7 +34,7 @@ struct config {
         char *budget;
         double budget_per_s; // tokens a second that `budget` allows; 0: there is no budget
         int64_t burst;
-        int64_t daily; // 0: as many as the budget allows
+        int64_t daily; // most tokens a day; 0: as many as the budget allows
         char *lanes;   // the lanes that the queue must have; NULL: any
         int64_t ageing_ms;
     } leased;              // settings of leased mode only

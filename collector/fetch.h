@@ -19,7 +19,9 @@ bool fetch_follow(struct collector *c, struct err *e) MUST_USE;
 // Drops what was read ahead, because the pass has failed or nothing may follow it.
 void fetch_unfollow(struct collector *c);
 
-void fetch_drop(struct collector *c);    // drops the batch that is ready, and what was read ahead
-                                         // after it
-void fetch_abandon(struct collector *c); // drops an answer that is still to come
-void fetch_forget(struct collector *c);  // drops both, and everything else that the session knew
+// Drops the batch that is ready, and the batch that was read ahead after it.
+void fetch_drop(struct collector *c);
+// Makes the answer that is still to come be dropped.
+void fetch_abandon(struct collector *c);
+// Drops all that the session has read or asked for, because the session was lost.
+void fetch_forget(struct collector *c);

@@ -42,10 +42,10 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
 // True when an owner has something in hand, or is gone and may have left something.
 bool owners_matter(const struct owners *o);
 
-// Notes that nothing of this owner is left. An owner that is not finished may still take more, and
-// is looked at again when it is overdue again.
+// Notes that this owner has no deliveries left. Unless it is `finished`, which means dead, it may
+// take more, and is looked at again when it is overdue again.
 void owners_was_empty(struct owner *o, bool finished, int64_t now_ns);
 
-// Writes the owners that are finished and have nothing left, as an array such as {12,34}. Returns
+// Writes the owners that are dead and have no deliveries left, as an array such as {12,34}. Returns
 // `text`.
 const char *owners_finished(const struct owners *o, char text[OWNERS_TEXT_LEN]);

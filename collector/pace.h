@@ -35,11 +35,11 @@ struct pace {
     int limit;
     int levels;      // 0: not adaptive, every batch waits for the timeout
     int now;         // the level whose timeout is in use
-    int64_t last_ns; // the last arrival
+    int64_t last_ns; // when the last token arrived
     struct pace_level level[PACE_LEVELS];
 };
 
-// least_ns 0: not adaptive.
+// With least_ns 0 the window is not adaptive.
 void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit);
 void pace_arrived(struct pace *p, int64_t now_ns);
 

@@ -40,5 +40,5 @@ struct pace_figures pace_compare(const struct pace_load *load);
 // Prints when the judged tokens come, in seconds from the first, for mailproof tune --model.
 void pace_print_trace(const struct pace_load *load);
 
-// "30/s", "30 at 1000/s after 10 at 2/s".
+// Writes a load's name, such as "30/s" or "30 at 1000/s after 10 at 2/s". Returns `text`.
 const char *pace_load_name(const struct pace_load *load, char *text, size_t size);

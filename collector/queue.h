@@ -41,7 +41,7 @@ struct queue {
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // the epoch of our last claim
     int64_t n;                   // the cursor's version (column n) after all moves that were sent
-    int64_t first;               // none of our deliveries is known to have a lower n
+    int64_t first;               // the lowest n that one of our deliveries may have
     struct seen {                // what the last look at the lock saw
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
@@ -59,8 +59,8 @@ struct queue {
 // Borrows the strings of `config`. Draws our number, and makes our name.
 bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
 
-// How long a statement may take: 4 s, and 100 us for each token of a batch. The server then cancels
-// it. When an answer takes a second longer, the server is taken for lost.
+// Returns how long a statement may take: 4 s, and 100 us for each token of a batch. The server then
+// cancels it. When an answer takes a second longer, the server is taken for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
 // Begins a new session. The backend of the last one becomes the predecessor, if that session was

@@ -12,5 +12,5 @@
 // no room, and the next line that is written says how many.
 void log_never_wait(void);
 
-// `tag` names the part that speaks: "PG", "QUEUE", "OUT", "MAIN".
+// `tag` names the part of the program that logs: "PG", "QUEUE", "OUT", "MAIN".
 void log_line(const char *tag, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -37,7 +37,7 @@ struct fill {
     int unheard;                  // how many of these were not announced so far
     int64_t unheard_ns;           // since when these are assumed to wait
     bool unsure;                  // a full line was taken, so only the next look shows what is left
-    int64_t look_at_ns;           // look at this time in any case; CLOCK_NEVER: there is none
+    int64_t look_at_ns;           // look then even without an announcement; CLOCK_NEVER: do not
     int after_look;               // how many were announced since the last look was asked for
     int64_t looking_ns;           // when that look was asked for
     int64_t complete_ns;          // when the last look that left nothing was asked for

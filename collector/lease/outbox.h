@@ -37,8 +37,8 @@ enum { OUTBOX_COLUMNS = 9 };
 struct outbox {
     struct outbox_result *results; // owned, in their order
     size_t first, count, cap;
-    size_t sent;  // results in the statement that is on its way
-    size_t again; // results in a lost session's statement, which may have committed
+    size_t sent;  // how many results are in the statement that is under way
+    size_t again; // how many are in the statement of a lost session, which may have committed
     struct buf columns[OUTBOX_COLUMNS];
 };
 

@@ -28,7 +28,7 @@ struct watch {
 void watch_restart(struct watch *w);
 
 // A look has begun. Call watch_seen for each other collector, then watch_end, which returns true
-// when one that was there has left.
+// when a collector that was there has left.
 void watch_begin(struct watch *w);
 void watch_seen(struct watch *w, int64_t owner, int64_t renewed, bool connected, int64_t now_ns);
 bool watch_end(struct watch *w);

@@ -25,7 +25,7 @@ void template_fini(struct template *t); // accepts a zeroed struct
 bool mail_body(struct buf *out, const struct template *t, const struct record *r, const char *site,
     struct err *e) MUST_USE;
 
-// Appends a Message-ID that is the same each time this token is sent, so that a receiver recognises
+// Writes a Message-ID that is the same each time this token is sent, so that a receiver recognises
 // a repeated mail. `from` gives the part behind the @.
 #define MAIL_ID_LEN 400
 bool mail_id(

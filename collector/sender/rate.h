@@ -14,7 +14,7 @@ struct rate {
     double burst;  // how many mails may follow each other at once; at least 1
     double left;   // how many mails the bucket allowed at `at_ns`
     int64_t at_ns; // when `left` was computed, by the monotonic clock
-    int64_t daily; // mails a day
+    int64_t daily; // most mails a day; 0: no limit
     int64_t day;   // the day of the last mail, counted from 1970
     int64_t today; // how many mails went out on that day
     int fd;        // the file that keeps `day` and `today`; -1: none
