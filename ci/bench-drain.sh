@@ -69,8 +69,8 @@ drained_now() {
         "$server_dir/counted"
 }
 
-# Drains in leased mode, with each token answered at once: prints 0, and the time from the first
-# lease to the last record, in ns.
+# Drains in leased mode, with each token answered at once. Prints when the first token was leased
+# and when the last was recorded, in ns since the first lease, so the first number is 0.
 leased_now() { # limit, tokens
     local pid
     sql "TRUNCATE attempts; DELETE FROM runs"

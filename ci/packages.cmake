@@ -12,7 +12,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# CPack puts its summary before every description, unless it is its own default.
+# CPack puts the summary before every description, unless the summary is CPack's own default.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${CMAKE_PROJECT_NAME} built using CMake")
 
 set(CPACK_DEBIAN_MAILPROOF_PACKAGE_NAME mailproof)

@@ -81,13 +81,13 @@ resume_server()
     done
 }
 
-# SIGKILL to the postmaster and to every process that it started.
+# Sends SIGKILL to the postmaster and to every process that it started.
 crash_server()
 {
     # The postmaster is stopped first, so that it neither starts a child nor notices the death of
     # one while we kill them.
     kill -STOP "$server_pid"
-    # From /proc, since a small container has no ps.
+    # Finds the children in /proc, because a small container has no ps.
     server_children=$(sed 's/(.*)/-/' /proc/[0-9]*/stat 2>/dev/null |
         awk -v parent="$server_pid" '$4 == parent {print $1}')
     # shellcheck disable=SC2086
@@ -102,7 +102,7 @@ crash_server()
 
 find_server_bindir()
 {
-    # The highest version installed, where Debian keeps them.
+    # Finds the highest version that Debian has installed.
     server_newest=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null |
         sort -V | tail -n 1)
     for server_candidate in "${PG_BINDIR:-}" "$server_newest" \

@@ -72,8 +72,8 @@ graded_cases() {
     done
 }
 
-# Under strain most runs that measure their slack are inconclusive, for the generator falls
-# behind. So each scenario also runs with as much slack as there can be.
+# Under strain most runs that measure their slack are inconclusive, because the generator falls
+# behind. So each scenario also runs with the largest slack that a scenario may have.
 all_cases() {
     local condition
     for condition in quiet busy bursts; do good_cases "$condition" auto; done

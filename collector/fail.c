@@ -1,7 +1,7 @@
-// A collector whose n-th call to the C library's memory, to libpq or to libcrypto fails: the linker
-// puts these functions before the real ones (--wrap). FAIL_AT says which call; without it none
-// does. The log says when the failure happened. With STOP_SIGNING the process is stopped when it is
-// about to sign its first token.
+// A collector whose n-th call to the C library's memory, to libpq or to libcrypto fails. The linker
+// has the collector call these functions in place of the real ones (--wrap). FAIL_AT says which
+// call fails; without it none does. The log says when the failure happened. With STOP_SIGNING the
+// process is stopped when it is about to sign its first token.
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -33,7 +33,7 @@ main()
         peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         files=$(awk '/^RssFile/ { print $2 }' "/proc/$(pid_of "$mode")/status")
         echo "$mode: $size KiB idle, $peak KiB at most; $files KiB are pages of programs and libraries"
-        # A sanitizer needs memory of its own.
+        # A sanitizer needs memory of its own, so a build with one has no limit.
         [ -n "${SANITIZE-}" ] || [ "$size" -le $((12 * 1024)) ] ||
             failed "$size KiB at a limit of 5000"
         ends "$mode" TERM 0

@@ -35,7 +35,7 @@ static void vectors(void **state)
         secret[i] = (uint8_t)(32 + i);
     }
     assert_true(sign_init(&s, key, &e));
-    // Twice: the context is used again.
+    // Goes through the table twice, because the context is used again and again.
     for (size_t i = 0; i < 2 * sizeof table / sizeof table[0]; i++) {
         size_t t = i % (sizeof table / sizeof table[0]);
         char out[SIGN_TEXT_LEN + 1];

@@ -33,7 +33,7 @@ LOCK TABLE tokens, jobs IN ACCESS EXCLUSIVE MODE;
 SET LOCAL enable_seqscan = off; -- queries under the lock use indexes
 SET LOCAL jit = off; -- the planner gives a disabled scan so high a cost that jit would start
 
--- A queue of skip-locked goes by way of the older cursor.
+-- A queue of skip-locked is first switched to the older cursor.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM tokens WHERE processed_at IS NULL AND claimed_by IS NOT NULL) THEN
@@ -208,8 +208,8 @@ BEGIN
 END
 $$;
 
--- For administrators: changes the way a queue is dequeued. All of them read the
--- same cursor and drain the same deliveries, so nothing has to be carried over.
+-- For administrators: changes the mode in which a queue is dequeued. All modes read
+-- the same cursor and drain the same deliveries, so nothing has to be carried over.
 -- Returns how many tokens wait; null when the queue had that mode already.
 CREATE FUNCTION mailroom_switch_mode(queue text, new_mode text) RETURNS bigint
 LANGUAGE plpgsql AS $$

@@ -118,8 +118,8 @@ LANGUAGE sql STABLE AS $$
     END
 $$;
 
--- The next tokens of a lane in the cursor's order, at most `most`, behind the
--- position (after_xid, after_id) of the tick.
+-- Returns the next tokens of a lane in the cursor's order, at most `most`, behind
+-- the position (after_xid, after_id) of the tick.
 CREATE FUNCTION mailroom_ahead(actions token_action[], seen pg_snapshot, tick pg_snapshot,
     after_xid xid8, after_id bigint, most int) RETURNS TABLE (xid xid8, id bigint)
 LANGUAGE plpgsql STABLE AS $$
@@ -488,9 +488,10 @@ BEGIN
 END
 $$;
 
--- A collector calls this before it works. It takes its own lock and its share of the
--- queue's. Lines of its own that it does not know were leased by a request whose answer
--- it never got; they are freed. Returns null when all is well; otherwise what is not.
+-- A collector calls this before it works. Takes the collector's own lock and its share of
+-- the queue's lock. Frees lines of the collector that it does not know: they were leased
+-- by a request whose answer it never got. Returns null when all is well, or else what is
+-- wrong.
 CREATE FUNCTION mailroom_join(queue text, owner bigint, known bigint[], host text, version text,
     settings text)
 RETURNS text
@@ -586,8 +587,9 @@ END
 $$;
 
 -- For administrators: forgets attempts and runs that are older than this. It drops
--- whole days, which costs little. If a reader takes long, it gives up: everybody
--- else would queue behind it. Returns how many days were dropped.
+-- whole days, which costs little. It does not wait long for a reader, because
+-- everybody else would queue behind the drop; then it fails and can be called again.
+-- Returns how many days were dropped.
 CREATE FUNCTION mailroom_forget(older interval) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET lock_timeout = '200ms' AS $$
 DECLARE

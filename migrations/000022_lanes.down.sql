@@ -5,8 +5,8 @@ BEGIN;
 DO $$ BEGIN PERFORM mailroom_lanes('', queue::text) FROM cursors WHERE lane > 1; END $$;
 DROP FUNCTION mailroom_lanes(text, text);
 
--- The next tokens of a lane in the cursor's order, at most `most`, behind the
--- position (after_xid, after_id) of the tick.
+-- Returns the next tokens of a lane in the cursor's order, at most `most`, behind
+-- the position (after_xid, after_id) of the tick.
 CREATE FUNCTION mailroom_ahead(actions token_action[], seen pg_snapshot, tick pg_snapshot,
     after_xid xid8, after_id bigint, most int) RETURNS TABLE (xid xid8, id bigint)
 LANGUAGE plpgsql STABLE AS $$

@@ -45,7 +45,7 @@ $$;
 CREATE FUNCTION mailroom_partition_width() RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT 10000000000 $$;
 
--- The number of the partition that the next token goes to.
+-- Returns the number of the partition to which the next token goes.
 CREATE FUNCTION mailroom_partition_now() RETURNS bigint
 LANGUAGE sql AS $$
     SELECT (last_value + CASE WHEN is_called THEN 1 ELSE 0 END) / mailroom_partition_width() + 1
@@ -55,11 +55,12 @@ $$;
 CREATE FUNCTION mailroom_is_partitioned() RETURNS bool
 LANGUAGE sql STABLE AS $$ SELECT relkind = 'p' FROM pg_class WHERE oid = 'tokens'::regclass $$;
 
--- Where new tables belong: a function's search path begins with pg_catalog.
+-- Returns the schema in which new tables are to be made. The search path does not tell it,
+-- because that of these functions begins with pg_catalog.
 CREATE FUNCTION mailroom_partition_schema() RETURNS regnamespace
 LANGUAGE sql STABLE AS $$ SELECT relnamespace FROM pg_class WHERE oid = 'tokens'::regclass $$;
 
--- All partitions, the oldest first.
+-- Returns all partitions, the oldest first.
 CREATE FUNCTION mailroom_token_partitions() RETURNS TABLE (part regclass, number bigint)
 LANGUAGE sql STABLE AS $$
     SELECT c.oid::regclass, substring(c.relname FROM '^tokens_(\d+)$')::bigint
@@ -260,7 +261,7 @@ $$;
 
 -- Returns whether a partition has a token that no cursor has taken, or that was taken
 -- and is not confirmed. A snapshot shows every transaction below its xmin, so only the end
--- of each index, from there on, is looked at.
+-- of each index, from that xmin on, is looked at.
 CREATE FUNCTION mailroom_partition_waits(part regclass, number bigint) RETURNS bool
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE

@@ -284,7 +284,7 @@ tokens_that_expired_keep_no_lane_from_ageing()
         "$(lease_aged 30) $(lease_aged 30) $(lease_aged 30)"
 }
 
-# Two lanes, and five recoveries in the higher one.
+# Makes two lanes, and five recoveries in the higher one.
 make_lanes()
 {
     sql "SELECT mailroom_lanes('password_recovery,activation')" >/dev/null

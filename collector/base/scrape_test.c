@@ -85,7 +85,7 @@ static struct scrape *served(struct scrape *s)
     return s;
 }
 
-// buffer: the most bytes that its socket takes in; 0: the system's default.
+// Connects a client. `buffer`: most bytes that its socket takes in; 0: the system's default.
 static int client_with(const struct scrape *s, int buffer)
 {
     struct sockaddr_storage at;

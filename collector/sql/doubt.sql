@@ -10,6 +10,6 @@ CROSS JOIN (SELECT * FROM cursors WHERE queue = $1::job_type AND lane = 1
             ORDER BY n DESC LIMIT 1) AS c
 WHERE NOT (pg_visible_in_snapshot(t.xid, c.seen)
            OR pg_visible_in_snapshot(t.xid, c.tick) AND (t.xid, t.id) <= (c.xid, c.id))
-   OR t.id IN (SELECT unnest(d.tokens) -- the server makes one hash table of it, for all tokens
+   OR t.id IN (SELECT unnest(d.tokens) -- the server makes one hash table of these ids
                FROM deliveries AS d
                WHERE d.queue = $1::job_type AND d.owner = $2::bigint)
