@@ -2,8 +2,9 @@
 #
 #   mailroom-collector --help | awk -v version=0.1.0 -f ci/help-to-man.awk
 #
-# The first line is "program: what it does."; then come paragraphs, settings as
-# "  NAME=default" with a deeper line that explains it, and "Exit codes: 0 …".
+# The first line is "program: what it does.". Then come paragraphs, settings, and
+# "Exit codes: 0 …". A setting is "  NAME=default", and a line below it that is
+# indented further explains it.
 
 function roff(text) {
     gsub(/…/, "...", text) # a terminal without Unicode shows it, too

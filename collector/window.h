@@ -52,7 +52,7 @@ struct window {
     size_t mask; // the number of entries in `memory`, a power of two, minus 1
 };
 
-// A window waits for timeout_ns, or adapts to the rate after a pace_init of its pace.
+// The window waits for timeout_ns. To make it adapt to the rate, call pace_init for its `pace`.
 bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e) MUST_USE;
 void window_fini(struct window *w);
 

@@ -55,8 +55,8 @@ $$;
 CREATE FUNCTION mailroom_is_partitioned() RETURNS bool
 LANGUAGE sql STABLE AS $$ SELECT relkind = 'p' FROM pg_class WHERE oid = 'tokens'::regclass $$;
 
--- Returns the schema in which new tables are to be made. The search path does not tell it,
--- because that of these functions begins with pg_catalog.
+-- Returns the schema in which new tables are to be made. These functions cannot rely on
+-- their search path for it, because that begins with pg_catalog.
 CREATE FUNCTION mailroom_partition_schema() RETURNS regnamespace
 LANGUAGE sql STABLE AS $$ SELECT relnamespace FROM pg_class WHERE oid = 'tokens'::regclass $$;
 

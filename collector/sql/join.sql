@@ -1,4 +1,4 @@
--- Joins those who share a queue.
+-- Joins the collectors that share a queue.
 --
 -- $1 queue | $2 our name | $3 our number | $4 the epoch that was seen | $5 the mode
 WITH known AS (
