@@ -74,8 +74,9 @@ static void print_failures(const struct page *p, struct buf *out)
     if (p->journal->failure_count == 0)
         buf_append_str(out, "<p>Nothing.</p>");
     else
-        buf_append_str(out, "<table><tr><th>name<th>broken<th>mode<th>found after<th>draw"
-                            "<th>failed again<th>in further draws<th>scenario<th>one case</tr>");
+        buf_append_str(out, "<table><tr><th>name<th class=text>broken<th class=text>mode"
+                            "<th>found after<th>draw<th>failed again<th>in further draws"
+                            "<th class=text>scenario<th class=text>one case</tr>");
     for (size_t i = 0; i < p->journal->failure_count; i++) {
         const struct failure *f = &p->journal->failures[i];
         char broken[200];

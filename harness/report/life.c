@@ -34,9 +34,9 @@ void life_delivery(const struct ledger *l, const struct delivery *d, char *out, 
     const struct line_record *line = &l->log->lines[d->line];
     const struct process_record *p = &l->log->processes[line->process];
 
-    snprintf(out, size, "read from collector %d (pid %d), line of %u tokens%s%s%s", p->instance,
-        (int)p->pid, line->tokens, line->state == LINE_WHOLE ? "" : ", torn",
-        d->flags & DELIVERY_FORGED ? ", forged" : "",
+    snprintf(out, size, "read from collector %d (pid %d), line of %u token%s%s%s%s", p->instance,
+        (int)p->pid, line->tokens, line->tokens == 1 ? "" : "s",
+        line->state == LINE_WHOLE ? "" : ", torn", d->flags & DELIVERY_FORGED ? ", forged" : "",
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
 

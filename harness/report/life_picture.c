@@ -10,8 +10,9 @@
 #include "report/met.h"
 #include "report/report.h"
 
-// The picture's measures, in its own units.
-enum { WIDTH = 760, LEFT = 175, RIGHT = 745, ROW = 30, LANES_MAX = 24 };
+// The picture's measures, in its own units. On a telephone it shrinks to two thirds, and the
+// letters must stay legible.
+enum { WIDTH = 540, LEFT = 170, RIGHT = 525, ROW = 30, LANES_MAX = 24 };
 
 struct picture {
     const struct ledger *l;

@@ -324,7 +324,7 @@ function judgedShare(j) {
 }
 
 function tables() {
-  const counts = Object.assign({}, result.tokens, result.process);
+  const counts = result.metrics;
   latencies();
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
     data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds',
