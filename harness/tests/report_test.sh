@@ -16,7 +16,7 @@ folder=$place/results/steady/latest
 browse() {
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
         --disable-background-networking --disable-component-update --disable-sync \
-        --user-data-dir="$place/browser" --virtual-time-budget=10000 \
+        --user-data-dir="$place/browser" --virtual-time-budget=10000 --allow-file-access-from-files \
         --dump-dom "file://$1" >"$place/dom" 2>"$place/err" ||
         fail "the browser failed: $(tail -n 3 "$place/err")"
 }
@@ -74,3 +74,28 @@ grep -qF "<pre id=\"repeat\">mailproof run $(realpath "$folder" | sed 's#.*/resu
 browse "$place/results/index.html"
 grep -q '<p id="summary" role="status">1 run, 1 violated</p>' "$place/dom" || fail "the index does not count"
 grep -q '<option value="violated">' "$place/dom" || fail "the index cannot be filtered"
+
+# fits PAGE: on a telephone the page does not scroll sideways, even with figures of many digits, and
+# each cell and picture lies on it or in a box that scrolls.
+fits() {
+    cat >"$place/telephone.html" <<HTML
+<iframe id="page" width="390" height="800" src="file://$1"></iframe><p id="told"></p>
+<script>
+page.onload = () => setTimeout(() => {
+  const root = page.contentDocument.documentElement;
+  for (const cell of root.querySelectorAll('td.n')) cell.textContent = '1234567.8';
+  const away = [...root.querySelectorAll('td, svg, pre, p')].filter((e) =>
+    e.getBoundingClientRect().right > 390 && !e.closest('.wide'));
+  told.textContent = root.scrollWidth > 390 || away.length ? 'does not fit' : 'fits';
+}, 1000);
+</script>
+HTML
+    browse "$place/telephone.html"
+    grep -q '<p id="told">fits</p>' "$place/dom" || fail "$1 does not fit a telephone"
+}
+fits "$folder/report.html"
+fits "$place/results/index.html"
+expect_exit 2 "$mailproof" compare "$folder" "$folder" --html "$place/compare.html"
+fits "$place/compare.html"
+expect_exit 0 "$mailproof" check "$folder" --token 1 --html "$place/token.html"
+fits "$place/token.html"
