@@ -45,6 +45,7 @@ struct result {
     struct finding findings[METRIC_COUNT]; // of the invariants; count includes what is allowed
     struct judged judged[METRIC_COUNT];    // of the invariants
     bool broken[METRIC_COUNT];             // the invariant does not hold
+    bool doubted[METRIC_COUNT];            // it seems not to hold, but the run cannot tell
     bool *holds;                           // owned; one per scenario.expect
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive

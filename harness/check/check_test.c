@@ -60,6 +60,35 @@ static void each_case(void **state)
     assert_true(right);
 }
 
+// Counts the invariants in doubt, none of which a run may pass with.
+static size_t count_doubted(const struct story_case *c)
+{
+    static struct story s;
+    size_t count = 0;
+
+    story_init(&s);
+    c->tell(&s);
+    story_judge(&s);
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+        count += s.result.doubted[id];
+    if (count > 0)
+        assert_int_not_equal(s.result.verdict, VERDICT_PASS);
+    story_fini(&s);
+    return count;
+}
+
+static void no_run_passes_in_doubt(void **state)
+{
+    size_t doubted = 0;
+
+    (void)state;
+    for (size_t group = 0; group < GROUPS; group++) {
+        for (size_t i = 0; i < groups[group]->count; i++)
+            doubted += count_doubted(&groups[group]->cases[i]);
+    }
+    assert_int_not_equal(doubted, 0);
+}
+
 static bool convicts_alone(const struct story_cases *stories, const char *invariant)
 {
     size_t len = strlen(invariant);
@@ -168,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case),
+        cmocka_unit_test(no_run_passes_in_doubt),
         cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),

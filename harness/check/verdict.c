@@ -173,7 +173,9 @@ static bool judge_invariants(struct result *r, const struct ledger *l, const str
         if (!metrics[id].invariant || !is_looked_for(r, l->scenario, id))
             continue;
         r->values[id] = (double)r->findings[id].count;
-        r->broken[id] = r->findings[id].count > tolerated(r, l, id) && !doubted(d, id);
+        bool seems_broken = r->findings[id].count > tolerated(r, l, id);
+        r->doubted[id] = seems_broken && doubted(d, id);
+        r->broken[id] = seems_broken && !r->doubted[id];
         if (d->nobody_left && needs_collector(id))
             r->values[id] = NAN;
         any = any || r->broken[id];

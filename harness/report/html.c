@@ -42,12 +42,13 @@ static json_t *scenario_of(const struct report *r)
     return yaml;
 }
 
-static json_t *names_of(const struct report *r, bool broken_only)
+// Names the invariants that were judged and are marked; NULL: all that were judged.
+static json_t *names_of(const struct report *r, const bool *marked)
 {
     json_t *list = json_array();
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (result_judged(r->result, id) && (!broken_only || r->result->broken[id]))
+        if (result_judged(r->result, id) && (!marked || marked[id]))
             json_array_append_new(list, json_string(metrics[id].name));
     }
     return list;
@@ -59,13 +60,15 @@ static json_t *page_json(const struct report *r, struct err *e)
 
     buf_init(&command, 1 << 16);
     report_repeat(r, &command);
-    json_t *root = json_pack("{s:o?, s:s, s:I, s:f, s:o?, s:o, s:o, s:o?, s:o, s:o, s:s?, s:o?}",
-        "result", result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
+    json_t *root = json_pack(
+        "{s:o?, s:s, s:I, s:f, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}", "result",
+        result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",
         (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
         ledger_seconds(r->ledger, r->ledger->load_end_ns), "series", charts_series(r->ledger, e),
         "server", charts_server(r), "percentiles", charts_percentiles(r->result), "batches",
-        charts_batches(r->ledger, e), "invariants", names_of(r, false), "broken", names_of(r, true),
-        "repeat", buf_str(&command), "scenario_yaml", scenario_of(r));
+        charts_batches(r->ledger, e), "invariants", names_of(r, NULL), "broken",
+        names_of(r, r->result->broken), "doubted", names_of(r, r->result->doubted), "repeat",
+        buf_str(&command), "scenario_yaml", scenario_of(r));
     buf_fini(&command);
     return root;
 }

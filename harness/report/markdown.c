@@ -31,23 +31,27 @@ static void latencies(const struct report *r, struct buf *out)
 // Folds the table away, because the broken invariants are already listed above it.
 static void invariants(const struct report *r, struct buf *out)
 {
-    int count = 0, broken = 0;
+    int count = 0, hold = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        count += result_judged(r->result, id);
-        broken += result_judged(r->result, id) && r->result->broken[id];
+        bool judged = result_judged(r->result, id);
+        count += judged;
+        hold += judged && !r->result->broken[id] && !r->result->doubted[id];
     }
     buf_printf(out,
         "\n<details><summary>%d of %d invariants hold</summary>\n\n"
         "| invariant | count | | judged |\n|---|---|---|---|\n",
-        count - broken, count);
+        hold, count);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         char text[200] = "nothing to judge";
         if (r->result->judged[id].of > 0)
             judged_text(r->result, id, text, sizeof text);
         if (result_judged(r->result, id))
             buf_printf(out, "| %s | %.0f | %s | %s |\n", metrics[id].name, r->result->values[id],
-                r->result->broken[id] ? "**broken**" : "holds", text);
+                r->result->broken[id]    ? "**broken**"
+                : r->result->doubted[id] ? "cannot be judged"
+                                         : "holds",
+                text);
     }
     buf_append_str(out, "\n</details>\n");
 }

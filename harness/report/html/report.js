@@ -327,7 +327,8 @@ function tables() {
   const counts = result.metrics;
   latencies();
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
-    data.invariants.map((name) => [name, counts[name], data.broken.includes(name) ? 'broken' : 'holds',
+    data.invariants.map((name) => [name, counts[name], 
+      data.broken.includes(name) ? 'broken' : data.doubted.includes(name) ? 'cannot be judged' : 'holds',
       judgedShare(result.judged[name])]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']
