@@ -80,7 +80,8 @@ struct provider {
     // so far. NULL: there is one server, or the provider's clients find the leader.
     MUST_USE bool (*spread)(const struct server *s, struct err *e);
     // Call it when the run's database was prepared: brings all of it to the disk and to every
-    // standby, so that a power cut or a failover takes only what came later. May be NULL.
+    // standby, so that a power cut or a failover takes only what came later; at a server elsewhere,
+    // finds out whether the run's roles may log in. May be NULL.
     MUST_USE bool (*settle)(struct server *s, struct err *e);
     // The server's own disk, which can crash. NULL: such a provider has none.
     struct disk *(*disk)(const struct server *s);

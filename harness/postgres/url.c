@@ -154,6 +154,24 @@ static bool url_start(struct server *s, struct err *e)
     return s->running;
 }
 
+// Finds out whether the roles that a run makes may log in. A server that asks the system who its
+// clients are ("peer", as Debian's does at its socket) knows none of them.
+static bool url_settle(struct server *s, struct err *e)
+{
+    static const char *const roles[] = {MIGRATE_COLLECTOR, MIGRATE_LOAD};
+
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        PGconn *conn = provider_connect(s, roles[i], s->database, e);
+        PQfinish(conn);
+        if (!conn)
+            return err_prefix(e,
+                "a role that the run made may not log in; pg_hba.conf must let %s log in with a "
+                "password",
+                roles[i]);
+    }
+    return true;
+}
+
 static bool url_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct url *u = s->state;
@@ -224,8 +242,8 @@ static bool url_strike(
 }
 
 #define URL                                                                                        \
-    .name = "url", .open = url_open, .start = url_start, .conninfo = url_conninfo,                 \
-    .address = url_address, .keep = url_keep, .close = url_close
+    .name = "url", .open = url_open, .start = url_start, .settle = url_settle,                     \
+    .conninfo = url_conninfo, .address = url_address, .keep = url_keep, .close = url_close
 
 const struct provider provider_url = {URL};
 const struct provider provider_cluster = {

@@ -78,6 +78,13 @@ expect_exit 77 run server-crash --postgres "host=$PGHOST user=managed dbname=pos
 grep -q 'kill-server needs a server that the harness controls' "$place/out" || fail "no reason"
 expect_exit 77 run steady --postgres "host=$PGHOST user=poor dbname=postgres" --set load.0.for=1s
 grep -q 'may not make databases and roles' "$place/out" || fail "no reason: $(cat "$place/out")"
+# A server that lets in only whom it knows says so before the load.
+sed -i '1i local all mailproof_load reject' "$server_dir/data/pg_hba.conf"
+psql -qAtc "SELECT pg_reload_conf()" >/dev/null
+expect_exit 70 run steady "${there[@]}"
+grep -q 'pg_hba.conf must let mailproof_load log in' "$place/err" || fail "no reason: $(cat "$place/err")"
+sed -i 1d "$server_dir/data/pg_hba.conf"
+psql -qAtc "SELECT pg_reload_conf()" >/dev/null
 psql -qc "DROP ROLE managed; DROP ROLE poor"
 [ -z "$(ours)" ] || fail "left behind: $(ours)"
 
