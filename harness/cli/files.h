@@ -8,8 +8,8 @@
 MUST_USE bool files_dated_folder(
     char *path, size_t size, const char *out, const char *command, struct err *e);
 
-// Writes all of `text` to `path`; the error names the option. A file that could not be written whole
-// is removed.
+// Writes all of `text` to `path`; the error names the option. A file that could not be written
+// whole is removed.
 MUST_USE bool file_write(
     const char *option, const char *path, const struct buf *text, struct err *e);
 

@@ -11,9 +11,10 @@
 struct reader {
     struct subject_log log;
     struct decoder *decoder;
-    bool jobs;          // lines are "got N ATTEMPT" and "done N", of a subject's consumer
-    uint64_t tokens;    // in whole lines
-    _Atomic int64_t *seen_ns; // per planned token: when it was first read, 0 before; for other threads
+    bool jobs;       // lines are "got N ATTEMPT" and "done N", of a subject's consumer
+    uint64_t tokens; // in whole lines
+    _Atomic int64_t
+        *seen_ns; // per planned token: when it was first read, 0 before; for other threads
     size_t seen_count;
 };
 
