@@ -8,16 +8,17 @@
 
 #include "base/clock.h"
 
-// A token with more lines is not judged here.
+// A token that was in more lines than this is not judged.
 #define LINES_MAX 63
 
 struct match {
     const struct check *c;
     const struct leased *m;
     uint32_t token;
-    const struct delivery *read[LINES_MAX]; // in the order in which they were read
+    const struct delivery *read[LINES_MAX]; // the token's deliveries, in the order in which they
+                                            // were read
     int count;
-    int errors; // recorded so far
+    int errors; // number of errors that the attempts so far have recorded
 };
 
 static const char *const words[ATTEMPT_ENDS] = {[ATTEMPT_SENT] = "sent",
@@ -44,8 +45,8 @@ static bool is_unheard(const struct match *h, const struct delivery *d)
            check_unrecorded_by(c, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
-// True when the attempt may be the one of this line. An attempt that was given back although its
-// answer was final is not judged here: other checks find it.
+// True when this recorded attempt may belong to this line. An attempt that was given back although
+// its answer was final counts as possible here: other checks find it.
 static bool is_of_line(
     const struct match *h, const struct attempt_record *a, const struct delivery *d)
 {

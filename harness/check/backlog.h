@@ -5,7 +5,8 @@
 
 struct backlog {
     int64_t from_ns, step_ns;
-    int32_t *waiting; // owned; at from_ns + i × step_ns
+    int32_t *waiting; // owned; waiting[i] is the number of tokens that wait at from_ns + i ×
+                      // step_ns
     size_t count;
 };
 

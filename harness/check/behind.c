@@ -1,23 +1,25 @@
-// falls_behind: the backlog grows at a rate that the subject can sustain, or the backlog that a
-// fault left stays. The subject's capacity must be known.
+// Judges falls_behind. It is violated when the backlog grows although the subject can sustain the
+// rate, or when the backlog that a fault left does not shrink. The subject's capacity must be
+// known.
 #include "check/backlog.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 
-static const double load_most = 0.8; // of the capacity; a higher rate may be too much
+static const double load_most = 0.8; // the highest rate that is judged, as a share of the capacity
 static const int64_t stretch_least_ns = 2 * NS_PER_S;
-static const double growth_least = 0.02; // of the rate; a run cannot show less
+static const double growth_least = 0.02; // the least growth that counts, as a share of the rate; a
+                                         // run cannot show less
 enum { BLOCKS = 10 };
-static const double student_95 = 1.860; // one-sided, 8 degrees of freedom
+static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 8 degrees of freedom
 
 struct behind {
     const struct check *c;
     struct backlog backlog;
 };
 
-// --- it grows ---------------------------------------------------------------------
+// --- the backlog grows ------------------------------------------------------------
 
 static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
 {
@@ -31,8 +33,8 @@ static double mean_of(const struct backlog *b, int64_t from_ns, int64_t until_ns
 
 struct slope {
     double per_s;
-    double least_per_s; // the true slope is larger, with a confidence of 95%
-    double growth;      // from the first fifth to the last
+    double least_per_s; // tokens per second; with a confidence of 95% the true slope is larger
+    double growth;      // tokens: the mean of the last fifth less that of the first
 };
 
 // Fits a line to the means of blocks, which hardly depend on each other.
@@ -82,7 +84,8 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         s->capacity);
 }
 
-// Checks the parts of a phase that lie outside each outage and outside the time to make up for it.
+// Checks the parts of a phase that lie outside each outage and outside the time in which the
+// subject works off what the outage left.
 static void check_phase(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {
@@ -103,7 +106,7 @@ static void check_phase(
     check_stretch(t, rate, from_ns, until_ns);
 }
 
-// --- it stays ---------------------------------------------------------------------
+// --- the backlog stays ------------------------------------------------------------
 
 static double rate_at(const struct ledger *l, int64_t at_ns)
 {

@@ -5,13 +5,14 @@
 
 enum cause_kind {
     CAUSE_NONE,        // no cause: the case is judged
-    CAUSE_FAULT,       // index: a fault record
-    CAUSE_BATCH,       // index: a line that its writer could not confirm
-    CAUSE_TRANSACTION, // index: a transaction
-    CAUSE_STALL,       // index: a stall, of the harness or of the server's flush
-    CAUSE_SESSION,     // a session of the subject opened just then
-    CAUSE_STARVED,     // index: a process that got no processor
-    CAUSE_SENDER,      // index: a process whose sender died
+    CAUSE_FAULT,       // a fault; index is that of its record
+    CAUSE_BATCH,       // a batch: the writer of the line `index` could not confirm it
+    CAUSE_TRANSACTION, // a transaction; index is its number in the plan
+    CAUSE_STALL,       // a stall of the harness or of the server's flush; index is its place in the
+                       // list
+    CAUSE_SESSION,     // the subject opened a session just then; no index
+    CAUSE_STARVED,     // a process that got no processor; index is its number
+    CAUSE_SENDER,      // a process whose sender died; index is its number
     CAUSE_KINDS,
 };
 

@@ -107,9 +107,10 @@ static int64_t denied_ns(const struct check *c, const struct line_record *line, 
 }
 
 // True when the chain of full lines goes on until the next line. A fault, a stall or a starved
-// process in the gap does not end it. A fault also destroys the work on the next line, which is
-// begun again. The tokens that a hit instance had taken wait for its return, so the end of an
-// outage depends on next_writer, the instance that writes the next line; -1: no such line.
+// process in the gap does not end the chain. Each fault also allows one more gap, because it may
+// destroy the work on the next line. The tokens that an instance had taken when a fault hit it wait
+// for its return. So the end of an outage depends on next_writer, the instance that writes the next
+// line; -1: no such line.
 static bool lasts(
     const struct chains *h, const struct line_record *line, int64_t until_ns, int next_writer)
 {

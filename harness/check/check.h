@@ -32,7 +32,7 @@ struct finding {
 struct judged {
     double judged;
     double of;                   // the whole amount, judged and excused
-    double excused[CAUSE_KINDS]; // by cause
+    double excused[CAUSE_KINDS]; // the part that each kind of cause excuses
 };
 
 enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
@@ -42,16 +42,16 @@ enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MIS
 struct result {
     enum verdict verdict;
     double values[METRIC_COUNT];           // NAN: not measured
-    struct finding findings[METRIC_COUNT]; // of the invariants; count includes what is allowed
-    struct judged judged[METRIC_COUNT];    // of the invariants
+    struct finding findings[METRIC_COUNT]; // per invariant; count includes what `allow` tolerates
+    struct judged judged[METRIC_COUNT];    // per invariant
     bool broken[METRIC_COUNT];             // the invariant does not hold
     bool doubted[METRIC_COUNT];            // it seems not to hold, but the run cannot tell
     bool *holds;                           // owned; one per scenario.expect
     double *recovery_ms;                   // owned; one per planned fault, NAN: not seen
     char reasons[REASONS_MAX][256];        // why it is inconclusive
     size_t reason_count;
-    int64_t slack_ns;  // what `late` tolerates, measured or as the scenario says
-    int64_t latest_ns; // how late the latest of the late tokens is
+    int64_t slack_ns;  // ns that `late` tolerates: measured, or set by the scenario
+    int64_t latest_ns; // ns by which the latest of the late tokens was late
     struct histogram from_intended, from_commit, lag; // ns
     struct stages stages;
 };
@@ -59,16 +59,20 @@ struct result {
 // Facts that the ledger does not hold.
 struct check_input {
     const struct load_result *load;
-    uint64_t reconnects; // sessions of the collector, from the server's log; UINT64_MAX: unknown
-    const char *gave_up; // why the subject ended the run; NULL: it did not
+    uint64_t reconnects; // number of the collector's sessions in the server's log; UINT64_MAX:
+                         // unknown
+    const char *gave_up; // why the harness gave the subject up and ended the run; NULL: it did not
     bool interrupted;    // a signal ended load and faults early
-    const struct stalls *reader_stalls; // of the loop that reads the collector; NULL: unknown
-    int64_t reader_ns;                  // spent on reading, decoding and checking all lines
+    const struct stalls *reader_stalls; // stalls of the loop that reads the collector; NULL:
+                                        // unknown
+    int64_t reader_ns;                  // ns that this loop spent on reading, decoding and checking
+                                        // all lines
     const char *cpu_users;              // who used the machine, in words; NULL: not sampled
-    double others_share; // of the processors, used by programs outside of the run; 0: unknown
+    double others_share; // share of the processors that programs outside of the run used; 0:
+                         // unknown
 };
 
-// Returns what a stored history holds of these; it borrows from the history.
+// Returns the facts that a stored history holds; the result borrows from the history.
 struct check_input check_input_of(const struct history *h);
 
 MUST_USE bool check_ledger(
@@ -85,7 +89,7 @@ bool check_promised(const struct scenario *s, enum metric_id id);
 // "busy_idle, leak (collector.promises leaves out small)". Appends nothing when all are promised.
 void unpromised_text(const struct scenario *s, struct buf *out);
 
-// Returns the judged share, 0 to 1; NAN when there was nothing to judge.
+// Returns the judged share of an invariant, 0 to 1; NAN when there was nothing to judge.
 double judged_share(const struct judged *j);
 
 // The table shows the judged share when it is below this.
@@ -94,8 +98,8 @@ double judged_share(const struct judged *j);
 // Writes "12% of 345 tokens judged, the rest excused by fault (200), stall (103)".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
-// The load's backends are ready to run while they run or wait for a processor. Returns the share of
-// that time, 0 to 1, that other programs took from them; NAN: nobody watched.
+// Returns the share of time, 0 to 1, for which other programs kept a processor from the load's
+// backends. It is a share of the time in which these ran or were ready to run. NAN: nobody watched.
 double check_load_starved(const struct ledger *l);
 
 // True when several collectors share the queue without a cursor: each skips the rows that another

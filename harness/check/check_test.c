@@ -134,11 +134,13 @@ static void slack_is_measured(void **state)
     story_good_token(&s);
     s.scenario.slack_ns = SLACK_AUTO;
     story_judge(&s);
-    assert_int_equal(s.result.slack_ns, 500 * NS_PER_MS); // nothing was measured
+    assert_int_equal(s.result.slack_ns, 500 * NS_PER_MS); // the greatest slack, because no probe
+                                                          // measured any
     story_fini(&s);
 }
 
-// The token lies before, between and after two faults.
+// In turn, the token lies before, between and after two faults. The example names the faults next
+// to it.
 static void an_example_names_the_faults_around(void **state)
 {
     static const struct {

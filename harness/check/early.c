@@ -1,4 +1,4 @@
-// early: a short line came before the timeout of its tokens.
+// Judges early: a short line came before the timeout of its tokens.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -10,8 +10,9 @@ static const int64_t early_slack_ns = 2 * NS_PER_MS;
 
 struct early {
     const struct check *c;
-    struct spans announced; // transactions that committed, from COMMIT to its answer
-    uint32_t *short_since;  // per line: the same process's last line that left nothing behind
+    struct spans announced; // transactions that committed: the time from COMMIT to its answer
+    uint32_t *short_since;  // per line: the last line of the same process behind which no tokens
+                            // waited
 };
 
 #define NO_LINE UINT32_MAX
@@ -39,9 +40,9 @@ static bool index_all(struct early *t)
     return true;
 }
 
-// True when the line holds the first delivery of a token and no forged one: only such lines are
-// judged. A repeated delivery is duplicated, an unplanned one is a phantom, and a forged one may be
-// half of a line.
+// True when the line is judged. It must hold the first delivery of a token: a repeated delivery is
+// duplicated, and an unplanned one is a phantom. It must hold no forged delivery, because that may
+// be half of a line.
 static bool has_news(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -94,20 +95,20 @@ static bool holds_token_announced_before(
     return false;
 }
 
-// Returns how long after the acknowledgement of its COMMIT an announcement may arrive.
+// Returns how long after the acknowledgement of its COMMIT an announcement may still arrive.
 static int64_t travel_ns(const struct check *c)
 {
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// True when an announcement may have arrived after the line before was written. It may be on its
-// way from its COMMIT until a little after its acknowledgement.
+// True when an announcement may have arrived between the two times. It may arrive at any time from
+// its COMMIT until a little after the COMMIT's acknowledgement.
 static bool announcement_between(const struct early *t, int64_t from_ns, int64_t until_ns)
 {
     return spans_latest_end(&t->announced, until_ns) + travel_ns(t->c) >= from_ns;
 }
 
-// Returns the last session that opened by then; 0: none.
+// Returns the time of the last session that opened at `at_ns` or before; 0: none.
 static int64_t session_before_ns(const struct ledger *l, int64_t at_ns)
 {
     size_t i = l->session_count;
@@ -117,9 +118,9 @@ static int64_t session_before_ns(const struct ledger *l, int64_t at_ns)
     return i > 0 ? l->sessions[i - 1] : 0;
 }
 
-// True when a session opened within the timeout before the line, or since the line before: what
-// waits at a session's start goes out at once. That takes a few queries, and longer on a machine
-// that starves the collector or stands still.
+// True when a session explains the early line, because tokens that wait at a session's start go out
+// at once. The session opened within the timeout before the line; or it opened since the line
+// before, and its first queries took long on a machine that starves the collector or stands still.
 static bool is_of_new_session(
     const struct check *c, const struct line_record *line, int64_t emptied_ns)
 {
@@ -132,12 +133,14 @@ static bool is_of_new_session(
                             check_starved_ns(c->l, line->process, opened_ns, line->read_ns);
 }
 
-// The collector sends the waiting tokens at once at its start, after a reconnect, and when a fault
-// is over. When the times of sessions are unknown, a session may lie anywhere in a fault's window.
-// When the line before was read late, it was written earlier than it seems. When its writer got no
-// processor between its look and its write, another announcement may have come in between. When the
-// collector or its backend got no processor, a look showed tokens long before their announcements
-// arrived: the collector had to take them for tokens that nobody announced.
+// Returns what may explain an early line. The collector sends the waiting tokens at once at its
+// start, after a reconnect, and when a fault is over. When the times of sessions are unknown, a
+// session may lie anywhere in a fault's window.
+//
+// A line that was read late was written earlier than it seems. If its writer got no processor
+// between its look and its write, an announcement may have come in between. If the collector or its
+// backend got no processor, a look showed tokens long before their announcements arrived, and the
+// collector had to treat them as tokens that nobody announced.
 static struct cause why_early(
     const struct check *c, const struct line_record *line, const struct line_record *before)
 {

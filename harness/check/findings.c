@@ -77,8 +77,8 @@ void judged_text(const struct result *r, enum metric_id id, char *out, size_t si
     }
 }
 
-// Returns the least judged share: the value that `judged` names, or half for an invariant that
-// `expect` names.
+// Returns the share of an invariant that must be judged: the value that `judged` names, or half for
+// an invariant that `expect` names.
 static double least_share(const struct scenario *s, enum metric_id id)
 {
     const double half = 0.5;

@@ -37,8 +37,8 @@ bool check_server_forgot(
     return false;
 }
 
-// The token was acknowledged after the first commit that was left behind, and its COMMIT was sent
-// before another member led: by then the old leader has stepped down.
+// True when the token was acknowledged after the first commit that was left behind, and its COMMIT
+// was sent before another member led. From then on the old leader has stepped down.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

@@ -1,15 +1,16 @@
-// Checks that the harness itself did what the plan says. The run is inconclusive when the generator
-// fell behind or a loop got no processor, because it says nothing about the collector then. Every
-// gate names its figure, its limit, and the programs that used the machine. A scenario that sets
-// its slack says how coarsely it judges time; no limit in time is finer than that.
+// Checks that the harness itself did what the plan says. When the generator fell behind or a loop
+// got no processor, the run is inconclusive, because then it says nothing about the collector.
+// Every gate names its figure, its limit, and the programs that used the machine. A scenario that
+// sets its slack says how coarsely it judges time, so no limit in time is finer than that slack.
 #include "check/inside.h"
 
 #include "base/clock.h"
 
-static const int64_t lag_limit_ns = 100 * NS_PER_MS; // p99 of the inserts
-static const double sent_least = 0.99; // share of the inserts that must be sent within the load
-static const int64_t sent_margin_ns = NS_PER_S; // or within this time after its end
-static const int64_t stall_limit_ns = NS_PER_S; // one turn of a loop
+static const int64_t lag_limit_ns = 100 * NS_PER_MS; // limit of the p99 of the inserts' lag
+static const double sent_least = 0.99; // least share of the inserts that must be sent in time
+static const int64_t sent_margin_ns = NS_PER_S; // inserts up to this long after the load's end are
+                                                // still in time
+static const int64_t stall_limit_ns = NS_PER_S; // limit of one turn of a loop
 
 static const char *users(const struct check_input *in)
 {

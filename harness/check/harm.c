@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "check/check.h"
 
-static const int64_t default_lease_ms = 30000;     // MAILROOM_LEASE
-static const int64_t default_grace_ms = 500;       // MAILROOM_GRACE
-static const int64_t sender_died_ns = NS_PER_S;    // time to end after the sender died
-static const int64_t unanswered_ns = 5 * NS_PER_S; // until a health check has failed
+static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
+static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
+static const int64_t sender_died_ns = NS_PER_S;    // a collector may take this long to end after
+                                                   // its sender died
+static const int64_t unanswered_ns = 5 * NS_PER_S; // a health check has failed after this time
+                                                   // without an answer
 
 // --- settings ---------------------------------------------------------------------
 
@@ -93,7 +95,7 @@ bool harm_hits_one(const struct scenario *s, const struct fault_spec *f)
     enum harm harm = harm_of(s, f);
     bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
 
-    // A collector whose output nobody reads keeps its turn, as it should.
+    // A collector whose output nobody reads stays alive and keeps its turn, as it should.
     return s->collector.instances > 1 && one &&
            (harm == HARM_PROCESS || harm == HARM_FREEZES ||
                (harm == HARM_OUTPUT && check_shares(s)));

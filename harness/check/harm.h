@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 enum harm {
-    HARM_NONE,    // it does not touch the subject
+    HARM_NONE,    // the fault does not touch the subject
     HARM_SLOWS,   // the subject is slow; processes and sessions survive
     HARM_SESSION, // every session ends
     HARM_FREEZES, // a session may end, or survive
@@ -16,7 +16,8 @@ enum harm {
 
 enum harm harm_of(const struct scenario *s, const struct fault_spec *f);
 
-static const int64_t harm_takeover_ns = NS_PER_S; // promised time for a takeover, after the grace
+static const int64_t harm_takeover_ns = NS_PER_S; // promised time for a takeover, counted from the
+                                                  // end of the grace
 
 // harm_grace_ns returns MAILROOM_GRACE. harm_hang_ns returns the time after which others take over
 // from a holder that hangs.
@@ -29,6 +30,6 @@ int64_t harm_sender_died_ns(const struct scenario *s);
 // True when the fault keeps one of several instances away while the others carry on.
 bool harm_hits_one(const struct scenario *s, const struct fault_spec *f);
 
-// Returns how long after the beginning of such a fault the others must have taken over. When all
-// were away, it counts from the return of the first of them.
+// Returns within how long after the beginning of such a fault the others must have taken over. When
+// all instances were away, the time counts from the return of the first of the others.
 int64_t harm_carry_on_ns(const struct scenario *s, const struct fault_spec *f);

@@ -168,12 +168,13 @@ static void expect_read(const struct story *s, uint64_t starved_us)
     history_fini(&h);
 }
 
-// Makes a file of each older version, the newest first: takes out the bytes of what that version
-// lacks (ledger/history.h lists it), and changes its number.
+// Makes a file of each older version, the newest first. To make a version, it takes out the bytes
+// that this version lacks (ledger/history.h lists them) and changes the version's number.
 static void the_versions_before_are_read(void **state)
 {
-    static const unsigned char numbers[] = {7, 3, 11}; // of the only sample
-    // No flushes, sessions, stalls, notes, no last words of two processes, and no changes.
+    static const unsigned char numbers[] = {7, 3, 11}; // the values of the only sample
+    // The counts that say that there are no flushes, sessions, stalls and notes, no last words of
+    // two processes, and no changes.
     static const unsigned char nothing_more[7] = {0};
     static struct story s;
     static struct history h;

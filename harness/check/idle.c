@@ -1,17 +1,18 @@
-// idle_instance: several collectors share the work, and one of them could work and does not.
+// Judges idle_instance: several collectors share the work, and one of them writes nothing though it
+// could work.
 #include "check/backlog.h"
 
 #include "base/clock.h"
 
 static const int64_t idle_ns = 2 * NS_PER_S;
-static const int64_t session_ns = NS_PER_S; // that a new process needs to connect
+static const int64_t session_ns = NS_PER_S; // time that a new process needs to connect
 enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };
 
 struct idle {
     const struct check *c;
     struct backlog backlog;
     int instance;
-    size_t line; // the next line to be looked at
+    size_t line; // index of the next line to be looked at
 };
 
 // True when a process of this instance was alive and had had the time to connect.

@@ -7,15 +7,16 @@
 #include "check/stalls.h"
 #include "scenario/leased.h"
 
-// The state that all of them share.
+// The state that all checks share.
 struct check {
     struct result *r;
     const struct ledger *l;
     const struct check_input *in;
     struct outages outages;
-    struct stall_list stalls; // longer than slack/2
-    int64_t *busy_since;      // per line: since when full lines have followed each other
-    // Per line: of the lines before it, the latest time at which a line's oldest token was sent.
+    struct stall_list stalls; // stalls longer than slack/2
+    int64_t *busy_since;      // owned; per line: since when full lines have followed each other
+    // Owned; per line: looks at the oldest token of each line before this one, and holds the latest
+    // time at which one of these tokens was sent.
     int64_t *overtaken_ns;
     // Since when full lines had followed each other when the drain ended; CLOCK_NEVER: they had
     // not.
@@ -24,8 +25,8 @@ struct check {
 
 // --- attempts.c --------------------------------------------------------------------
 
-// Compares a token's recorded attempts with its deliveries: first is the index of its first one,
-// next[i] of the one behind delivery i; UINT32_MAX ends them.
+// Compares a token's recorded attempts with its deliveries. `first` is the index of the token's
+// first delivery, and next[i] that of its delivery after delivery i; UINT32_MAX ends the list.
 void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
     const uint32_t *next);
 
@@ -39,9 +40,9 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
-// True when full lines followed each other from due_ns or earlier up to this line, and none of them
-// held only tokens that were sent after due_ns. A token that was due then had to wait behind older
-// ones.
+// True when a token that was due at due_ns had to wait behind older ones: full lines followed each
+// other from due_ns or earlier up to this line, and each of them held a token that was sent at
+// due_ns or before.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // True when lines with so many tokens, in that time, leave nothing of a budget of `per_s` tokens a
@@ -88,9 +89,10 @@ void check_judged(struct result *r, const struct scenario *s);
 
 // --- forgot.c ----------------------------------------------------------------------
 
-// True when a fault between two times made the server lose acknowledged data that was committed at
-// `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data with durability
-// waived, when an asynchronous standby is promoted, or in a failover whose timelines say so.
+// True when a fault between the two times made the server lose acknowledged data that was committed
+// at `committed_ns` at the latest (CLOCK_NEVER: unknown). The server loses data when the scenario
+// waives durability, when an asynchronous standby is promoted, or in a failover whose timelines say
+// so.
 bool check_server_forgot(
     const struct ledger *l, int64_t from_ns, int64_t until_ns, int64_t committed_ns);
 
@@ -120,7 +122,8 @@ MUST_USE bool check_lanes(const struct check *c, struct err *e);
 MUST_USE bool check_late(const struct check *c, struct err *e);
 
 // Returns the longest time that the process can have waited for a processor between two times, by
-// the samples around them. Before the first sample of its life that is zero.
+// the samples around them. Before the process's first sample nothing is known, and the result is
+// zero.
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
@@ -139,8 +142,8 @@ MUST_USE bool check_sequence(struct result *r, const struct ledger *l, struct er
 
 MUST_USE bool check_outcomes(const struct check *c, struct err *e);
 
-// Returns why an answer may be unrecorded: the process died, or its session ended, after it read
-// the answer and before it recorded it. A token that was answered for good comes again for no other
+// Returns why an answer may be unrecorded: after it had read the answer and before it recorded it,
+// the process died or its session ended. A token with a final answer comes again for no other
 // reason.
 struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
 
@@ -148,7 +151,7 @@ struct cause check_unrecorded_by(const struct check *c, const struct delivery *d
 
 MUST_USE bool check_recovery(const struct check *c, struct err *e);
 
-// Appends to the last case the faults that are next to that time.
+// Appends the faults that are next to that time to the finding's last example.
 void finding_add_faults(struct result *r, enum metric_id id, const struct ledger *l, int64_t at_ns);
 
 // True when a line holds a token that was committed at that time or later.
@@ -170,9 +173,9 @@ MUST_USE bool check_repeats(const struct check *c, struct err *e);
 
 // --- starved.c ---------------------------------------------------------------------
 
-// Returns the longest time between two times for which others can have kept the processors from the
-// collector or its backends, by what the watch saw around them. Where nobody watched, that is what
-// starved the process.
+// Returns the longest time between two times for which other programs can have kept the processors
+// from the collector or its backends, by the samples of the watch around them. Where nobody
+// watched, the samples of the process itself tell how long it starved.
 int64_t check_denied_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 

@@ -9,7 +9,7 @@ static const int64_t highest_ns = 60 * NS_PER_S;
 
 struct counts {
     uint64_t intended, committed;
-    int64_t waiting; // committed tokens that must be delivered, less the first deliveries
+    int64_t waiting; // committed tokens that must be delivered and have no first delivery yet
 };
 
 static bool must_be_delivered(const struct ledger *l, uint32_t token)

@@ -5,14 +5,15 @@
 #include "measure/histogram.h"
 
 struct interval {
-    int64_t from_ns, length_ns; // since the start of the load
-    const char *phase;          // its name; NULL: one second
-    uint64_t intended;          // tokens planned for it
-    uint64_t committed;         // acknowledged in it
+    int64_t from_ns, length_ns; // ns; from_ns counts from the start of the load
+    const char *phase;          // the phase's name; NULL: the interval is one second of the run
+    uint64_t intended;          // tokens planned for the interval
+    uint64_t committed;         // tokens acknowledged in it
     uint64_t delivered;         // first deliveries read in it
-    uint64_t lines;             // whole ones read in it
-    int64_t backlog;            // committed tokens that must be and are not delivered at its end
-    struct histogram *from_intended, *from_commit; // of the deliveries, ns
+    uint64_t lines;             // whole lines read in it
+    int64_t backlog;            // committed tokens that must be delivered and are not yet, at its
+                                // end
+    struct histogram *from_intended, *from_commit; // latencies of its deliveries, ns
 };
 
 typedef bool intervals_use(void *arg, const struct interval *interval, struct err *e);

@@ -14,9 +14,10 @@
 struct lanes {
     const struct check *c;
     struct leased m;
-    int margin;           // lines that may have been leased before the token was visible
-    uint32_t *lower;      // how many of the lines before this one held a token of a lower lane
-    uint32_t *young;      // how many of these held only tokens that had not aged
+    int margin;           // number of lines that may have been leased before the token was visible
+    uint32_t *lower;      // lower[i] counts the lines before line i that held a token of a lower
+                          // lane
+    uint32_t *young;      // young[i] counts those of them whose tokens had all not aged
     const uint32_t *wait; // tokens of the lower lanes, in the order of their acknowledgement
     size_t waiting;
 };
@@ -57,9 +58,9 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = *young && *lower;
 }
 
-// Checks the lower lane's share: while an aged token waits, more than `most` lines in a row without
-// any token of its lane are too many. The database rounds a token's time to the second, so a token
-// has surely aged a second after the bound.
+// Checks the lower lane's share. While an aged token waits, more than `most` lines in a row without
+// any token of its lane are a violation. The database rounds a token's time to the second, so a
+// token has certainly aged one second after the bound.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;

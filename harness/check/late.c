@@ -1,4 +1,4 @@
-// late: a token waited longer than the timeout in fault-free time.
+// Judges late: a token waited longer than the timeout in fault-free time.
 #include "check/inside.h"
 
 #include "base/clock.h"
@@ -7,8 +7,8 @@
 
 struct late {
     const struct check *c;
-    struct spans txns; // all that were sent
-    bool waits;        // for writers
+    struct spans txns; // all transactions that were sent
+    bool waits;        // the subject waits for open writers
 };
 
 // --- starvation -------------------------------------------------------------------
@@ -28,8 +28,8 @@ static size_t sample_after(const struct subject_log *log, int64_t at_ns)
     return low;
 }
 
-// Returns the time that the process and all below it ran on more than one processor. Its other
-// threads may have waited because of that.
+// Returns for how long the process and its descendants ran on more than one processor. During that
+// time its other threads may have waited because of its own work.
 static int64_t own_doing_ns(const struct process_sample *before, const struct process_sample *after)
 {
     int64_t ran_ns = (int64_t)(after->cpu_ms - before->cpu_ms) * NS_PER_MS;
@@ -69,15 +69,15 @@ int64_t check_starved_ns(
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
     int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
-    // A collector's start is not timed: the tokens that were there before are due from the start of
-    // the load, like all others.
+    // The collector's start is not timed: tokens from before the load count as due from the start
+    // of the load.
     return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
 }
 
-// Returns the cause that excuses a late token. It must explain all the fault-free time by which the
-// token was late. Where full lines led to the token, that time ends where they began: they followed
-// each other as they should. A stall may delay two steps of a token's way, so it explains twice its
-// time.
+// Returns the cause that excuses a late token. The cause must explain all the fault-free time by
+// which the token was late. If a chain of full lines led to the token, only the time before the
+// chain's beginning needs an excuse, because the lines of a chain follow each other as they should.
+// A stall may delay two steps of a token's way, so it explains twice its length.
 static struct cause why_late(const struct check *c, uint32_t line, int64_t start_ns, int64_t due_ns)
 {
     uint32_t process = c->l->log->lines[line].process;
@@ -97,7 +97,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
 
 struct lateness {
     bool found;
-    struct cause cause; // that excuses it
+    struct cause cause; // the cause that excuses the late token
     int64_t due_ns;
 };
 

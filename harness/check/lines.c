@@ -38,7 +38,7 @@ static const int by_signal =
     128; // a shell returns this plus the number of the signal that ended its program
 
 // True when nobody read the output of a process while it ended: a fault kept its reader away, or
-// the harness stood still for half of the second that the process has.
+// the harness stood still for half of the second that a process has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     const struct ledger *l = c->l;
@@ -54,8 +54,8 @@ static bool could_not_write(const struct check *c, const struct process_record *
     return stall_list_ns(&c->stalls, from_ns, p->ended_ns) >= NS_PER_S / 2;
 }
 
-// True when a process left half a line though it ended by itself and its reader read. A process
-// that a signal ends may stop in the middle of a line.
+// True when a process left half a line although it ended by itself and its output was read. A
+// process that a signal ends may stop in the middle of a line.
 static bool is_broken_off(const struct check *c, const struct line_record *line)
 {
     const struct process_record *p = &c->l->log->processes[line->process];

@@ -6,11 +6,11 @@
 // The time in which a transaction was open, or an announcement was on its way.
 struct span {
     int64_t from_ns;
-    int64_t until_ns; // the latest end of this and all before it
+    int64_t until_ns; // the latest end of this span and of all before it in the list
 };
 
 struct spans {
-    struct span *items; // owned; by their beginning
+    struct span *items; // owned; sorted by their beginning
     size_t count;
 };
 

@@ -9,12 +9,12 @@
 
 // The lines that one process has written so far.
 struct past {
-    int64_t line_ns;     // its previous line; without one, its start
+    int64_t line_ns;     // when its previous line was read; before its first line, its start
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start
-    int64_t this_ns;     // the line that is being looked at
-    uint32_t this_line;  // and its index
-    int64_t youngest_ns; // the latest beginning among the transactions it delivered
+    int64_t this_ns;     // when the line that is being looked at was read
+    uint32_t this_line;  // index of the line that is being looked at
+    int64_t youngest_ns; // the latest beginning among the transactions that its lines delivered
     uint32_t youngest;   // the token of that transaction
 };
 

@@ -7,12 +7,14 @@
 
 struct outage {
     int64_t from_ns;
-    int64_t until_ns;     // undone or taken over, and the next session open
-    int64_t own_until_ns; // the same for the lines of the hit instance
-    int64_t others_ns;    // when others must have taken over from it; CLOCK_NEVER: never
+    int64_t until_ns;     // when the fault is undone or the work taken over, and the next session
+                          // open
+    int64_t own_until_ns; // the same time for the lines of the hit instance
+    int64_t others_ns;    // when others must have taken over from the hit instance; CLOCK_NEVER:
+                          // never
     int64_t latest_ns;    // the latest until_ns or own_until_ns of this and all outages before
-    int instance;         // that was hit; -1: all
-    struct cause cause;   // a fault, or a sender's death
+    int instance;         // the instance that was hit; -1: all
+    struct cause cause;   // the fault, or the sender's death
 };
 
 // One outage for each hit (hits.h), in the order of their beginning.

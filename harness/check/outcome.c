@@ -15,13 +15,13 @@ struct chain {
     const struct check *c;
     const struct leased *m;
     uint32_t token;
-    const struct delivery *last; // NULL before the first
+    const struct delivery *last; // the latest attempt so far; NULL before the first
     int errors;                  // attempts that failed for certain
 };
 
 struct waits {
-    double total_ns, most_ns; // sums over the retries that came: their delays, and the longest that
-                              // full jitter allows
+    double total_ns, most_ns; // sums over the retries that came: total_ns of their delays, most_ns
+                              // of the longest delays that full jitter allows
     size_t count;
 };
 
@@ -30,7 +30,7 @@ static const struct line_record *line_of(const struct ledger *l, const struct de
     return &l->log->lines[d->line];
 }
 
-// A sender that dies of an attempt does not answer it.
+// False when the attempt killed the sender: a dead sender does not answer.
 static bool is_answered(const struct delivery *d)
 {
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
@@ -50,7 +50,8 @@ struct cause check_unrecorded_by(const struct check *c, const struct delivery *d
         clock_min(again_ns, d->replied_ns + margin_ns));
 }
 
-// Returns why another attempt may begin although this one had no answer: the collector gave it up.
+// Returns why another attempt may begin although this attempt had no answer: the collector had
+// given this attempt up.
 static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = h->c->l;

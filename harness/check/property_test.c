@@ -85,7 +85,7 @@ static void good_held(struct random_story *r)
     story_line(&r->s, r->now_ms + 255, held, 2);
 }
 
-// Tokens that come after a fault must come out, too.
+// Tokens that are committed after a fault must come out, too.
 static void good_after(struct random_story *r)
 {
     r->now_ms += STEP_MS;

@@ -12,8 +12,9 @@
 // The state by which recoveries are judged.
 struct recovery {
     const struct check *c;
-    int64_t *over_ns; // per fault: from when on fresh tokens are due within recovery_limit: its end
-                      // or, when it hits one of several instances, the takeover by the others
+    int64_t *over_ns; // per fault: from this time on fresh tokens are due within recovery_limit. It
+                      // is the fault's end, or the takeover when the fault hits one of several
+                      // instances
     int64_t *back_ns; // per fault: when its outage ended, not before over_ns
 };
 
@@ -45,10 +46,10 @@ static void recovery_fini(struct recovery *t)
     free(t->back_ns);
 }
 
-// Returns how much of a stretch the windows of faults cover. The records are sorted by their start,
-// but windows overlap, so each instant counts once. A fault that hits one of several instances
-// counts only until the others have taken over. A fault after the judged one counts until the
-// subject's next session: in a storm of kills, a slow start is no failure to recover.
+// Returns how much of a stretch of time the windows of faults cover. The records are sorted by
+// their start, but windows overlap, so each instant counts once. A fault that hits one of several
+// instances counts only until the others have taken over. A fault after the judged one counts until
+// the subject's next session, because in a storm of kills a slow start is no failure to recover.
 static int64_t covered_ns(
     const struct recovery *t, const struct fault_record *judged, int64_t from, int64_t until)
 {
@@ -141,9 +142,9 @@ bool check_is_fresh(const struct ledger *l, const struct line_record *line, int6
     return false;
 }
 
-// Returns when the first token that was committed after `since` was read. Sets *working_ns to the
-// beginning of the full lines that led to it, or that the end of the drain cut off: a collector
-// that works off the backlog has recovered.
+// Returns when the first token that was committed after since_ns was read. Sets *working_ns to the
+// beginning of the chain of full lines that led to this token, or that the end of the drain cut
+// off. A collector that works off the backlog counts as recovered.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;
@@ -160,7 +161,7 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
     return CLOCK_NEVER;
 }
 
-// Returns the first acknowledgement after `since` of a token that must come out.
+// Returns the first acknowledgement after since_ns of a token that must come out.
 static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 {
     int64_t first = CLOCK_NEVER;

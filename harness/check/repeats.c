@@ -1,4 +1,4 @@
-// duplicated: finds the repeated deliveries that have a cause of their own.
+// Judges duplicated: finds the repeated deliveries and those of them that a cause excuses.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 
 struct repeats {
     const struct check *c;
-    uint32_t *before;   // per token: the line of its previous delivery; NO_LINE
-    uint32_t *last;     // per process: its last line of all
-    uint32_t *latest;   // per process: its last line so far
-    uint32_t *previous; // per process: the line before that
-    uint32_t late_line; // the latest one that was counted as late
+    uint32_t *before;   // per token: the line of its previous delivery; NO_LINE: none
+    uint32_t *last;     // per process: its last line in the run
+    uint32_t *latest;   // per process: its last line up to here
+    uint32_t *previous; // per process: the line before `latest`
+    uint32_t late_line; // the latest line that was counted as late
 };
 
 // --- lost sessions and pauses -----------------------------------------------------
@@ -48,9 +48,10 @@ static bool keeps_away(const struct fault_spec *f)
     }
 }
 
-// True when sessions ended while a fault kept collectors away, or at most the grace before it, and
-// were gone for longer than the grace. A new session takes time to open; by the server's log, up to
-// a quarter of the grace counts as part of the time away.
+// True when sessions were gone for longer than the grace: they ended while a fault kept collectors
+// away, or before it by the grace at most. A session takes time to open. So when the next one
+// opened within a quarter of the grace after the fault, the sessions count as gone until then, and
+// otherwise until the end of the fault.
 static bool outlasts_grace(const struct ledger *l, const struct fault_record *away)
 {
     int64_t grace = harm_grace_ns(l->scenario), back_ns = hits_session_ns(l, away->ended_ns);
@@ -100,7 +101,7 @@ static bool died_unconfirmed(
            again->process != writer && again->read_ns >= p->ended_ns - t->c->r->slack_ns;
 }
 
-// True when the writer lives, and lost its turn before it could confirm the last line that it had
+// True when the writer lives, but lost its turn before it could confirm the last line that it had
 // written.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)

@@ -338,7 +338,7 @@ static void step(struct sim *m, int instance)
         write_batch(m, k);
         return;
     }
-    k->count = 0; // confirmed
+    k->count = 0; // the batch is confirmed
     k->written = false;
     if (m->defect == SIM_STEALS && rng_below(&m->rng, 16) == 0)
         steal(m, k);
@@ -380,7 +380,8 @@ static double set_up(struct sim *m, uint64_t seed)
     m->now_ms = m->cut_ms = -990;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
-    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these always have one
+    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
+                                                                     // time
     m->service_ms = m->burst ? 30 : between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;

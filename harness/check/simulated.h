@@ -27,14 +27,14 @@ enum sim_defect {
 
 // The setting in which a defect shows, and the invariant that it breaks.
 struct sim_setting {
-    int least, most; // instances
-    double rate;     // transactions a second; 0: drawn
-    bool burst;      // all at once
+    int least, most; // the number of instances is between these
+    double rate;     // transactions a second; 0: a random rate
+    bool burst;      // all tokens come at once
     bool faults;
-    const char *verb; // of its first fault; NULL: drawn
+    const char *verb; // the verb of the first fault; NULL: a random one
     enum metric_id breaks;
     bool exactly;          // the invariant breaks as often as the defect had an occasion
-    enum metric_id may[3]; // these may break as a consequence
+    enum metric_id may[3]; // invariants that may break as a consequence
 };
 
 extern const struct sim_setting sim_settings[];
@@ -42,14 +42,14 @@ extern const struct sim_setting sim_settings[];
 struct sim_instance {
     uint32_t process;
     bool alive;
-    int64_t starts_ms;  // when it is dead: its next start
-    int64_t session_ms; // when its session opens
+    int64_t starts_ms;  // for a dead instance: when it starts again
+    int64_t session_ms; // when its session opens or opened
     bool told;          // the history already shows that its session opened
-    int64_t paused_ms;  // it is paused until then
-    int64_t rests_ms;   // a defect makes it rest until then
+    int64_t paused_ms;  // until when it is paused
+    int64_t rests_ms;   // until when a defect makes it rest
     uint32_t batch[SIM_TOKENS_MAX];
     int count;
-    uint32_t unsure[SIM_TOKENS_MAX]; // written, and perhaps written by others since
+    uint32_t unsure[SIM_TOKENS_MAX]; // tokens that it wrote, and that others may have written since
     int unsure_count;
     bool written;     // the batch is written and not confirmed
     int64_t ready_ms; // when it may write or confirm
@@ -61,17 +61,18 @@ struct sim {
     enum sim_defect defect;
     bool burst;
     int instances;
-    bool turns;           // one works, the others stand by
-    int holder;           // whose turn it is
-    int64_t turn_free_ms; // another may take it from then on; NEVER_MS: it is kept
+    bool turns;           // one instance works and the others stand by
+    int holder;           // the instance whose turn it is
+    int64_t turn_free_ms; // when another may take the turn; NEVER_MS: the holder keeps it
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t origin_ns, now_ms, service_ms;
-    int64_t cut_ms;                   // nothing passes until then
-    int64_t free_ms[SIM_TOKENS_MAX];  // free from then on; NEVER_MS: written or taken
-    int64_t since_ms[SIM_TOKENS_MAX]; // since when it waits
+    int64_t cut_ms;                   // until when no connection passes anything
+    int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; NEVER_MS: it is
+                                      // written or taken
+    int64_t since_ms[SIM_TOKENS_MAX]; // since when each token waits
     bool delivered[SIM_TOKENS_MAX];
-    uint32_t tokens, first; // those below `first` are done
-    uint64_t occasions;     // of the defect
+    uint32_t tokens, first; // `tokens`: their number; all below `first` are written and confirmed
+    uint64_t occasions;     // number of times at which the defect could act
 };
 
 // Tells the history up to where story_settle takes over; the owner calls story_fini.

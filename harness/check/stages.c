@@ -56,14 +56,14 @@ const char *fired_name(enum fired_by why)
     return names[why];
 }
 
-// Two times of a process: when its last line was read, and when its last line that was not full was
-// read. That line left nothing behind. 0: none.
+// When the process wrote: last_ns is when its last line was read, and settled_ns when its last
+// short line was read, behind which no tokens waited. 0: none.
 struct catching_up {
     int64_t last_ns, settled_ns;
 };
 
-// True for the rest that a collector sends after the full lines when it catches up after a fault.
-// This short line looks early, but its first token waited when the line before was read.
+// True for the short line that a collector sends behind the full lines when it catches up after a
+// fault. This line looks early, but its first token waited already when the line before was read.
 static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;

@@ -5,11 +5,13 @@
 //   wait     fire - acknowledged      in the batch
 //   dequeue  read - fire              query, signing, writing, and batches before
 //
-// The time at which the batch fired is inferred from the outside: the acknowledgement of the token
-// that made the batch full, or the batch timeout after its first token, whichever was earlier. A
-// line may be read before its acknowledgement. A boundary after the read moves to the read, and a
-// boundary before the beginning of its stage moves to that beginning; so the four stages always add
-// up exactly to the whole.
+// The time at which the batch fired is inferred from the outside. It is the acknowledgement of the
+// token that made the batch full, or the batch timeout after its first token, whichever was
+// earlier.
+//
+// A line may be read before its acknowledgement. So a boundary that lies after the read moves to
+// the read, and one that lies before the beginning of its stage moves to that beginning. Therefore
+// the four stages always add up exactly to the whole.
 #pragma once
 
 #include "ledger/ledger.h"

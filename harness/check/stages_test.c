@@ -14,8 +14,8 @@
 #define MS NS_PER_MS
 #define TOKENS 6
 
-// Six tokens planned 10 ms apart, acknowledged 5 ms after that, in the lines
-// that a test makes of them; limit 3, timeout 100 ms.
+// Six tokens that are planned 10 ms apart and acknowledged 5 ms later. A test puts them into lines.
+// The batch limit is 3, the timeout 100 ms.
 struct fixture {
     struct scenario scenario;
     struct load_phase phase;
@@ -139,7 +139,7 @@ static void expect_reasons(struct fixture *f, const enum fired_by *want)
     free(whys);
 }
 
-// Six tokens are acknowledged at 5, 15, … 55 ms.
+// Six tokens are acknowledged at 5 ms, 15 ms and so on up to 55 ms.
 static void a_line_has_a_reason(void **state)
 {
     struct fixture f;
@@ -149,7 +149,7 @@ static void a_line_has_a_reason(void **state)
     f.processes[1].started_ns = NS_PER_S + 47 * MS;
     add_line(&f, 3, 27 * MS);
     add_line(&f, 1, 48 * MS);
-    f.lines[1].process = 1;    // the second process, with what waited for it
+    f.lines[1].process = 1;    // the second process: the token waited for its start
     add_line(&f, 1, 60 * MS);  // early
     add_line(&f, 1, 160 * MS); // 105 ms after its acknowledgement
     expect_reasons(

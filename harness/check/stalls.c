@@ -95,7 +95,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
     }
 }
 
-// True when a fault stops the server, which then starts with nothing in its memory.
+// True when a fault stops the server. It then starts with empty caches.
 static bool is_cold_after(const struct fault_record *f)
 {
     return f->began_ns && f->ok && f->spec->verb->stops_server;

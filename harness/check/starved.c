@@ -1,4 +1,4 @@
-// How long the machine kept a processor from the collector, or from the load.
+// Measures how long the machine kept a processor from the collector, or from the load.
 #include "check/inside.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ static const struct starved_sample *watched_at(const struct ledger *l, int64_t a
     return &l->starved[low];
 }
 
-// Returns what happened from the last sample at `from_ns` or before to the first one at `until_ns`
-// or later; at_ns is the time between the two.
+// Returns what happened between two samples: the last one at `from_ns` or before, and the first one
+// at `until_ns` or later. at_ns of the result is the time between the two samples.
 static struct starved_sample watched(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     const struct starved_sample *a = watched_at(l, from_ns), *b = watched_at(l, until_ns);
@@ -36,8 +36,8 @@ static struct starved_sample watched(const struct ledger *l, int64_t from_ns, in
         .load_ran_us = b->load_ran_us - a->load_ran_us};
 }
 
-// Returns the share of the busy processors that others had, 0 to 1: what the collector itself runs
-// is no excuse.
+// Returns the share of the busy processors that programs other than the collector used, 0 to 1. The
+// collector's own work is no excuse.
 static double share_of_others(const struct starved_sample *w)
 {
     return w->busy_us > w->own_us ? (double)(w->busy_us - w->own_us) / (double)w->busy_us : 0;

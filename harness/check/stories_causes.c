@@ -20,8 +20,8 @@ static void tell_many_deaths(struct story *s)
     }
 }
 
-// The collector is killed as often, but no line that comes again was the last of its process. A
-// count of deaths would allow them; causes do not.
+// The collector is killed as often, but each line that comes again is not the last of its process.
+// Checks that only counted deaths would excuse these repeats; the check of causes does not.
 static void tell_twice_beside_deaths(struct story *s)
 {
     story_good_token(s);
@@ -204,8 +204,8 @@ static void tell_never_back_from_two(struct story *s)
     story_txn(s, 3000, 1);
 }
 
-// The collector stays away during a storm of short pauses, which excuse 200 ms of each 500 ms, and
-// is back at its end.
+// The collector stays away during a storm of short pauses, and is back at its end. The pauses
+// excuse 200 ms of each 500 ms.
 static void tell_away_in_a_storm(struct story *s)
 {
     story_good_token(s);

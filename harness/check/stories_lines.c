@@ -57,8 +57,8 @@ static void tell_fields_of_another(struct story *s)
     s->deliveries[1].fingerprint = 1000;
 }
 
-// A name that the wire cannot carry is printed as it is. Here the line can still be parsed, in the
-// next story it cannot.
+// The line prints a name as it is that the wire cannot carry. In this story the line can still be
+// parsed, in the next one it cannot.
 static void tell_bad_name(struct story *s)
 {
     story_good_token(s);

@@ -108,8 +108,9 @@ static void tell_other_starved(struct story *s)
     s->log.process_count = 2;
 }
 
-// A token that is not eligible is announced at 120 ms. It opens the window of the line at 300 ms
-// only if the collector looked before 120 ms at what it wrote at 240 ms.
+// An announcement at 120 ms names a token that is not eligible. The line at 300 ms is in time only
+// if that announcement opened its window. That needs a collector whose line of 240 ms held the
+// result of a look before 120 ms.
 static void tell_early_behind_a_starved_line(struct story *s)
 {
     story_good_token(s);
@@ -159,7 +160,7 @@ static void tell_begun_late(struct story *s, unsigned waited_ms)
     for (int i = 0; i < 9; i++)
         story_line(s, 410 + 40 * i, first + 3 * (uint32_t)i, 3);
     story_starved(s, waited_ms, 1, 0, 1);
-    for (size_t i = 28; i < s->ledger.starved_count; i++) // none after 400 ms
+    for (size_t i = 28; i < s->ledger.starved_count; i++) // nobody waits after 400 ms
         s->starved[i].collector_us = s->starved[28].collector_us;
 }
 
@@ -219,7 +220,7 @@ static void tell_late_in_a_watched_crowd(struct story *s)
     story_starved(s, 0, 1, 1, 10);
 }
 
-// A line every 60 ms, while the process waits 30 ms of each 500 ms for a processor.
+// A line comes every 60 ms, and the process waits 30 ms of each 500 ms for a processor.
 static void tell_slow_and_starved(struct story *s)
 {
     uint32_t first = story_txn(s, 50, 27);

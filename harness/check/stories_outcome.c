@@ -153,8 +153,8 @@ static void tell_given_up_soon(struct story *s)
     s->outcomes[0] = OUTCOME_DEAD;
 }
 
-// A line comes 50 ms after the first announcement in it, before the timeout of 100 ms. It is in
-// time if it holds a retry that was due, and early if it does not.
+// A line comes before the timeout of 100 ms, namely 50 ms after the first announcement in it. It is
+// in time if it holds a retry that was due, and early if it does not.
 static void tell_short_line(struct story *s, bool retry)
 {
     tell_leases(s);

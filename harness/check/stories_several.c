@@ -40,8 +40,8 @@ static void tell_takes_over(struct story *s)
     tell_killed_for_good(s, 1900);
 }
 
-// The takeover is due at 2000 ms, which is the grace and a second after the death. Fresh tokens are
-// due a second later, and come at 4 s here.
+// The takeover is due at 2000 ms, which is the grace and one second after the death. Fresh tokens
+// are due one second later. In this story they come at 4 s.
 static void tell_takes_over_late(struct story *s)
 {
     tell_killed_for_good(s, 4000);
@@ -105,7 +105,7 @@ static void tell_nobody_takes_over_from_hung(struct story *s)
         s->lines[i].process = 0;
 }
 
-// A holder that hung writes one line that another had taken over, which is allowed once.
+// A holder that hung writes one line whose tokens another had taken over. That is allowed once.
 static void tell_late_line(struct story *s)
 {
     tell_takes_over_from_hung(s);
@@ -176,8 +176,8 @@ static void tell_one_is_paused(struct story *s)
 
 // --- both away --------------------------------------------------------------------
 
-// Both are paused: the first until `until_ms`, and the second until 3900 ms. The token is committed
-// while both are.
+// Both are paused: the first until `until_ms`, the second until 3900 ms. The token is committed
+// while both are paused.
 static void tell_both_away(struct story *s, bool share, int64_t until_ms, int64_t read_ms)
 {
     story_good_token(s);
@@ -202,8 +202,8 @@ static void tell_both_away_sharing(struct story *s)
     tell_both_away(s, true, 3500, 3600);
 }
 
-// The first is back at 1500 ms. It must have taken the second's tokens the grace and a second
-// later.
+// The first collector is back at 1500 ms. From then on it has the grace and one second to take over
+// the tokens of the second.
 static void tell_one_is_back(struct story *s)
 {
     tell_both_away(s, true, 1500, 3800);
@@ -238,7 +238,8 @@ static void tell_writes_long_after_return(struct story *s)
     tell_taken(s, 5500);
 }
 
-// A fault ends the paused collector's session, and the first writes the tokens that it had.
+// A fault ends the paused collector's session, so the first collector writes the tokens that the
+// paused one had.
 static void tell_freed_by_another_fault(struct story *s)
 {
     tell_taken(s, 3010);
@@ -247,8 +248,8 @@ static void tell_freed_by_another_fault(struct story *s)
     story_session(s, 2520);
 }
 
-// Nothing has ended the paused collector's session, so the tokens that the first writes were not
-// taken. It could have written them at any time.
+// Nothing ended the paused collector's session, so it kept what it had taken. The tokens that the
+// first collector writes so late were free, and it could have written them at any time.
 static void tell_written_by_another(struct story *s)
 {
     tell_taken(s, 3010);
@@ -257,8 +258,8 @@ static void tell_written_by_another(struct story *s)
 
 // --- capacity ---------------------------------------------------------------------
 
-// 20 tokens a second for 4 s, for a collector that is said to sustain 30. It writes `per_s` at
-// most.
+// 20 tokens a second come for 4 s. The scenario says that the collector sustains 30 a second. It
+// writes `per_s` at most.
 static void tell_rate(struct story *s, double per_s)
 {
     s->scenario.collector.capacity = 30;

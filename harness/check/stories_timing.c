@@ -10,7 +10,7 @@ static void tell_early(struct story *s)
 }
 
 // The announcement reached the collector late, because others kept the processors from its backend
-// for 45 or 24 ms; up to 25 ms count as its way.
+// for 45 or 24 ms. Up to 25 ms count as the announcement's usual way.
 static void tell_early_without_a_processor(struct story *s)
 {
     tell_early(s);
@@ -220,7 +220,7 @@ static void tell_not_promised(struct story *s)
     s->scenario.collector.promises &= ~PROMISE_TIMEOUT;
 }
 
-// A collector that shares the queue writes full lines all the time, and the token of 100 ms last.
+// Collectors share the queue and write full lines all the time. The token of 100 ms comes last.
 static void tell_held_back(struct story *s, int64_t every_ms)
 {
     story_share(s);
@@ -235,7 +235,7 @@ static void tell_overtaken(struct story *s)
     tell_held_back(s, 40);
 }
 
-// The token that comes last is no older than the others of its backlog.
+// The token that comes last is no older than the other tokens of its backlog.
 static void tell_behind_its_like(struct story *s)
 {
     story_share(s);

@@ -48,7 +48,7 @@ static void tell_no_dead_letter(struct story *s)
     story_good_token(s);
     uint32_t t = story_txn(s, 200, 1);
     s->kinds[t] = TOKEN_SHORT_SECRET;
-    s->token_flags[t] = TOKEN_DEAD_LETTER; // toggled: there is none
+    s->token_flags[t] = TOKEN_DEAD_LETTER; // toggled: the database has no dead letter
 }
 
 static void tell_phantom(struct story *s)

@@ -34,8 +34,8 @@ static void tell_still_draining(struct story *s)
     story_line(s, 9990, story_txn(s, 9989, 3), 3);
 }
 
-// Two tokens a fifth of a second, which is all that a budget of 10 a second allows, or a quarter of
-// another.
+// Two tokens come every fifth of a second. That is all that a budget of 10 a second allows, and a
+// quarter of a budget of 40.
 static void tell_two_by_two(struct story *s, struct setting *budget)
 {
     tell_lost(s);
@@ -134,7 +134,8 @@ static void tell_drain_ended_early(struct story *s)
     s->scenario.drain_ns += NS_PER_S;
 }
 
-// The check looks at the last 2T + 1 s of the drain, which is longer than the drain itself.
+// The check looks at the last 2T + 1 s, which is more than the drain, and must not count the full
+// line from before the drain.
 static void tell_full_line_before_drain(struct story *s)
 {
     tell_lost(s);
@@ -270,7 +271,7 @@ static void tell_more_than_allowed(struct story *s)
     allow(s, 1);
 }
 
-// A fault comes twice, and finds no target the first time.
+// A fault comes twice, and the first time it finds no target.
 static void tell_left_out(struct story *s)
 {
     story_good_token(s);
@@ -302,7 +303,8 @@ static void tell_always_left_out(struct story *s)
     s->faults[1].left_out = LEFT_OUT_NOBODY;
 }
 
-// Both times were left out because another planned fault was at work, so the run is conclusive.
+// Both turns of the fault were left out because another planned fault was at work, so the run is
+// conclusive.
 static void tell_left_out_by_another(struct story *s)
 {
     tell_always_left_out(s);

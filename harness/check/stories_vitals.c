@@ -71,7 +71,7 @@ static void tell_cursor_behind(struct story *s)
     s->token_flags[0] = TOKEN_WAITING;
 }
 
-// Its line was read 20 ms before TERM. The timeout is not promised, so the line is not late.
+// The last line was read 20 ms before TERM. The timeout is not promised, so the line is not late.
 static void tell_cursor_behind_unconfirmed(struct story *s)
 {
     story_good_token(s);

@@ -47,7 +47,8 @@ void story_init(struct story *s);
 void story_fini(struct story *s);
 
 // Adds a transaction of `rows` activation tokens: sent and committed at at_ms, acknowledged 1 ms
-// later. Returns its first token. The test changes kinds, txns and token_flags as it needs them.
+// later. Returns its first token. A test then changes kinds, txns and token_flags if it needs
+// others.
 uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
 
 // Changes the token while it waits; the change is sent and acknowledged.
@@ -68,7 +69,7 @@ void story_death(struct story *s, int64_t at_ms, bool planned);
 void story_second(struct story *s);
 void story_by(struct story *s, uint32_t process);
 
-// Adds a session of the collector. Without any, their times are unknown.
+// Adds a session of the collector. In a story without sessions, their times are unknown.
 void story_session(struct story *s, int64_t at_ms);
 
 struct fault_record *story_fault(
@@ -77,16 +78,16 @@ struct fault_record *story_fault(
 // Adds a committed token that is delivered in time, so that the history passes.
 void story_good_token(struct story *s);
 
-// Makes the queue a shared one, and adds such a token.
+// Makes the queue a shared one, and adds a good token.
 void story_share(struct story *s);
 
 // Adds eight samples of the first process, every 500 ms from 0 ms on. The arguments are the growth
 // from one sample to the next.
 void story_samples(struct story *s, uint32_t rss_kb, uint64_t cpu_ms, uint64_t wakeups);
 
-// Adds a sample of who had no processor for each 50 ms from -1000 ms to the end of the load. In
-// each the machine's two processors are busy; the arguments say for how many ms of it the collector
-// had none, it ran itself, the load's backends had none, and those ran.
+// Adds a sample for each 50 ms from -1000 ms to the end of the load, in which the machine's two
+// processors are busy. The arguments say how many of these 50 ms the collector waited for a
+// processor, how many it ran, how many the load's backends waited, and how many those ran.
 void story_starved(
     struct story *s, unsigned waited_ms, unsigned own_ms, unsigned load_ms, unsigned load_ran_ms);
 
@@ -94,5 +95,5 @@ void story_starved(
 // they belong.
 void story_settle(struct story *s);
 
-// Settles and judges it; the result lives in the story.
+// Settles the story and judges it; the result lives in the story.
 void story_judge(struct story *s);

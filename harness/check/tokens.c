@@ -55,15 +55,16 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired during an outage does not
-// count as lost. A token that does not expire before the end of the drain was always eligible.
+// True when the token was eligible long enough. A token that expired during an outage was not, so
+// it does not count as lost. A token that does not expire before the end of the drain was always
+// eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
     int64_t changed_ns = ledger_changed_ns(l, token);
     int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : ledger_expires_ns(l, token);
 
-    // A collector may pass over a token from its change on.
+    // A collector may pass over a token from the token's change on.
     if (changed_ns == CLOCK_NEVER &&
         (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
@@ -117,8 +118,8 @@ static bool was_deleted(const struct ledger *l, uint32_t token)
     return change && change->kind == CHANGE_DELETE;
 }
 
-// Returns the fault that kept the token from being sent before it expired. Without such a fault the
-// life that its transaction gave it was too short.
+// Returns the fault that kept the token from being sent before it expired. Without such a fault its
+// transaction is the cause, because it gave the token too short a life.
 static struct cause expired_by(const struct check *c, uint32_t token)
 {
     int64_t from_ns = ledger_txn(c->l, token)->ended_ns;

@@ -8,13 +8,16 @@
 #include "base/clock.h"
 #include "plan/names.h"
 
-static const double busy_share = 0.05;       // of one processor
-static const double busy_wakeups_per_s = 10; // a health check every second causes fewer
+static const double busy_share = 0.05;       // share of one processor that an idle collector may
+                                             // use
+static const double busy_wakeups_per_s = 10; // wakeups that an idle collector may cause; a health
+                                             // check every second causes fewer
 static const int64_t idle_least_ns = NS_PER_S;
-static const int64_t warm_up_ns = NS_PER_S; // of a process that was just started
+static const int64_t warm_up_ns = NS_PER_S; // a process that was just started is not judged for
+                                            // this long
 static const uint32_t leak_least_kb = 256;
 static const size_t leak_samples_least = 6;
-static const int64_t ending_ns = NS_PER_S; // from TERM to the end
+static const int64_t ending_ns = NS_PER_S; // time that a process has from TERM to its end
 
 // --- busy_idle ------------------------------------------------------------------
 
@@ -156,7 +159,7 @@ static void check_memory(struct result *r, const struct ledger *l, uint32_t proc
 
 struct endings {
     const struct check *c;
-    size_t stalled; // ends that came late, perhaps only because of a stall
+    size_t stalled; // number of ends that came late, perhaps only because of a stall
 };
 
 static void check_ending(struct endings *t, const struct process_record *p, int64_t asked_ns)
@@ -198,7 +201,7 @@ static void check_stop(struct endings *t, const struct fault_record *f)
         return;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
-        // A process that starts later, while the fault waits, is asked to end later.
+        // A process that started after the fault began was asked to end later than at began_ns.
         if ((f->spec->instance < 0 || f->spec->instance == p->instance) &&
             p->started_ns < f->began_ns && p->ended_ns >= f->began_ns)
             check_ending(t, p, f->began_ns);
@@ -237,7 +240,7 @@ void check_vitals(const struct check *c)
 // How the last processes ended.
 struct last_words {
     bool cut_short;   // one was killed, or did not end as it should
-    bool unconfirmed; // one says that its last line is unconfirmed
+    bool unconfirmed; // a process says that its last line is unconfirmed
 };
 
 static struct last_words last_words_of(const struct ledger *l)

@@ -8,7 +8,7 @@
 
 static void free_write(struct cached_write *w)
 {
-    free(w->before); // holds `after` as well
+    free(w->before); // one allocation, which also holds `after`
 }
 
 void cache_clear(struct cache *c)
@@ -99,10 +99,10 @@ bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg)
 
 // --- a power cut ------------------------------------------------------------------
 
-// One write's part in one sector.
+// The part of one write that lies in one sector.
 struct version {
     uint64_t sector;
-    size_t write; // later writes have greater numbers
+    size_t write; // number of the write; a later write has a greater one
 };
 
 static int compare_versions(const void *a, const void *b)
@@ -114,7 +114,7 @@ static int compare_versions(const void *a, const void *b)
     return x->write < y->write ? -1 : x->write > y->write;
 }
 
-// Returns the versions sorted by sector, and within one by age.
+// Returns the versions sorted by sector, and those of one sector by age.
 static struct version *list_versions(const struct cache *c, size_t *count)
 {
     struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);

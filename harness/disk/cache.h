@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-#define CACHE_SECTOR UINT64_C(512) // what a disk writes whole or not at all
+#define CACHE_SECTOR UINT64_C(512) // bytes; a disk writes a sector as a whole or not at all
 
 struct cached_write {
     uint64_t offset; // bytes, whole sectors
@@ -21,15 +21,15 @@ struct cached_write {
 };
 
 struct cache {
-    struct cached_write *items; // from `first` up to `count`
+    struct cached_write *items; // owned; the used items are those from `first` to below `count`
     size_t first, count, capacity;
-    uint64_t bytes; // of the disk that the items cover
+    uint64_t bytes; // bytes of the disk that the items cover
 };
 
-// A zeroed struct is empty. Frees everything.
+// Frees everything. A zeroed struct is an empty cache.
 void cache_fini(struct cache *c);
 
-// Takes copies of both. False when memory is short.
+// Adds a write with copies of the bytes before and after it. False when memory is short.
 MUST_USE bool cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
 
@@ -42,22 +42,23 @@ void cache_evict(struct cache *c, uint64_t most);
 // Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
 
-// Puts back what was there before the first write, newest write first.
+// Puts back the bytes from before the first write. It undoes the newest write first.
 MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
 
-// Undoes only the writes from item `from` on, and forgets them.
+// Undoes only the writes from item `from` on, and removes them from the cache.
 MUST_USE bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
-// The part of the cache that a power cut left.
+// The part of the cache that survived a power cut.
 struct cache_cut {
-    uint64_t writes;  // that were not flushed
-    uint64_t sectors; // that they touched
-    uint64_t kept;    // of these, sectors that hold the newest version
+    uint64_t writes;  // number of writes that were not flushed
+    uint64_t sectors; // number of sectors that these writes touched
+    uint64_t kept;    // number of these sectors that hold the newest version
 };
 
-// A power cut: chooses for every sector one of the versions that it had since the last flush, and
-// puts it. The seed draws first how much survives (nothing, an eighth, half, seven eighths), then
-// each sector on its own: a disk is free to write its cache in any order. Of several writes to a
-// sector, one in the middle may survive. The same cache and seed choose the same.
+// Cuts the power: chooses for every sector one of the versions that it had since the last flush,
+// and puts it. A disk is free to write its cache in any order, so each sector is drawn on its own.
+// The seed first draws how much survives (nothing, an eighth, half, seven eighths), then draws each
+// sector. Of several writes to a sector, one in the middle may survive. The same cache and seed
+// give the same choice.
 MUST_USE bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void *arg,
     struct cache_cut *out, struct err *e);

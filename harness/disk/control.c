@@ -8,12 +8,12 @@
 
 struct command {
     const char *name;
-    int numbers; // that follow it
+    int numbers; // number of the numbers that follow the command
     bool (*run)(
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
 
-// Prints `counts`: the evidence that a fault took effect.
+// Answers with `counts`, which are the evidence that a fault took effect.
 static bool tell_counts(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -24,8 +24,8 @@ static bool tell_counts(
     return true;
 }
 
-// Clears the cache: the harness has flushed the file system, so everything is on the platter,
-// including what nobody asked the disk to flush.
+// Clears the cache. The harness has flushed the file system before, so everything is on the
+// platter, even writes that no flush was asked for.
 static bool settle(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -182,7 +182,7 @@ static bool read_numbers(const char *text, uint64_t *numbers, int count)
     return *text == '\0';
 }
 
-// Obeys the one command with a word: "arm SEED CANARY".
+// Carries out "arm SEED CANARY", the only command with a word among its arguments.
 static bool arm(struct device *d, const char *text, struct err *e)
 {
     char *end;

@@ -11,7 +11,8 @@
 #include "disk/journal.h"
 #include "disk/replay.h"
 
-// A real disk's cache is limited, too: what does not fit any more is written to the platter.
+// The size of the cache. A real disk's cache is limited, too: it writes to the platter what does
+// not fit any more.
 #define CACHE_MAX (UINT64_C(64) << 20)
 
 bool device_open(struct device *d, const char *dir, struct err *e)
@@ -85,12 +86,12 @@ static bool record(struct device *d, enum journal_kind kind, int64_t at_ns, uint
     const void *data, uint32_t length)
 {
     struct journal_entry entry = {kind, length, offset, at_ns};
-    struct err unsaid; // the harness counts the entries
+    struct err unsaid; // not shown: the harness notices the failure when it counts the entries
 
     return !d->record || journal_append(d->record, &entry, data, &unsaid);
 }
 
-// Remembers what the write replaces, then writes.
+// Remembers the bytes that the write replaces, then writes.
 static bool take(struct device *d, uint64_t offset, const void *data, uint32_t length)
 {
     unsigned char *before = malloc(length);
@@ -170,7 +171,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
 
 // --- recording --------------------------------------------------------------------
 
-// Copies only what is not a hole.
+// Copies the parts of the image that are not holes.
 static bool copy_image(int from, int to, uint64_t size)
 {
     off_t at = 0, end;

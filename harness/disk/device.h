@@ -1,9 +1,9 @@
-// A disk with a volatile cache, kept in an image file: what it does with each
-// write and flush, and how its power is cut. It knows nothing of FUSE; serve.c
-// brings it the kernel's requests, control.c the harness's commands.
+// A disk with a volatile cache, kept in an image file. This module decides what happens on each
+// write and flush, and how the power is cut. It knows nothing of FUSE; serve.c brings it the
+// kernel's requests, control.c the harness's commands.
 //
-// The image always holds what the machine would read. The cache remembers what
-// of it a power cut may take away.
+// The image always holds what the machine would read. The cache remembers which parts of it a power
+// cut may take away.
 #pragma once
 
 #include <stdint.h>
@@ -16,12 +16,12 @@
 #define DEVICE_BASE "base.img"   // of a recording: the disk as it was when it began
 #define DEVICE_RECORD "disk.log" // of a recording: see journal.h
 
-#define DEVICE_CANARY_BYTES 32u // at the end of the write that the power is cut at
+#define DEVICE_CANARY_BYTES 32u // at the end of the write with which the power is cut
 
 enum device_power {
     POWER_ON,
-    POWER_DARK, // cut: nothing is taken any more, and nobody gets an answer
-    POWER_OFF,  // the machine is gone; what its kernel still writes is swallowed
+    POWER_DARK, // the power is cut: nothing is written any more, and nobody gets an answer
+    POWER_OFF,  // the machine is gone; the writes that its kernel still sends are swallowed
 };
 
 enum device_flushing {
@@ -41,13 +41,15 @@ struct device {
     enum device_power power;
     enum device_flushing flushing;
     struct cache cache;
-    int64_t flush_takes_ns;               // 0: no delay is added
-    uint64_t fail_in;                     // the flush that fails, counted from the next; 0: none
-    char canary[DEVICE_CANARY_BYTES + 1]; // "": the power is not about to be cut
+    int64_t flush_takes_ns;               // delay of each flush; 0: none
+    uint64_t fail_in;                     // number of the flush that fails: 1 is the next one; 0:
+                                          // none fails
+    char canary[DEVICE_CANARY_BYTES + 1]; // the power is cut with the write that ends with this;
+                                          // "": it is not to be cut
     uint64_t seed;                        // the seed of that cut
     struct device_counts counts;
-    FILE *record;          // NULL: nothing is recorded
-    struct replay *replay; // NULL: this is no replay
+    FILE *record;          // the open recording; NULL: nothing is recorded
+    struct replay *replay; // the running replay; NULL: there is none
 };
 
 #define DEVICE_INIT                                                                                \
@@ -61,16 +63,16 @@ void device_close(struct device *d);
 
 enum device_answer {
     DEVICE_DONE,
-    DEVICE_FAILED, // to be answered with EIO
-    DEVICE_HELD,   // to be answered when the machine is gone
-    DEVICE_LATER,  // done, to be answered at *due_ns
+    DEVICE_FAILED, // answer the request with EIO
+    DEVICE_HELD,   // answer the request when the machine is gone
+    DEVICE_LATER,  // the request is done; answer it at *due_ns
 };
 
-// Reads are answered whatever the power.
+// Reads from the image. A read is answered even when the power is cut.
 MUST_USE bool device_read(struct device *d, uint64_t offset, void *data, size_t length);
 
-// Writes whole sectors. A write that ends with the armed canary is taken, and is the last one
-// before the power is gone.
+// Writes whole sectors. A write that ends with the armed canary is still carried out, and is the
+// last one before the power is gone.
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length);
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
@@ -78,15 +80,15 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
 // Cuts the power with the write that ends with `canary`.
 void device_arm(struct device *d, const char *canary, uint64_t seed);
 
-// The machine comes back: the image holds what the cut left of the cache.
+// Brings the machine back: from now on the image holds what the cut left of the cache.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
-// Copies the image as a cut at this moment would leave it if it lost the whole cache, and records
-// everything that comes until device_end_record. The end of the recording counts as one more flush,
-// which came too late.
+// Begins a recording. Copies the image as it would be if the power were cut at this moment and the
+// whole cache lost, and records everything that comes until device_end_record. The end of the
+// recording counts as one more flush, which came too late.
 MUST_USE bool device_record(struct device *d, struct err *e);
 MUST_USE bool device_end_record(struct device *d, struct err *e);
 
-// Writes past the cache, for replay.c, which puts a state onto the image. `device` is a struct
+// Writes past the cache. replay.c uses it to put a state onto the image. `device` is a struct
 // device; see cache_put_fn.
 bool device_put(void *device, uint64_t offset, const void *data, uint32_t length);

@@ -14,7 +14,7 @@
 
 #define SECTORS 64
 
-// A disk of 64 sectors in a folder of its own; sector n of it is full of one byte.
+// A disk of 64 sectors in a folder of its own. The tests fill each sector with one byte.
 struct bench {
     char dir[64];
     struct device d;
@@ -70,7 +70,8 @@ static void flush(struct device *d)
     assert_int_equal(device_flush(d, 0, &due_ns), DEVICE_DONE);
 }
 
-// Returns the byte that fills the sector: a sector is never torn.
+// Returns the byte that fills the sector, and checks that all its bytes are this one: a sector is
+// never torn.
 static char get(struct device *d, unsigned sector)
 {
     char data[CACHE_SECTOR];
@@ -140,7 +141,8 @@ static void a_cut_tears_what_was_not_flushed(void **state)
         none += fresh == 0;
         torn += fresh > 0 && fresh < 16;
     }
-    // Cuts that keep all, none or a part each occur, about as often as the shares say.
+    // Cuts that keep all, none or a part of the cache each occur about as often as their shares
+    // say.
     assert_in_range(kept, 200, 400);
     assert_in_range(none, 3, 30);
     assert_in_range(torn, 20, 47);
@@ -275,8 +277,8 @@ static void nonsense_is_refused(void **state)
     expect_answer(&b->d, "off", "error the power was not cut");
 }
 
-// Three intervals: sector 0 gets a, b and c, each flushed; sectors 1 to 16 are written in the
-// second interval. A trial's writes are gone in the next state.
+// A recording of three intervals. Sector 0 gets a, b and c, each of them flushed; sectors 1 to 16
+// are written in the second interval. The writes of a trial are gone in the next state.
 static void a_replay_goes_through_all_states(void **state)
 {
     struct bench *b = *state;
@@ -311,8 +313,8 @@ static void a_replay_goes_through_all_states(void **state)
     expect_answer(&b->d, "state 4 2", "error the disk's record has no such flush");
 }
 
-// The power is cut during a trial. What the trial flushed before the cut stays, what it wrote since
-// then is in doubt, and later writes are gone.
+// The power is cut during a trial. The writes that the trial flushed before the cut stay, its later
+// ones are in doubt, and those after the cut are gone.
 static void a_trial_can_be_cut_as_well(void **state)
 {
     struct bench *b = *state;

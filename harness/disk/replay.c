@@ -12,12 +12,12 @@
 
 struct replay {
     FILE *record;
-    uint64_t flushed;   // flushes before the state that the disk has now
-    struct cache trial; // everything that was written since that state was put
-    size_t chosen;      // the first of these writes, which put the state
-    size_t *flushes;    // per flush of the trial: how many of these writes came before it
+    uint64_t flushed;   // number of flushes before the state that the disk is in
+    struct cache trial; // all writes since that state was begun
+    size_t chosen;      // number of the first of these writes, which made the state
+    size_t *flushes;    // owned; per flush of the trial: how many of these writes came before it
     size_t flush_count, flush_capacity;
-    unsigned char *data; // of the entry that was read last
+    unsigned char *data; // owned; the bytes of the entry that was read last
     size_t size;
 };
 
@@ -44,7 +44,7 @@ static FILE *open_record(struct device *d, struct err *e)
     return f;
 }
 
-// Makes the recorded base the image itself, which saves a copy.
+// Makes the recorded base the image itself, which saves making a copy.
 static bool take_base(struct device *d, struct err *e)
 {
     int base = openat(d->dir, DEVICE_BASE, O_RDWR | O_CLOEXEC);
@@ -119,7 +119,7 @@ static bool undo_trial(struct device *d, size_t from, struct err *e)
            err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }
 
-// Puts a chosen sector onto the image until the next state.
+// Puts a chosen sector onto the image. The write stays until the next state.
 static bool put_for_trial(void *device, uint64_t offset, const void *data, uint32_t length)
 {
     struct device *d = device;
@@ -157,8 +157,8 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
     return true;
 }
 
-// Lays a choice of the unflushed writes over the image while the state lasts. Later writes belong
-// to the trial.
+// Puts a choice of the unflushed writes onto the image for as long as the state lasts. All later
+// writes belong to the trial.
 static bool choose(struct device *d, const struct cache *unflushed, uint64_t seed,
     struct cache_cut *left, struct err *e)
 {
@@ -185,8 +185,8 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
         ok = read_interval(d, &cache, at_ns, e);
         r->flushed++;
     }
-    // The image now has all writes of the last interval, which the next state needs. Their choice
-    // is laid over it.
+    // The image now has all writes of the last interval, and the next state needs all of them. So
+    // the choice among them is laid over the image and taken away later.
     ok = ok && choose(d, &cache, seed, left, e);
     cache_fini(&cache);
     return ok;

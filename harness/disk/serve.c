@@ -1,9 +1,10 @@
 // mailproof-disk FOLDER: serves disk.img of the folder as one file, through FUSE.
 //
-// Standard input is an open /dev/fuse that the caller mounts once we are ready;
-// standard output is a socket on which the caller gives commands (control.h). We
-// end when the file is unmounted. That is why we leave the caller's mount
-// namespace: otherwise we would keep it alive, and with it the mount.
+// Standard input is an open /dev/fuse, which the caller mounts once we are ready. Standard output
+// is a socket on which the caller gives commands (control.h).
+//
+// We end when the file is unmounted. So we must leave the caller's mount namespace: as a member we
+// would keep the namespace alive, and with it the mount.
 #define FUSE_USE_VERSION 35
 
 #include <errno.h>
@@ -25,11 +26,11 @@
 
 static const int control = STDOUT_FILENO;
 
-// A request that has no answer yet.
+// A request that was not answered yet.
 struct waiting {
     fuse_req_t request;
-    size_t length;  // of a write
-    int64_t due_ns; // CLOCK_NEVER: when the machine is gone
+    size_t length;  // of a write, bytes; 0: the request is a flush
+    int64_t due_ns; // when the answer is due; CLOCK_NEVER: when the machine is gone
 };
 
 struct server {
@@ -39,7 +40,7 @@ struct server {
     size_t waiting_count;
     char line[CONTROL_LINE_MAX];
     size_t line_length;
-    enum { STARTING, SERVING, DESERTED } state; // deserted: nobody gives commands any more
+    enum { STARTING, SERVING, DESERTED } state; // DESERTED: nobody gives commands any more
 };
 
 static struct server *server_of(fuse_req_t request)
@@ -49,7 +50,7 @@ static struct server *server_of(fuse_req_t request)
 
 // --- the kernel's requests -----------------------------------------------------------
 
-// A write's length tells it from a flush.
+// Answers a write with its length. Length 0 means a flush.
 static void reply_done(fuse_req_t request, size_t length)
 {
     if (length)
@@ -102,7 +103,8 @@ static void on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info
     fuse_reply_attr(request, &st, 3600);
 }
 
-// Bypasses the page cache: the kernel must not remember what a power cut took away.
+// Opens the file without the page cache, because the kernel must not remember data that a power cut
+// took away.
 static void on_open(fuse_req_t request, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     (void)ino;
@@ -166,8 +168,9 @@ static int64_t next_due_ns(const struct server *s)
     return due_ns;
 }
 
-// True when a request is due. Once the machine is gone nobody sees the answers, so all are due at
-// once; so are requests that a slow disk delayed when it is no longer slow.
+// True when the answer to a request is due. When the machine is gone, all are due at once, because
+// nobody sees them. The same holds for requests that a slow disk delayed, once the disk is no
+// longer slow.
 static bool is_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)
@@ -211,8 +214,9 @@ static void obey(struct server *s, char *line)
         s->state = DESERTED;
 }
 
-// When the harness is gone, the disk only serves until it is unmounted. A disk without power is
-// switched off, so that the held requests are answered and the file can be unmounted.
+// Reads commands. When the harness is gone, the disk only serves until it is unmounted. If it has
+// no power then, it is switched off, so that the held requests are answered and the file can be
+// unmounted.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);

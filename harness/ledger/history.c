@@ -8,7 +8,8 @@
 #include "ledger/pack_observed.h"
 
 static const uint64_t any = UINT64_MAX;
-static const size_t stalls_first = 256; // the same in every version
+static const size_t stalls_first = 256; // number of stalls that are stored first; the same in every
+                                        // version
 
 // The sections come in this order. One function describes each section for both directions, writing
 // and reading.
@@ -44,7 +45,7 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     PACK_FIELD(p, s->count, any);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
-    // A history of any version has its first stalls here. pack_more_stalls packs the others.
+    // A history of any version stores its first stalls here; pack_more_stalls stores the others.
     pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
 }
 
@@ -93,7 +94,7 @@ static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
     int64_t planned_ns = l->start_ns + t->at_ns;
-    size_t last_phase = l->scenario->load_count - 1; // every scenario has a phase
+    size_t last_phase = l->scenario->load_count - 1; // a scenario has at least one phase
 
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;

@@ -1,8 +1,9 @@
 // Stores a finished ledger in a file, <result folder>/history.bin.gz. A later version, or another
 // machine, can then judge the run again without PostgreSQL.
 //
-// A token takes about 20 bytes before compression. Times are stored in ns, as differences. The file
-// keeps the verdict on a delivery and not its content.
+// A token takes about 20 bytes before compression. Times are stored in ns, each as its difference
+// to the one before. Of a delivery, the file keeps whether its content was valid, but not the
+// content.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -13,18 +14,19 @@
 // others_share, and 10 none of the samples of os/starved.h.
 #define HISTORY_VERSION 11
 
-// The check needs these beside the ledger.
+// The facts that the check needs beside the ledger.
 struct history_notes {
     uint64_t reconnects;
     bool interrupted;    // a signal ended load and faults early
-    char gave_up[256];   // "" unless the subject ended the run
-    char cpu_users[256]; // "" when the machine's load was not sampled
+    char gave_up[256];   // why the subject ended the run; "": it did not
+    char cpu_users[256]; // the programs that used the machine; "": this was not sampled
     struct stalls reader_stalls;
     int64_t reader_ns;
-    double others_share; // as in check_input; stored in parts per million
+    double others_share; // share of the processors that other programs used, as in check_input;
+                         // stored in millionths
 };
 
-// Owns everything that history_read has made. It may be zeroed.
+// A history that was read. It owns everything that history_read has made. It may be zeroed.
 struct history {
     uint64_t version;
     struct plan plan;
@@ -41,8 +43,8 @@ struct history {
 MUST_USE bool history_write(const char *path, const struct ledger *l,
     const struct load_result *load, const struct history_notes *notes, struct err *e);
 
-// The scenario comes from the same result folder and must outlive the history. Fails with
-// ERR_SYSTEM when the file is missing, truncated, damaged, or of an unknown version.
+// Reads a history. The scenario comes from the same result folder and must outlive the history.
+// Fails with ERR_SYSTEM when the file is missing, truncated, damaged, or of an unknown version.
 MUST_USE bool history_read(
     struct history *h, const char *path, const struct scenario *s, struct err *e);
 void history_fini(struct history *h);

@@ -20,16 +20,19 @@
 #include "subject/subject.h"
 
 enum token_flags {
-    TOKEN_SETTLED = 1 << 0,      // its transaction was unknown, and the database has the token
-    TOKEN_PRESENT = 1 << 1,      // in the database at the end
-    TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end
-    TOKEN_NAMED = 1 << 3,        // in a torn line or a forged delivery
-    TOKEN_WAITING = 1 << 4,      // at the end the cursor had not passed it
-    TOKEN_UNMARKED = 1 << 5,     // at the end it was not taken, or not confirmed
-    TOKEN_BURIED_AGAIN = 1 << 6, // more than once in dead_letters
+    TOKEN_SETTLED = 1 << 0,      // the outcome of its transaction was unknown, and the database has
+                                 // the token
+    TOKEN_PRESENT = 1 << 1,      // in the database at the end of the run
+    TOKEN_DEAD_LETTER = 1 << 2,  // in dead_letters at the end of the run
+    TOKEN_NAMED = 1 << 3,        // an account of this token was named in a torn line or a forged
+                                 // delivery
+    TOKEN_WAITING = 1 << 4,      // at the end of the run the cursor had not passed it
+    TOKEN_UNMARKED = 1 << 5,     // at the end of the run it was not taken, or taken and not
+                                 // confirmed
+    TOKEN_BURIED_AGAIN = 1 << 6, // in dead_letters more than once
 };
 
-// The end of a token in leased mode, as the collector has recorded it.
+// The outcome of a token in leased mode, as the collector has recorded it.
 enum token_outcome { OUTCOME_NONE, OUTCOME_SENT, OUTCOME_DEAD, OUTCOME_EXPIRED };
 
 // How an attempt ended, as the collector has recorded it. sql/attempts.sql has the same order.
@@ -40,57 +43,60 @@ enum attempt_end {
     ATTEMPT_EXPIRED,
     ATTEMPT_RETURNED,
     ATTEMPT_LOST,
-    ATTEMPT_LATE,    // an answer to an attempt that had ended
-    ATTEMPT_RETRIED, // by hand
+    ATTEMPT_LATE,    // the answer came after the attempt had ended
+    ATTEMPT_RETRIED, // an operator tried the token again by hand
     ATTEMPT_ENDS
 };
 
 struct attempt_record {
     uint32_t token;
     uint16_t number;
-    uint8_t end; // of enum attempt_end
+    uint8_t end; // enum attempt_end
 };
 
 struct ledger_token {
-    uint64_t fingerprint; // decode_fingerprint of what the database holds, when present
-    uint32_t deliveries;  // valid deliveries
-    uint32_t first_line;  // the line of its first delivery; meaningless without one
+    uint64_t fingerprint; // decode_fingerprint of the fields in the database; set when
+                          // TOKEN_PRESENT
+    uint32_t deliveries;  // number of valid deliveries
+    uint32_t first_line;  // index of the line of its first valid delivery; meaningless without one
     int32_t expires_at_s; // seconds after the ledger's server_epoch_s
-    uint16_t marks;       // decode_marks of the same fields
-    uint8_t flags;        // of enum token_flags
-    uint8_t outcome;      // of enum token_outcome
-    uint16_t attempts;    // recorded ones, without late answers
+    uint16_t marks;       // decode_marks of the fields in the database
+    uint8_t flags;        // bits of enum token_flags
+    uint8_t outcome;      // enum token_outcome
+    uint16_t attempts;    // number of recorded attempts, without late answers
 };
 
 struct ledger {
     const struct scenario *scenario;
     const struct plan *plan;
     const struct txn_record *txns;     // one per plan transaction
-    struct subject_log *log;           // NULL before the collector has ended
-    const struct fault_record *faults; // as many as were planned
+    struct subject_log *log;           // NULL until the collector has ended
+    const struct fault_record *faults; // one per planned fault
     size_t fault_count;
     const struct probe_sample *probes; // in the order of time
     size_t probe_count;
-    const struct probe_sample *flushes; // of the probe that commits; none in an old history
+    const struct probe_sample *flushes; // samples of the probe that commits; none in an old history
     size_t flush_count;
     const struct starved_sample *starved; // in the order of time; none in an old history
     size_t starved_count;
     const int64_t *sessions; // when the collector's sessions opened, in order; NULL: unknown
     size_t session_count;
     const struct change_record *changes; // one per planned change; NULL: unknown
-    uint32_t *change_of;                 // owned; 1 + the change of each token, or 0; NULL: none
+    uint32_t *change_of;                 // owned; per token: 1 + the index of its change, or 0;
+                                         // NULL: there are no changes
     struct ledger_token *tokens;         // owned; one per plan token
-    struct attempt_record *attempts;     // owned; by token and number; none in an old history
+    struct attempt_record *attempts;     // owned; sorted by token and number; none in an old
+                                         // history
     size_t attempt_count;
-    uint32_t *txn_of;       // owned; the transaction of each token
+    uint32_t *txn_of;       // owned; per token: the index of its transaction
     int64_t start_ns;       // the plan's time 0 on the run's clock
     int64_t load_end_ns;    // when load and faults were over
     int64_t drain_end_ns;   // when TERM was sent to the collector
     int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
-    size_t strangers;       // tokens in the database that the plan does not know
+    size_t strangers;       // number of tokens in the database that the plan does not know
 };
 
-// The caller fills the borrowed fields and the times as the run goes on.
+// Makes an empty ledger. The caller fills the borrowed fields and the times as the run goes on.
 MUST_USE bool ledger_init(
     struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e);
 void ledger_fini(struct ledger *l);
@@ -99,12 +105,13 @@ void ledger_fini(struct ledger *l);
 MUST_USE bool ledger_take_changes(
     struct ledger *l, const struct change_record *changes, struct err *e);
 
-// Asks the database for the outcome of unknown transactions. Call it when the drain begins and
+// Asks the database for the outcome of unknown transactions. Call it when the drain begins, after
 // every backend of the load has ended.
 MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e);
 
-// Reads what the tables hold and counts the valid deliveries. Call it after the collector has
-// ended. With conn NULL (the server does not start again) no token is present.
+// Reads the tables at the end of the run and counts the valid deliveries. Call it after the
+// collector has ended. conn NULL says that the server does not start again; then no token is
+// present.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
 // --- a token's life, for the checks --------------------------------------------
@@ -122,19 +129,20 @@ bool ledger_committed(const struct ledger *l, uint32_t token);
 const struct plan_change *ledger_change(
     const struct ledger *l, uint32_t token, const struct change_record **record);
 
-// Returns when that change was sent; CLOCK_NEVER without one.
+// Returns when the token's change was sent; CLOCK_NEVER without one.
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
 // True when the token existed before the collector started.
 bool ledger_is_backlog(const struct ledger *l, uint32_t token);
 
-// Returns the intended time of the insert on the run's clock; for a backlog, the real time.
+// Returns the intended time of the insert on the run's clock; for a token of the backlog, the real
+// time of the insert.
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
 
-// Returns when its first delivery was read; CLOCK_NEVER without one.
+// Returns when the token's first delivery was read; CLOCK_NEVER without one.
 int64_t ledger_read_ns(const struct ledger *l, uint32_t token);
 
-// Converts a time on the run's clock to seconds since the load began, to be shown.
+// Converts a time on the run's clock to seconds since the load began, for messages.
 static inline double ledger_seconds(const struct ledger *l, int64_t ns)
 {
     return (double)(ns - l->start_ns) / 1e9;

@@ -15,8 +15,8 @@ enum { BUFFER = 1 << 16 };
 struct pack {
     gzFile file;
     bool reading;
-    const char *why; // NULL: nothing has failed
-    size_t most;     // items that a file of its size can hold
+    const char *why; // the first failure; NULL: none so far
+    size_t most;     // largest number of items that a file of this size can hold
     int64_t last_ns;
     size_t pos, len;
     unsigned char buffer[BUFFER];
@@ -165,14 +165,14 @@ void pack_signed(struct pack *p, int64_t *value)
 {
     uint64_t folded = fold(*value);
 
-    // The limit is far from the ends, so that sums in a damaged history do not overflow.
+    // The limit leaves room for sums, so that those over a damaged history do not overflow.
     pack_number(p, &folded, UINT64_MAX / 4);
     *value = unfold(folded);
 }
 
 void pack_time(struct pack *p, int64_t *ns)
 {
-    const int64_t most_ns = INT64_MAX / 4; // so that no difference overflows
+    const int64_t most_ns = INT64_MAX / 4; // a limit under which no difference overflows
     uint64_t v = *ns == CLOCK_NEVER ? 1 : *ns == 0 ? 0 : fold(*ns - p->last_ns) + 2;
 
     pack_number(p, &v, UINT64_MAX);

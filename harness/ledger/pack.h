@@ -16,8 +16,8 @@ struct pack;
 MUST_USE struct pack *pack_write(const char *path, struct err *e);
 MUST_USE struct pack *pack_read(const char *path, struct err *e);
 
-// When reading: true when a file of this size can hold this many items at all. A damaged count must
-// not make us ask for more memory than the machine has.
+// When reading: true when a file of this size can hold this many items at all. A damaged count
+// could otherwise make us ask for more memory than the machine has.
 bool pack_can_hold(const struct pack *p, size_t count);
 
 bool pack_reading(const struct pack *p);
@@ -30,7 +30,7 @@ MUST_USE bool pack_close(struct pack *p, struct err *e);
 // Packs seven bits per byte. A value above `most` is a failure.
 void pack_number(struct pack *p, uint64_t *value, uint64_t most);
 
-// Packs a field of another width.
+// Packs a field of a type other than uint64_t.
 #define PACK_FIELD(p, field, most)                                                                 \
     do {                                                                                           \
         uint64_t number_ = (uint64_t)(field);                                                      \
@@ -38,10 +38,10 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most);
         (field) = (__typeof__(field))number_;                                                      \
     } while (0)
 
-// Packs a number of either sign; small ones are short.
+// Packs a signed number; a number near zero takes few bytes.
 void pack_signed(struct pack *p, int64_t *value);
 
-// Packs a time that is close to the last one; 0 and CLOCK_NEVER keep their meaning.
+// Packs a time that is near the one before; 0 and CLOCK_NEVER keep their meaning.
 void pack_time(struct pack *p, int64_t *ns);
 
 // Packs a string that fits into `size` bytes with its NUL.
@@ -54,8 +54,8 @@ void pack_fail(struct pack *p, const char *why);
 // end of a process may be CLOCK_NEVER, because no computation uses that time.
 void pack_moment(struct pack *p, int64_t *ns);
 
-// When reading, returns a new array for the items, or NULL on failure. When writing, returns the
-// array that is given, which may be NULL for no items.
+// Makes room for the items. When reading, returns a new array, or NULL on failure. When writing,
+// returns `items`, which may be NULL when there are none.
 void *pack_room(struct pack *p, void *items, size_t count, size_t size);
 
 // Packs a count and returns its array. After a failure it returns NULL and sets the count to 0.

@@ -36,7 +36,8 @@ void pack_lines(struct pack *p, struct subject_log *log)
     log->lines = pack_array(p, &log->line_count, PACK_LINES_MAX, log->lines, sizeof *log->lines);
     for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
         struct line_record *line = &log->lines[i];
-        uint64_t skipped = line->first_delivery - deliveries; // tokens named in torn lines before
+        uint64_t skipped = line->first_delivery - deliveries; // number of tokens that torn lines
+                                                              // before this line named
         pack_moment(p, &line->read_ns);
         PACK_FIELD(p, line->process, log->process_count - 1);
         pack_number(p, &skipped, UINT32_MAX);
@@ -94,7 +95,7 @@ struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, si
     return probes;
 }
 
-// Packs a figure that grows from one sample to the next.
+// Packs a figure that only grows, as its growth since the sample before.
 static void pack_growth(struct pack *p, uint64_t *value, uint64_t before)
 {
     uint64_t step = *value - before;

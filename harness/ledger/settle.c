@@ -14,7 +14,7 @@
 #include "postgres/sql.h"
 #include "subject/decode.h"
 
-// Handles one row of a result in binary form. Returns false without memory.
+// Takes one row of a binary result. Returns false without memory.
 typedef bool row_function(struct ledger *l, const PGresult *row);
 
 static bool token_of(const struct ledger *l, const PGresult *row, uint32_t *token)
@@ -132,7 +132,8 @@ static bool waiting_row(struct ledger *l, const PGresult *row)
     return true;
 }
 
-// In the present schema, a token that is left both waits and is unmarked, for every mode.
+// Marks a token that the present schema lists as left: in every mode it still waits, and it is not
+// confirmed.
 static bool left_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -184,7 +185,7 @@ static int by_token_and_number(const void *a, const void *b)
                                 : (x->number > y->number) - (x->number < y->number);
 }
 
-// Reads what leased mode has recorded.
+// Reads the outcomes and attempts that leased mode has recorded.
 static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool ok = each_row(l, conn, ledger_sql_outcomes, NULL, outcome_row, e) &&
@@ -195,8 +196,8 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// A name that the wire cannot carry is forged when the line prints it, even if a reader accepts the
-// line.
+// True when a line prints a name that the wire cannot carry. Such a delivery counts as forged, even
+// if a reader accepts the line.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "load_sql.h"
 
-static const int64_t look_again_ns = 2 * NS_PER_MS; // until the insert may be answered
+static const int64_t look_again_ns = 2 * NS_PER_MS; // pause before it looks again whether the
+                                                    // insert was answered
 
 static const struct {
     const char *name;
@@ -67,7 +68,7 @@ static int64_t back_at_ns(const struct load *l, size_t back)
     return l->result->changes[change].ended_ns + l->config->plan->changes[change].back_ns;
 }
 
-// Returns a change whose second half is due; SIZE_MAX: none.
+// Returns the index of a change whose second half is due; SIZE_MAX: none.
 static size_t take_back(struct load *l, int64_t now)
 {
     for (size_t i = 0; i < l->back_count; i++) {

@@ -9,7 +9,7 @@
 #include "load/txn.h"
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
-static const int64_t connect_limit_ns = 10 * NS_PER_S; // a step of the handshake
+static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of the handshake
 // The limit for the network's first answer. A container that restarts may be away without an error.
 // The kernel would then try again only after 1 s and 2 s; a new connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
@@ -42,8 +42,8 @@ static const struct plan_change *change_of(const struct load *l, const struct co
     return &l->config->plan->changes[c->txn];
 }
 
-// Notes the end of a change. Its first half decides the outcome; the second half, which comes
-// later, only makes the token eligible again.
+// Notes the end of a change's statement. The first half of a change decides its outcome; the second
+// half, which comes later, only makes the token eligible again.
 static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
 {
     struct change_record *r = &l->result->changes[c->txn];
@@ -58,7 +58,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     c->state = CONN_IDLE;
 }
 
-// True when a fault of the scenario explains this error of a full or failed disk.
+// True when a fault of the scenario explains this error, because it fills the disk or lets it fail.
 static bool is_of_disk_fault(const struct scenario *s, const char *state)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -70,8 +70,9 @@ static bool is_of_disk_fault(const struct scenario *s, const char *state)
     return false;
 }
 
-// Class 57 is an operator's intervention (terminated, cancelled, shutting down): a fault explains
-// it. Anything else means that the statements do not fit.
+// True for an error that a fault explains: the connection broke, an operator intervened (class 57:
+// terminated, cancelled, shutting down), or a disk fault is at work. Any other error means that the
+// statements do not fit the schema.
 static bool is_intervention(const struct scenario *s, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -103,7 +104,8 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
         finish(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
-    // Connects again at once after a lost connection, and a little later when the server refused.
+    // After a lost connection it connects again at once. When the server refused, it waits a
+    // little.
     c->until_ns = unready ? now + reconnect_pause_ns : now;
     c->state = CONN_DOWN;
 }
@@ -133,7 +135,7 @@ static void answered(struct load *l, struct conn *c, int64_t now)
     const struct plan_txn *txn = txn_of(l, c);
 
     if (c->failed) {
-        // Only our COMMIT ends a transaction block that failed.
+        // A transaction block that failed ends only when our COMMIT arrives.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
             finish(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
@@ -224,8 +226,8 @@ static void take_results(struct load *l, struct conn *c, int64_t now)
     }
 }
 
-// Sends the statements after the COPY, or the end of the transaction that the COPY's failure
-// aborted.
+// Sends the statements that follow the COPY. If the COPY failed and aborted the transaction, sends
+// only the transaction's end.
 static void go_on_after_copy(struct load *l, struct conn *c, int64_t now)
 {
     const struct plan_txn *txn = txn_of(l, c);
@@ -283,7 +285,7 @@ short conn_events(const struct conn *c)
 {
     if (c->state == CONN_CONNECTING)
         return c->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    // Costs no system call when nothing is left to send.
+    // PQflush makes no system call when nothing is left to send.
     return PQflush(c->pg) == 1 ? POLLIN | POLLOUT : POLLIN;
 }
 
@@ -304,7 +306,8 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     r->sent_ns = now;
     r->commit_ns = c->end_sent ? now : 0;
     atomic_fetch_add(&l->progress->sent, 1);
-    // The Sync at the end flushes. What the socket does not take now goes out when poll says so.
+    // The Sync behind the statements also flushes. Bytes that the socket does not take now go out
+    // when poll says so.
     bool ok = l->config->enqueue ? txn_send_jobs(c->pg, txn_of(l, c), l->config->enqueue)
               : copies           ? PQexitPipelineMode(c->pg) && txn_send_copy(c->pg)
                                  : txn_send(c->pg, plan, txn_of(l, c), insert, &l->scratch);

@@ -1,16 +1,16 @@
 // One connection of the generator: a small state machine over non-blocking libpq in pipeline mode.
-// load.c decides what it does and when. This module does it and records the outcome.
+// load.c decides when the connection does what; this module does it and records the outcome.
 #pragma once
 
 #include "base/buf.h"
 #include "load/load.h"
 
 enum conn_state {
-    CONN_DOWN,       // to be opened at until_ns
-    CONN_CONNECTING, // until the handshake is over
+    CONN_DOWN,       // no connection; opens one at until_ns
+    CONN_CONNECTING, // the handshake is not over yet
     CONN_PREPARING,
     CONN_IDLE,
-    CONN_COPYING, // its accounts go in by COPY, and the rest of the transaction follows
+    CONN_COPYING, // sends its accounts by COPY; the rest of the transaction follows
     CONN_RUNNING, // waits for the answer to a Sync
     CONN_HOLDING, // its transaction stays open until until_ns
 };
@@ -20,7 +20,7 @@ enum conn_job { JOB_TXN, JOB_CHANGE };
 struct conn {
     PGconn *pg;
     enum conn_state state;
-    int64_t until_ns; // DOWN: when to try again; CONNECTING: when to give up; HOLDING: its end
+    int64_t until_ns; // DOWN: next try; CONNECTING: give up; HOLDING: end the transaction
     PostgresPollingStatusType polling;
     enum conn_job job;
     size_t txn;    // index of the transaction or, for JOB_CHANGE, of the change
@@ -36,17 +36,18 @@ struct load {
     struct conn *conns;
     size_t conn_count;
     int64_t *phase_end_ns; // per phase, on the run's clock
-    size_t next;           // the first transaction that was not begun
-    size_t ended;          // how many transactions have an outcome
-    uint32_t *txn_of;      // the transaction of each planned change; NULL: there are none
-    size_t next_change;    // the first change that was neither begun nor given up
+    size_t next;           // index of the first transaction that was not begun
+    size_t ended;          // number of transactions that have an outcome
+    uint32_t *txn_of;      // per planned change: index of its transaction; NULL: there are no
+                           // changes
+    size_t next_change;    // index of the first change that was neither begun nor given up
     size_t changes_ended;
-    size_t *backs; // changes whose first half is answered, and whose second is to be sent
+    size_t *backs; // changes whose first half is answered and whose second half is still to be sent
     size_t back_count;
     struct buf scratch;
 };
 
-// Starts to connect a connection that is DOWN or dead.
+// Begins to open a connection that is DOWN or dead.
 void conn_open(struct load *l, struct conn *c, int64_t now);
 
 // Sends a transaction on an IDLE connection.
@@ -58,7 +59,7 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
 // Sends the end of the transaction of a HOLDING connection.
 void conn_end_hold(struct load *l, struct conn *c, int64_t now);
 
-// Takes what poll(2) reported; now is when it did.
+// Handles the events that poll(2) reported; `now` is when it returned.
 void conn_serve(struct load *l, struct conn *c, short revents, int64_t now);
 
 // Returns the events that poll(2) is to wait for on an open connection.

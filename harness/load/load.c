@@ -9,7 +9,8 @@
 #include "load/conn.h"
 #include "load/producer.h"
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // the longest time until a stop is seen
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until it notices that it is to
+                                                    // stop
 
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e);
 static void run_loop(struct load *l, struct pollfd *fds);
@@ -27,7 +28,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     if (ok) {
         run_loop(&l, fds);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-        const long us = cpu.tv_nsec / 1000; // rounded as the history stores it
+        const long us = cpu.tv_nsec / 1000; // rounded to µs, as the history stores it
         result->cpu_s = (double)cpu.tv_sec + (double)us / 1e6;
     }
     free(fds);
@@ -96,8 +97,8 @@ static void skip_others(struct load *l)
     }
 }
 
-// The plan of a closed loop has more inserts than it can need. The generator need not send those
-// for which the phase had no time.
+// Skips the inserts of a closed loop for which the phase had no time. The plan of a closed loop has
+// more inserts than the loop can send, so they need not be sent.
 static void skip_what_is_over(struct load *l, int64_t now)
 {
     const struct plan *plan = l->config->plan;
@@ -156,7 +157,7 @@ static int64_t do_due(struct load *l, int64_t now)
             next = clock_min(next, change_due_ns(l));
         }
         if (c->state == CONN_IDLE && i < allowed(l)) {
-            // Reads the clock anew, because a loop that begins many transactions in one turn would
+            // Reads the clock again. A loop that begins many transactions in one turn would
             // otherwise give the last one too early a time.
             if (due_ns(l) <= now) {
                 conn_begin(l, c, l->next++, clock_now_ns());
@@ -171,8 +172,9 @@ static int64_t do_due(struct load *l, int64_t now)
     return free_conn ? clock_min(next, due_ns(l)) : next;
 }
 
-// Waits with poll(2) until an event or `until`, and returns the time after it. If that took longer
-// than was asked for, the thread did not get the processor, which is noted as a stall.
+// Waits with poll(2) until an event or until the time `until`, and returns the time after it. A
+// wait that took longer than asked is noted as a stall, because the thread did not get the
+// processor.
 static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
 {
     for (size_t i = 0; i < l->conn_count; i++) {
@@ -185,7 +187,7 @@ static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until
     stalls_note(&l->result->stalls, woke_ns, now);
     int64_t nap = clock_min(until > now ? until - now : 0, idle_step_ns);
     struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
-    // ppoll, because a timeout in whole milliseconds would make every insert late.
+    // ppoll instead of poll, because a timeout in whole milliseconds would make every insert late.
     if (ppoll(fds, l->conn_count, &timeout, NULL) < 0) {
         for (size_t i = 0; i < l->conn_count; i++)
             fds[i].revents = 0;

@@ -1,9 +1,9 @@
 // The generator: carries out the plan's transactions at their intended times over connections of
-// its own. It is an open loop: a slow or absent server does not slow the plan, but makes a backlog
-// of inserts that keep their intended times.
+// its own. It is an open loop: a slow or absent server does not slow the plan. The inserts that it
+// delays form a backlog and keep their intended times.
 //
-// One thread runs load_run; the records are its own until it returns. Other
-// threads may read the progress and ask it to stop.
+// One thread runs load_run; the records are its own until it returns. Other threads may read the
+// progress and ask it to stop.
 #pragma once
 
 #include <libpq-fe.h>
@@ -26,17 +26,17 @@ enum txn_outcome {
 };
 
 struct txn_record {
-    int64_t sent_ns;   // its first statement; 0: never
-    int64_t commit_ns; // its COMMIT (the statement itself when it commits alone); 0: never
-    int64_t ended_ns;  // the answer, or the connection's death
+    int64_t sent_ns;   // when its first statement was sent; 0: never
+    int64_t commit_ns; // when its COMMIT was sent (or the statement, if it commits alone); 0: never
+    int64_t ended_ns;  // when it was answered, or the connection was lost
     enum txn_outcome outcome;
 };
 
-// The outcome of a planned change. Without an answer it may have happened or not.
+// The outcome of a planned change. A change without an answer may have happened or not.
 struct change_record {
     int64_t sent_ns;      // 0: never, because its token was not committed or the run was over
-    int64_t ended_ns;     // the answer, or the connection's death
-    int64_t back_sent_ns; // reactivate: its second half; 0: never
+    int64_t ended_ns;     // when it was answered, or the connection was lost
+    int64_t back_sent_ns; // reactivate: when its second half was sent; 0: never
     int64_t back_ended_ns;
     enum txn_outcome outcome; // COMMITTED: the first half was acknowledged;
                               // UNKNOWN: it was sent, and no good answer came
@@ -45,8 +45,8 @@ struct change_record {
 // The client of a subject; see producer.h.
 struct load_producer {
     const char *const *argv;
-    const char *const *env; // NULL-terminated NAME=value, complete
-    const char *dir;        // where it runs
+    const char *const *env; // the complete environment: NULL-terminated NAME=value
+    const char *dir;        // its working directory
     int log;                // the descriptor for its standard error; -1: /dev/null
 };
 
@@ -54,46 +54,51 @@ struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
-    const struct load_producer *producer; // the client that puts the jobs; NULL: we put them, by
-                                          // SQL
-    const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: accounts
-    int64_t start_ns;     // when the plan's time 0 is
-    int64_t deadline_ns;  // give up what was not sent by then
-    size_t first, end;    // part of the plan's transactions; the last part also sends the changes
-    unsigned part, parts; // send only every parts-th of these transactions; 0: all
+    const struct load_producer *producer; // the client that puts the jobs; NULL: the generator
+                                          // inserts them itself, by SQL
+    const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: insert
+                          // accounts
+    int64_t start_ns;     // the time 0 of the plan, on the run's clock
+    int64_t deadline_ns;  // what was not sent by then is given up
+    size_t first, end;    // range of the plan's transactions; a range up to the plan's end includes
+                          // the changes
+    unsigned part, parts; // send only each transaction whose number is `part` modulo `parts`; 0:
+                          // all
 };
 
 struct load_progress {
-    atomic_size_t sent, committed, failed; // transactions
-    atomic_size_t tokens;                  // committed
+    atomic_size_t sent, committed, failed; // numbers of transactions
+    atomic_size_t tokens;                  // number of committed tokens
     atomic_size_t connects;
-    atomic_int stop; // set by another thread: end at once
+    atomic_int stop; // another thread sets it to make the load end at once
 };
 
 struct load_result {
     struct txn_record *records;    // one per plan transaction
     struct change_record *changes; // one per planned change
-    size_t refused;                // transactions the server answered with an error
+    size_t refused;                // number of transactions that the server answered with an error
     char refusal[256];             // the first such error
-    double cpu_s;                  // of the generator's thread
-    struct stalls stalls;          // of its loop
-    int64_t clock_bound_ns;        // with several generators: how far their clocks may be off
-    unsigned lost_workers;         // how many workers were lost before their last answer
-    char lost_worker[200];         // the first one lost, and why
+    double cpu_s;                  // CPU time of the generator's thread
+    struct stalls stalls;          // stalls of its loop
+    int64_t clock_bound_ns;        // with several generators: the greatest error between their
+                                   // clocks
+    unsigned lost_workers;         // number of workers that were lost before their last answer
+    char lost_worker[200];         // the first worker that was lost, and why
 };
 
 // Inserts the active accounts that the plan's recovery tokens and upserts need. If the plan has
-// names that the wire cannot carry, disables the trigger that refuses them. Runs before the clock
-// starts, as superuser.
+// names that the wire format cannot carry, disables the trigger that refuses them. Call it as
+// superuser before the clock starts.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 
-// Returns when every transaction from config.first to config.end has an outcome, and all
-// connections are closed. `result` must be zeroed, or the result of an earlier part of the plan,
-// whose records it keeps.
+// Carries out the plan's transactions from config.first to config.end. Returns when each of them
+// has an outcome and all connections are closed. `result` must be zeroed, or be the result of an
+// earlier part of the plan, whose records it keeps.
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
 
 // Makes room for one record per transaction and change of the plan. Keeps the records of an earlier
-// part of it, and drops that part's figures. Each way to carry out a plan begins with it.
+// part of the plan, and drops that part's figures. Each way to carry out a plan begins with this
+// call.
 MUST_USE bool load_result_begin(struct load_result *result, const struct plan *plan, struct err *e);
 void load_result_fini(struct load_result *result);

@@ -10,8 +10,8 @@
 
 struct figures {
     size_t committed;
-    int64_t first_ns, last_ns; // of the inserts that were sent
-    int64_t ended_ns;          // the last answer
+    int64_t first_ns, last_ns; // when the first and the last insert were sent
+    int64_t ended_ns;          // when the last answer came
     struct histogram lag;
 };
 

@@ -22,7 +22,7 @@ struct fixture {
     struct load_progress progress;
     struct load_result result;
     PGconn *admin;
-    const char *disturbance; // a statement; NULL: none
+    const char *disturbance; // SQL that the second thread runs; NULL: none
     atomic_bool over;
 };
 
@@ -111,13 +111,13 @@ static size_t count(const struct fixture *f, enum txn_outcome outcome)
     return found;
 }
 
-// Returns which tokens are in the database, by their number in the plan.
+// Returns for each token, by its number in the plan, whether it is in the database.
 static bool *present(struct fixture *f)
 {
     bool *there = calloc(f->plan.token_count + 1, sizeof *there);
 
     assert_non_null(there);
-    // A backend whose client is gone may still commit.
+    // The test waits for backends whose client is gone, because they may still commit.
     for (bool gone = false; !gone;) {
         PGresult *left = ask(f->admin, "SELECT pg_stat_clear_snapshot(), count(*)"
                                        " FROM pg_stat_activity WHERE application_name LIKE"
@@ -257,7 +257,7 @@ static void a_closed_loop_ends_with_its_phase(void **state)
     check_outcomes(&f);
     assert_true(count(&f, TXN_NOT_NEEDED) > 0);
     assert_int_equal(count(&f, TXN_NOT_SENT), 0);
-    // The second phase is an open loop, whose whole plan was committed.
+    // The second phase is an open loop, and its whole plan was committed.
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(f.result.records[f.plan.txn_count - 100 + i].outcome, TXN_COMMITTED);
     tear_down(&f);

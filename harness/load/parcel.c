@@ -101,7 +101,7 @@ static int by_start(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-// The message in which a worker tells of its load.
+// The figures in the message that a worker sends about its load.
 struct figures {
     size_t refused, stalls, kept;
     long long longest_ns, total_ns;
@@ -130,7 +130,7 @@ static void add_figures(struct load_result *all, const struct figures *f)
     all->stalls.total_ns += f->total_ns;
     if (f->longest_ns > all->stalls.longest_ns)
         all->stalls.longest_ns = f->longest_ns;
-    // Sorts them by time, as a single generator records them.
+    // Sorts the stalls by time, which is their order with a single generator.
     if (all->stalls.kept_count > 0)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, by_start);
 }

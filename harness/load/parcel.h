@@ -1,6 +1,6 @@
-// A worker sends a parcel when it is done: a line with figures, its stalls, and a record
-// for each transaction of its part, in the order of the plan. Numbers are eight bytes,
-// the lowest first.
+// The message that a worker sends when it is done: a line with figures, its stalls, and a record
+// for each transaction of its part, in the order of the plan. Numbers are eight bytes long, the
+// lowest byte first.
 #pragma once
 
 #include <pthread.h>
@@ -13,16 +13,16 @@
 MUST_USE bool parcel_send(struct post *p, const struct load_config *c,
     const struct remote_part *part, const struct load_result *result, struct err *e);
 
-// Where a worker's parcel goes. Everything is borrowed.
+// Where a worker's parcel goes. All pointers are borrowed.
 struct parcel_target {
     const struct load_config *config;
-    struct remote_part part;    // the worker's
-    struct remote_clock clock;  // the worker's
-    struct load_result *result; // of all workers
-    pthread_mutex_t *lock;      // guards what is not a record of this part
+    struct remote_part part;    // the worker's part of the plan
+    struct remote_clock clock;  // the worker's clock
+    struct load_result *result; // the merged result of all workers
+    pthread_mutex_t *lock;      // guards everything in the result but this worker's records
 };
 
-// `line` is the first line. Stores each record at its place in the result, with times of our clock,
-// and adds the figures.
+// Reads a parcel whose first line is `line`. Stores each record at its place in the result, with
+// times of our clock, and adds the figures.
 MUST_USE bool parcel_take(
     struct post *p, const char *line, const struct parcel_target *to, struct err *e);

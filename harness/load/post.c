@@ -21,7 +21,8 @@ void post_init(struct post *p, int fd)
     p->from = p->used = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard_ms, sizeof unheard_ms);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // in time notices a vanished run
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on); // makes the kernel notice when the
+                                                              // other side has vanished
 }
 
 void post_close(struct post *p)
@@ -128,7 +129,7 @@ bool post_say(struct post *p, struct err *e, const char *fmt, ...)
     return post_write(p, line, (size_t)len, e);
 }
 
-// Reads more bytes after those that are there.
+// Reads more bytes and puts them behind the bytes that it has.
 static bool fill(struct post *p, struct err *e)
 {
     struct pollfd polled = {.fd = p->fd, .events = POLLIN};

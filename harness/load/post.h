@@ -1,6 +1,6 @@
-// Lines and bytes over a TCP connection between the run and its workers. Calls block, with limits:
-// a worker that is silent for longer than POST_SILENCE_NS is lost. A worker stops by itself, before
-// that, when it has got nothing from its run for POST_UNHEARD_NS.
+// Lines and bytes over a TCP connection between the run and its workers. Calls block for a limited
+// time. The run takes a worker for lost that is silent for longer than POST_SILENCE_NS. Before
+// that, a worker stops by itself when it has heard nothing from its run for POST_UNHEARD_NS.
 //
 // Fails with ERR_CONNECTION. One thread uses a post at a time.
 #pragma once
@@ -17,14 +17,14 @@
 struct post {
     int fd; // -1: closed
     size_t from, used;
-    char bytes[16384]; // read, and not taken yet
+    char bytes[16384]; // bytes that were read and not taken yet
 };
 
-void post_init(struct post *p, int fd); // takes the socket
+void post_init(struct post *p, int fd); // owns fd from now on
 void post_close(struct post *p);
 
-// An address is "host:port", "[host]:port" or "port". The caller closes the returned descriptor; -1
-// with the reason.
+// Connects to an address: "host:port", "[host]:port" or "port". The caller closes the returned
+// descriptor; -1 with the reason.
 MUST_USE int post_connect(const char *address, struct err *e);
 MUST_USE int post_listen(const char *address, int *port, struct err *e);
 
@@ -35,5 +35,5 @@ MUST_USE bool post_write(struct post *p, const void *bytes, size_t count, struct
 MUST_USE bool post_line(struct post *p, char line[POST_LINE_MAX], struct err *e);
 MUST_USE bool post_read(struct post *p, void *bytes, size_t count, struct err *e);
 
-// Waits at most this long. True when there is something to read, or the other side is gone.
+// Waits for at most limit_ms. True when there is something to read, or the other side is gone.
 bool post_waits(const struct post *p, int limit_ms);

@@ -1,5 +1,5 @@
-// Inserts the accounts that must exist before the load: active ones for recovery
-// tokens, and those that upserts conflict with.
+// Inserts the accounts that must exist before the load: active accounts for recovery tokens, and
+// those that upserts conflict with.
 #include "base/buf.h"
 #include "load/load.h"
 #include "plan/names.h"
@@ -49,8 +49,9 @@ static bool add(struct accounts *a, const struct plan *plan, const struct plan_t
     return ++a->held < CHUNK || insert(a, e);
 }
 
-// Disables the trigger of migration 000006, which refuses names that the wire cannot carry. A
-// collector must still handle such names: they may be older, or have come in another way.
+// Disables the trigger of migration 000006, which refuses names that the wire format cannot carry.
+// A collector must still handle such names: they may be older than the trigger, or have come in
+// another way.
 static bool allow_bad_names(PGconn *conn, struct err *e)
 {
     return sql_exec(conn,

@@ -16,10 +16,12 @@
 
 #define OUT_MAX ((size_t)16 << 20)
 #define IN_MAX ((size_t)1 << 20)
-#define ROUND_MAX ((size_t)256 << 10) // bytes that are read before the loop looks at all else
+// The loop reads at most about this many bytes before it goes on to everything else.
+#define ROUND_MAX ((size_t)256 << 10)
 #define PUT_LEN_MAX 32
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // how soon a stop is seen
+static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until it notices that it is to
+                                                    // stop
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t end_grace_ns = 2 * NS_PER_S;
 
@@ -30,8 +32,8 @@ struct producer {
     pid_t pid; // 0: no process runs at the moment
     int in, out;
     int64_t restart_at_ns;
-    size_t next, ended; // transactions
-    size_t oldest;      // the jobs before it have an outcome
+    size_t next, ended; // numbers of transactions: the next to put, and those with an outcome
+    size_t oldest;      // all transactions before this one have an outcome
     struct buf unsent, unread;
 };
 
@@ -50,7 +52,8 @@ static void finish(struct producer *p, size_t txn, enum txn_outcome outcome, int
     }
 }
 
-// Jobs that the process got and did not answer may have been put or not.
+// Records the jobs as unknown that the process got and did not answer: they may have been put or
+// not.
 static void give_up_the_rest(struct producer *p, int64_t now)
 {
     for (size_t i = p->oldest; i < p->next; i++) {
@@ -160,8 +163,8 @@ static void take_answers(struct producer *p, int64_t now)
     buf_consume(&p->unread, done);
 }
 
-// Reads what is there, but not more than about a round's share, because the process may write
-// faster than we read. Returns false at the end of its output.
+// Reads what is there, but not much more than ROUND_MAX, because the process may write faster than
+// we read. Returns false at the end of its output.
 static bool read_answers(struct producer *p)
 {
     const size_t chunk = 4096;
@@ -188,7 +191,7 @@ static void write_puts(struct producer *p)
         ssize_t n = write(p->in, p->unsent.data, p->unsent.len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) // the pipe is full, or the client has ended, which its output will show
+        if (n <= 0) // the pipe is full, or the client has ended; its output will tell
             return;
         buf_consume(&p->unsent, (size_t)n);
     }
@@ -203,8 +206,8 @@ static int64_t due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
-// Puts the jobs that are due. Those that fall due while no process runs, or while it has too much
-// to read already, are put late.
+// Puts the jobs that are due. A job that falls due while no process runs, or while the process has
+// too much to read already, is put late.
 static void put_what_is_due(struct producer *p, int64_t now)
 {
     for (; p->pid && due_ns(p) <= now && p->unsent.len <= OUT_MAX - PUT_LEN_MAX; p->next++) {

@@ -13,12 +13,12 @@
 
 #define LENGTH_NS (50 * NS_PER_MS)
 
-// The names that the linker's --wrap gives.
+// The names that the linker gives to a wrapped function and its replacement.
 #define WRAP_OF(name) __wrap_##name
 #define REAL(name) __real_##name
 
-// The linker puts the second in place of the first (--wrap). The client's output, the only
-// descriptor that does not block, is never empty, however slowly the client gets a processor.
+// The linker replaces read() by our function (--wrap). With it, the client's output, which is the
+// only descriptor that does not block, always seems to have bytes, however slowly the client runs.
 ssize_t REAL(read)(int fd, void *bytes, size_t count);
 ssize_t WRAP_OF(read)(int fd, void *bytes, size_t count);
 

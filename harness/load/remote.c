@@ -21,11 +21,12 @@ struct worker {
     struct remote_part part;
     struct remote_clock clock;
     pthread_t thread;
-    const struct load_config *config; // set while it runs
+    const struct load_config *config; // set while the load runs
     struct load_progress *progress;
-    struct load_result *result; // of all workers; each thread writes its own worker's records
+    struct load_result *result; // the result of all workers; each thread writes its own worker's
+                                // records
     pthread_mutex_t *lock;      // guards the rest of the result
-    struct load_progress seen;  // what the worker has told us
+    struct load_progress seen;  // what the worker has told us so far
 };
 
 struct remote {
@@ -39,7 +40,7 @@ struct remote {
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    // FNV-1a, of eight bytes at once.
+    // The hash is FNV-1a, but it takes eight bytes at once.
     return (hash ^ value) * UINT64_C(1099511628211);
 }
 
@@ -242,7 +243,7 @@ static bool listen_to(struct worker *w, struct err *e)
     return true;
 }
 
-// The clocks may have drifted apart during the load.
+// Measures the clock again, because the clocks may have drifted apart during the load.
 static bool take_records(struct worker *w, struct err *e)
 {
     char line[POST_LINE_MAX];
@@ -269,7 +270,7 @@ static void *run_worker(void *arg)
         take_records(w, &e))
         return NULL;
     remote_lose(w->result, c, &w->part, &w->clock, clock_now_ns());
-    post_close(&w->post); // the worker stops when it sees this
+    post_close(&w->post); // the worker stops when the connection closes
     pthread_mutex_lock(w->lock);
     if (w->result->lost_workers++ == 0)
         snprintf(w->result->lost_worker, sizeof w->result->lost_worker, "worker %u of %u: %.150s",

@@ -17,7 +17,7 @@
 
 #define TXNS 10
 
-// The other clock is 1000 ahead; the way there takes longer than the way back.
+// The other clock is 1000 ahead; the way to it takes longer than the way back.
 static void the_quickest_answer_tells_the_offset(void **state)
 {
     static const int64_t readings[][3] = {{100, 1190, 200}, {300, 1309, 312}, {400, 1490, 500}};
@@ -95,7 +95,7 @@ static void the_part_of_a_lost_worker_is_unknown(void **state)
     remote_lose(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
     for (int i = 0; i < TXNS; i++)
         assert_int_equal(records[i].outcome, i % 2 == 1 ? TXN_UNKNOWN : TXN_NOT_SENT);
-    assert_int_equal(records[3].commit_ns, 5293); // its clock may be ahead by this much
+    assert_int_equal(records[3].commit_ns, 5293); // the worker's clock may be ahead by this much
     assert_int_equal(records[3].ended_ns, 5500);
     assert_int_equal(records[7].commit_ns, 5693);
     assert_int_equal(records[7].ended_ns, 5693);

@@ -19,7 +19,7 @@
 #define CONNINFO_MAX 8192
 
 static const useconds_t word_every_us = 100000;
-static const int accept_every_ms = 200; // the longest time until a signal is seen
+static const int accept_every_ms = 200; // longest time until it notices a signal
 
 struct job {
     struct post post;
@@ -47,7 +47,7 @@ static bool write_text(const char *path, const char *text, size_t len, struct er
     return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", path);
 }
 
-// A scenario is read from a file, as any other.
+// Writes the text to a file and loads that, because a scenario is read from a file.
 static bool load_text(struct scenario *s, const char *text, size_t len, struct err *e)
 {
     char dir[] = "/tmp/mailproof-load.XXXXXX", path[PATH_MAX];
@@ -102,8 +102,8 @@ static bool take_plan(
            is_expected(j, print, plan, only, e);
 }
 
-// Answers "time" lines with the present time until another line comes, which it leaves in `line`.
-// That may take long, because the run is being prepared.
+// Answers "time" lines with the present time until another line comes. That line is left in `line`.
+// It may take long to come, because the run is being prepared.
 static bool tell_time(struct job *j, char line[POST_LINE_MAX], struct err *e)
 {
     for (;;) {
@@ -159,8 +159,8 @@ static bool say_progress(struct job *j, struct err *e)
         atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
 }
 
-// Takes the run's answers. Fails when none came for 5 s: machines in between may keep a connection
-// open when the run is gone.
+// Reads the run's answers. Fails when none came for 5 s, because machines in between may keep a
+// connection open although the run is gone.
 static bool hears(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[POST_LINE_MAX];

@@ -18,7 +18,7 @@ bool ssh_is(const char *address)
     return strncmp(address, prefix, strlen(prefix)) == 0;
 }
 
-// Copies the next part, of these characters only.
+// Copies the next part of the address as far as its characters are in `allowed`.
 static bool take(const char **at, const char *allowed, char *out, size_t size)
 {
     size_t len = strspn(*at, allowed);
@@ -65,7 +65,7 @@ int ssh_connect(const char *address, pid_t *pid, struct err *e)
     }
     const char *argv[20];
     size_t n = 0;
-    // ssh must notice a dead connection before we take its worker for lost.
+    // These options make ssh notice a dead connection before we take its worker for lost.
     const char *const always[] = {"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8",
         "-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"};
     for (; n < sizeof always / sizeof *always; n++)
@@ -105,7 +105,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-// Returns false at the end of either side.
+// Passes bytes on. Returns false when either side has ended.
 static bool pass(int from, int to)
 {
     char bytes[16384];
@@ -114,7 +114,7 @@ static bool pass(int from, int to)
     return n > 0 ? write_all(to, bytes, (size_t)n) : n < 0 && errno == EINTR;
 }
 
-// Waits for input. False: the socket is closed, so that nobody wants it.
+// Waits for input. False: the socket is closed, so nobody wants input any more.
 static bool await_input(const struct ssh_bridge *b)
 {
     struct pollfd fds[] = {{.fd = b->in, .events = POLLIN}, {.fd = b->socket}};
@@ -130,7 +130,7 @@ static void *copy_inward(void *arg)
 
     while (await_input(b) && pass(b->in, b->socket))
         ;
-    shutdown(b->socket, SHUT_RDWR); // the run is gone, and the closed socket tells the worker
+    shutdown(b->socket, SHUT_RDWR); // the run is gone; the closed socket tells the worker so
     return NULL;
 }
 
@@ -144,7 +144,7 @@ static void *copy_outward(void *arg)
     return NULL;
 }
 
-// Returns the worker's end; -1 with the reason.
+// Connects the streams. Returns the worker's end of the socket; -1 with the reason.
 static int open_streams(struct ssh_bridge *b, struct err *e)
 {
     int fds[2];

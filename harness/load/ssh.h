@@ -7,10 +7,11 @@
 
 #include "base/err.h"
 
-// "ssh://[user@]host[:port][/path/to/mailproof]"; without a path, mailproof is in the PATH there.
+// The parts of "ssh://[user@]host[:port][/path/to/mailproof]". Without a path, mailproof must be in
+// the PATH of the other machine.
 struct ssh_address {
-    char host[256]; // the host, with the user
-    char port[8];   // "": ssh's own
+    char host[256]; // the host, with "user@" before it if given
+    char port[8];   // "": ssh's default
     char program[512];
 };
 
@@ -23,7 +24,7 @@ MUST_USE bool ssh_parse(const char *address, struct ssh_address *out, struct err
 // process when the socket is closed. ssh writes its messages to our standard error.
 MUST_USE int ssh_connect(const char *address, pid_t *pid, struct err *e);
 
-// The other side: two threads between the standard streams and a socket.
+// The worker's side: two threads pass bytes between the standard streams and a socket.
 struct ssh_bridge {
     int in, out, socket;
     pthread_t inward, outward;
@@ -32,5 +33,6 @@ struct ssh_bridge {
 // Returns the other end of the socket, which the caller closes; -1 with the reason. What the
 // program itself prints from then on is lost.
 MUST_USE int ssh_accept(struct ssh_bridge *b, struct err *e);
-// When that end is closed: waits until all that was written to it has left, and frees the bridge.
+// Call it after that end was closed. Waits until all bytes that were written to it have left, and
+// frees the bridge.
 void ssh_finish(struct ssh_bridge *b);

@@ -13,8 +13,8 @@ static bool is_account(enum token_kind kind)
     return !token_kind_recovery(kind);
 }
 
-// An activation may have no code; its field on the wire is then empty. Every 64th loses its code,
-// in a statement of its own.
+// True for a token that loses its code, in a statement of its own. An activation may be without a
+// code; its field on the wire is then empty. Every 64th is.
 static bool lacks_code(const struct plan *plan, uint32_t token)
 {
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;
@@ -26,7 +26,7 @@ struct statement {
     const char *sql;
     enum token_kind kind; // TOKEN_KINDS: all whose account is inserted; TOKEN_ACTIVATION: those
                           // that lose their code; otherwise tokens of this kind
-    int params;           // 2: addresses and logins; 1: logins
+    int params;           // number of parameters: 2: addresses and logins; 1: logins
 };
 
 static const struct statement statements[] = {
@@ -42,7 +42,7 @@ static const struct statement statements[] = {
 };
 
 #define STATEMENTS (sizeof statements / sizeof *statements)
-#define UPSERT 1 // its index in the table
+#define UPSERT 1 // index of "upserts" in the table
 
 // The transaction of a job also inserts a row of ours, so that an unknown outcome can be settled
 // without looking into the queue's tables.
@@ -96,7 +96,7 @@ static bool send_account(
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
-// Some tokens of a transaction.
+// A part of the tokens of a transaction.
 struct part {
     const struct plan *plan;
     const struct plan_txn *txn;
@@ -108,7 +108,8 @@ static struct part whole(const struct plan *plan, const struct plan_txn *txn)
     return (struct part){plan, txn, txn->first_token, txn->first_token + txn->rows};
 }
 
-// Appends an array literal of the rows that a statement applies to. Returns how many there are.
+// Appends an array literal with the rows to which a statement applies. Returns how many rows there
+// are.
 static size_t array_of(
     const struct part *p, const struct statement *st, bool emails, struct buf *out)
 {
@@ -204,7 +205,7 @@ static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 }
 
 // Sends each row in a subtransaction of its own. Every fourth row is inserted, rolled back and
-// inserted again; the token of its first insert never appears.
+// inserted again, so the token of its first insert never appears.
 static bool send_savepoints(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
 {

@@ -13,8 +13,8 @@
 #define RATE 50000
 #define START_NS INT64_C(1000000000)
 
-// Returns the server's answer to the i-th transaction: every 97th takes long, every 1009th rolls
-// back. A worker whose clock is ahead writes later times.
+// Returns the server's answer to the i-th transaction. Every 97th takes long, and every 1009th
+// rolls back. A worker whose clock is ahead writes later times.
 static struct txn_record answer(const struct plan *plan, size_t i, int64_t ahead_ns)
 {
     int64_t sent_ns = START_NS + plan->txns[i].at_ns + (int64_t)(i * 7919 % 100003) + ahead_ns;
@@ -95,7 +95,7 @@ static void run_workers(struct load_config *config, struct load_result *all)
         post_close(&w.post);
         post_close(&to);
     }
-    assert_true(most - fewest <= 1); // a quarter of the rate each
+    assert_true(most - fewest <= 1); // each of four workers has a quarter of the rate
 }
 
 static void four_workers_record_what_one_generator_does(void **state)

@@ -25,7 +25,7 @@ static void row(struct buf *out, int64_t value, double unit, double level, int64
     buf_append_char(out, '\n');
 }
 
-// Rows stop at the bucket that holds the last value; one at 100% closes them.
+// The rows stop at the bucket that holds the last value. A row at 100% closes them.
 static void rows(struct buf *out, const struct histogram *h, double unit)
 {
     double level = 0;

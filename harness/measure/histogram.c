@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Grows to hold `index`. Whole octaves keep the number of moves below 54, and
-// the length a size that HdrHistogram itself would choose.
+// Grows the array to hold `index`. It grows by whole octaves: so it moves fewer than 54 times, and
+// its length is one that HdrHistogram itself would choose.
 static bool reach(struct histogram *h, size_t index)
 {
     if (index < h->count_len)
@@ -89,8 +89,9 @@ int64_t histogram_percentile(const struct histogram *h, double percentile)
         return h->min;
     if (percentile >= 100)
         return h->max;
-    // 99.9 is not a binary fraction: the nearest double may ask for one value more
-    // than the percentile does, so it is lowered by one step before it is used.
+    // 99.9 is not a binary fraction. The nearest double may be a little larger, which may ask for
+    // one value more than the percentile does. So the percentile is lowered by one step of a double
+    // before it is used.
     double rank = ceil(nextafter(percentile, 0) * (double)h->total / 100);
     int64_t seen = 0;
 
@@ -138,7 +139,7 @@ size_t histogram_index(int64_t value)
 {
     uint64_t v = value > 0 ? (uint64_t)value : 0;
     unsigned bits = 64 - (unsigned)__builtin_clzll(v | (2 * HISTOGRAM_OCTAVE - 1));
-    unsigned shift = bits - 11; // eleven bits remain: 2 * HISTOGRAM_OCTAVE
+    unsigned shift = bits - 11; // eleven bits remain, because 2^11 = 2 * HISTOGRAM_OCTAVE
 
     return (size_t)shift * HISTOGRAM_OCTAVE + (size_t)(v >> shift);
 }

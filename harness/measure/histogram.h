@@ -12,24 +12,24 @@
 
 #include "base/err.h"
 
-// Buckets come in octaves of this many; every octave doubles their width.
+// The number of buckets in an octave; every octave doubles the width of its buckets.
 #define HISTOGRAM_OCTAVE 1024
-// Buckets for all of 0 … INT64_MAX: no histogram is longer.
+// The number of buckets for all values from 0 to INT64_MAX: no histogram is longer.
 #define HISTOGRAM_MAX_LEN ((size_t)54 * HISTOGRAM_OCTAVE)
 
 struct histogram {
     int64_t *counts;
-    size_t count_len; // buckets allocated: whole octaves, at least two
+    size_t count_len; // number of allocated buckets: whole octaves, at least two
     int64_t total;
-    int64_t min, max; // exact, not bucket bounds; 0 while empty
-    double sum;       // of exact values, for the mean
+    int64_t min, max; // exact values, not the bounds of buckets; 0 while empty
+    double sum;       // sum of the exact values, for the mean
 };
 
 MUST_USE bool histogram_init(struct histogram *h, int64_t highest, struct err *e);
 void histogram_fini(struct histogram *h);
 void histogram_clear(struct histogram *h);
 
-// False without memory for a larger value; nothing is recorded then.
+// Returns false when memory for a larger value is missing; nothing is recorded then.
 bool histogram_record(struct histogram *h, int64_t value);
 bool histogram_merge(struct histogram *into, const struct histogram *from);
 
@@ -42,7 +42,7 @@ int64_t histogram_percentile(const struct histogram *h, double percentile);
 double histogram_mean(const struct histogram *h);
 double histogram_stddev(const struct histogram *h);
 
-// The layout, for the files in hlog.h and hgrm.h: index of a value and back.
+// The index of a value's bucket, and back. hlog.h and hgrm.h use this layout for their files.
 size_t histogram_index(int64_t value);
 int64_t histogram_lowest_at(size_t index);
 int64_t histogram_highest_at(size_t index);

@@ -93,8 +93,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Finds the value in the sorted values themselves. `thousandths` of a percent keep its arithmetic
-// in integers.
+// Finds the percentile in the sorted values themselves. It is given in thousandths of a percent, so
+// that the arithmetic stays in integers.
 static int64_t oracle(const int64_t *sorted, int64_t n, int64_t thousandths)
 {
     int64_t rank = (thousandths * n + 99999) / 100000;
@@ -199,7 +199,7 @@ static void merging_equals_recording_together(void **state)
     init(&all, 0);
     for (int p = 0; p < 3; p++) {
         init(&parts[p], 1000000);
-        for (int i = 0; i < 1000 * p; i++) { // the first one stays empty
+        for (int i = 0; i < 1000 * p; i++) { // the first part stays empty
             int64_t v = any_value(&random) % 1000000000;
             assert_true(histogram_record(&parts[p], v) && histogram_record(&all, v));
         }

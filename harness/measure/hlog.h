@@ -6,18 +6,18 @@
 #include "base/buf.h"
 #include "measure/histogram.h"
 
-// Appends the lines above the intervals. `comment` is one line of text; what does not fit into
-// 126 characters is cut, because the C reader stops there.
+// Appends the lines above the intervals. `comment` is one line of text. It is cut to 126
+// characters, because the C reader reads no more.
 MUST_USE bool hlog_write_header(
     struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);
 
 struct hlog_interval {
     const char *tag; // NULL for none; no comma and no white space
-    int64_t from_ns; // since the start of the log
+    int64_t from_ns; // ns since the start of the log
     int64_t length_ns;
     const struct histogram *histogram;
 };
 
-// Appends one line; on failure (an invalid tag, no room) nothing.
+// Appends one line. On failure (an invalid tag, no room) it appends nothing.
 MUST_USE bool hlog_write_interval(
     struct buf *out, const struct hlog_interval *interval, struct err *e);

@@ -6,14 +6,14 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-// A payload is three wrappings: counts behind a header (plain), compressed
-// behind a cookie and a length (packed), and that as base64 (text). All numbers
-// are big-endian; the readers compare the cookies byte by byte.
+// A payload has three layers. The innermost is the counts behind a header (plain). Around it comes
+// the compressed form behind a cookie and a length (packed), and around that its base64 (text). All
+// numbers are big-endian; the readers compare the cookies byte by byte.
 #define PLAIN_COOKIE UINT32_C(0x1c849313)
 #define PACKED_COOKIE UINT32_C(0x1c849314)
 #define DIGITS 3
 
-// The offsets in the plain header, and the lengths of both headers.
+// The offsets in the plain header, and the lengths of the plain and the packed header.
 enum {
     AT_LENGTH = 4,
     AT_OFFSET = 8,
@@ -25,14 +25,14 @@ enum {
     PACKED_HEADER = 8,
 };
 
-// The longest number takes nine bytes, which bounds every wrapping: no input makes us ask for more
-// memory than this.
+// The longest number takes nine bytes, which bounds the length of every layer. So no input makes us
+// ask for more memory than this.
 #define NUMBER_MAX 9
 #define PLAIN_MAX (PLAIN_HEADER + HISTOGRAM_MAX_LEN * NUMBER_MAX)
 #define PACKED_MAX (2 * PLAIN_MAX)
 #define TEXT_MAX (2 * PACKED_MAX)
 
-// The bits of 1.0 as an IEEE 754 double, the only ratio that is supported.
+// The bits of 1.0 as an IEEE 754 double. No other ratio of integer to value is supported.
 #define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
 static bool no_room(struct err *e)
@@ -90,8 +90,8 @@ static bool get_number(struct cursor *c, int64_t *n)
     return true;
 }
 
-// A negative number stands for that many zeros. A single one is written as
-// itself, as the Java writer does.
+// Appends the counts. A negative number stands for that many zeros in a row. A single zero is
+// written as itself, as the Java writer does.
 static void put_counts(struct buf *out, const struct histogram *h)
 {
     size_t len = histogram_index(h->max) + 1;
@@ -162,8 +162,8 @@ bool payload_encode(struct buf *out, const struct histogram *h, struct err *e)
     return done || no_room(e);
 }
 
-// OpenSSL's decoder takes white space and padding anywhere and does not say how much padding there
-// was, so the characters are checked first.
+// Checks the characters of the text. OpenSSL's decoder takes white space and padding anywhere, and
+// does not say how much padding there was, so the check comes first.
 static bool is_base64(const char *s, size_t len, size_t *padding)
 {
     size_t letters = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");

@@ -6,7 +6,8 @@
 
 #include "measure/stats.h"
 
-static const double z = 1.959964; // of 95%
+static const double z = 1.959964; // quantile of the normal distribution for a two-sided confidence
+                                  // of 95%
 
 static int by_value(const void *a, const void *b)
 {
@@ -15,7 +16,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Returns the variance of Kendall's S, less what groups of t equal values take away.
+// Returns the variance of Kendall's S. Groups of t equal values make it smaller.
 static double variance(const double *sorted, size_t count)
 {
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);

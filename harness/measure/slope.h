@@ -8,15 +8,15 @@
 #include "base/err.h"
 
 #define SLOPE_POINTS_MAX 1000
-#define SLOPE_POINTS_MIN 8 // fewer give no useful interval
+#define SLOPE_POINTS_MIN 8 // fewer points give no useful interval
 
 struct slope {
-    double estimate;  // of y, per unit of x
-    double low, high; // hold the true slope with a confidence of 95%
-    double level;     // the median of y
+    double estimate;  // median slope: growth of y per unit of x
+    double low, high; // with a confidence of 95% the true slope lies between these
+    double level;     // median of y
 };
 
-// Points with different x. The interval assumes independent points: give it medians of windows and
-// not each second's sample. ERR_USAGE when there are too few or too many.
+// Estimates the slope of points with different x. The interval assumes independent points: give it
+// medians of windows and not each second's sample. ERR_USAGE when there are too few or too many.
 MUST_USE bool slope_of(
     struct slope *s, const double *x, const double *y, size_t count, struct err *e);

@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// For up to this many values, a double holds the binomial coefficients without loss.
+// Up to this many values on both sides together, a double holds the binomial coefficients without
+// loss.
 #define EXACT_MAX 50
 #define TINY 1e-9
 
@@ -30,8 +31,8 @@ static double pair_ratio(double a, double b)
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
-// Counts the arrangements of n and m values that give each U: the coefficients of the Gaussian
-// binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
+// Counts for each U the arrangements of n and m values that give it. The counts are the
+// coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
 static void count_arrangements(double *counts, size_t n, size_t m)
 {
     size_t top = n * m;
@@ -117,7 +118,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     if (!tied && n + m <= EXACT_MAX)
         return fmin(1, 2 * exact_below(lower, n, m));
     double sigma = deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
-    // All values are equal.
+    // Without a deviation all values are equal.
     if (!(sigma > 0))
         return 1;
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));

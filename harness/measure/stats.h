@@ -10,27 +10,30 @@
 
 #include "base/err.h"
 
-#define STATS_VALUES_MAX 1000 // per side
+#define STATS_VALUES_MAX 1000 // most values on each side
 
 struct stats_ratio {
     double estimate;  // the ratio of b to a
-    double low, high; // holds the true ratio with confidence 1 - alpha; 0 and
-                      // infinity when there are too few values for an interval
-    double p;         // how likely a difference like this is by chance, two-sided
+    double low, high; // with confidence 1 - alpha the true ratio lies between these; 0 and infinity
+                      // when there are too few values for an interval
+    double p;         // probability that chance alone gives a difference like this, two-sided
 };
 
-// Values are not negative; zero counts as 1e-9, so that every ratio exists. INFINITY
-// is a value that is worse than every other: estimate and interval may be infinite.
-// Exact without ties for up to 50 values together, else the normal approximation
+// Compares the two sides.
+//
+// Values are not negative; zero counts as 1e-9, so that every ratio exists. INFINITY is a value
+// that is worse than every other, and may make the estimate and the interval infinite. The test is
+// exact for up to 50 values together without ties. Otherwise it uses the normal approximation,
 // corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 
 // Returns the p of two sides that do not overlap at all. If this is above alpha, there are too few
-// runs to find any difference, however large.
+// runs to find any difference, however large it is.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
-// Makes Fisher's exact test, one-sided: how likely b has at least `b_hits` of all hits by chance.
+// Makes Fisher's exact test, one-sided. Returns the probability that b has at least `b_hits` of all
+// hits by chance alone.
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
 
 // Sorts the values. Returns NAN without values.
@@ -40,7 +43,8 @@ double stats_median(double *values, size_t count);
 // without a degree of freedom.
 double stats_student(size_t degrees, double alpha);
 
-// Returns Clopper and Pearson's (1934) exact bounds of a rate of which `hits` of `count` were seen:
-// the true rate is lower, or higher, with probability alpha at most.
+// Returns Clopper and Pearson's (1934) exact bounds of a rate, when `hits` of `count` trials were
+// hits. The probability that the true rate is below the low bound is alpha at most, and so is the
+// probability that it is above the high bound.
 double stats_rate_low(size_t hits, size_t count, double alpha);
 double stats_rate_high(size_t hits, size_t count, double alpha);

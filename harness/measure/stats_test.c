@@ -31,8 +31,8 @@ static void median_is_the_middle(void **state)
     assert_near(stats_median(even, 4), 2.5, 0);
 }
 
-// The permeability of placentas, from Hollander and Wolfe (1973): U is 15. The p and the interval
-// were found by counting all 3003 arrangements.
+// The permeability of placentas, from Hollander and Wolfe (1973): U is 15. The expected p and
+// interval were found by counting all 3003 arrangements.
 static void exact_without_ties(void **state)
 {
     const double a[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
@@ -104,7 +104,8 @@ static void zero_is_a_value(void **state)
     assert_true(compare(zero, 6, some, 6).low > 1000);
 }
 
-// Fisher's lady tasting tea: she finds all four cups of eight, or three of the four.
+// Fisher's example of the lady tasting tea. Four of eight cups had the milk first, and she finds
+// all four, or three of them.
 static void hits_by_chance(void **state)
 {
     (void)state;

@@ -33,8 +33,8 @@ bool apart_make(const char *path, uid_t uid, gid_t gid, struct err *e)
         return err_set(e, ERR_SYSTEM, "cannot make the folder %.200s: its path is too long", path);
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
     mark_as_top(above);
-    // The hash of the name that a folder is made with chooses its group: a random name another one
-    // each time.
+    // A new folder goes into the block group that the hash of its name chooses. A random name
+    // therefore chooses another group each time.
     if (!mkdtemp(fresh))
         return err_sys(e, ERR_SYSTEM, "cannot make a folder in %s", above);
     if (chown(fresh, uid, gid) == 0 && rename(fresh, path) == 0)

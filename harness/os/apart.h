@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-// Makes an empty folder of that user, mode 0700. `path` must not exist; the folder above it must,
-// and ext4 will spread the further folders that it gets, too. On other file systems this is
-// mkdir.
+// Makes an empty folder that belongs to this user, mode 0700. `path` must not exist, but its parent
+// folder must. ext4 will spread the further folders of that parent, too. On other file systems this
+// is mkdir.
 MUST_USE bool apart_make(const char *path, uid_t uid, gid_t gid, struct err *e);

@@ -47,7 +47,7 @@ int interrupt_asked(void)
 
 bool interrupt_sleep_until(int64_t deadline_ns)
 {
-    // In steps: the signal may be delivered to another thread, which does not
+    // It sleeps in steps, because the signal may be delivered to another thread, which does not
     // wake this one.
     const int64_t step_ns = 20 * NS_PER_MS;
 

@@ -1,5 +1,5 @@
-// Ctrl-C and TERM set a flag that every wait of the harness checks. So a run ends by unwinding,
-// with everything stopped and removed.
+// Ctrl-C and TERM set a flag that every wait of the harness checks. So a run that is interrupted
+// still stops and removes everything that it started.
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +12,8 @@ void interrupt_install(void);
 int interrupt_signal(void);
 
 // While this is on, the first signal only asks for an end: waits go on, and interrupt_asked()
-// returns the signal. A second signal interrupts as usual. When it is turned off, a signal that has
-// asked interrupts, too.
+// returns the signal. A second signal interrupts as usual. When it is turned off, the signal that
+// asked for an end interrupts.
 void interrupt_defer(bool on);
 int interrupt_asked(void);
 

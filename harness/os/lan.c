@@ -86,7 +86,8 @@ void lan_fini(struct lan *l)
     *l = (struct lan)LAN_INIT;
 }
 
-// Address resolution passes, as in netns.c.
+// Drops all IP packets on this device. Address resolution passes, for the reason that netns.c
+// gives.
 static bool drop(int net, const char *device, struct err *e)
 {
     char rule[100];
@@ -130,7 +131,7 @@ bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e)
     return pass(l->middle, port, dropped, here ? e : &ignored) && here;
 }
 
-// --- a socket of another namespace ------------------------------------------------
+// --- a socket in another namespace ------------------------------------------------
 
 struct enter {
     int net, fd;
@@ -151,8 +152,8 @@ static void *make_socket(void *arg)
     return NULL;
 }
 
-// A socket stays in the namespace that made it. A thread of its own enters the namespace, so that
-// the other threads stay in theirs.
+// A socket belongs to the namespace in which it was made. So a thread of its own enters the
+// namespace and makes it, and the other threads stay in theirs.
 int lan_socket(int net, struct err *e)
 {
     struct enter n = {.net = net, .fd = -1};

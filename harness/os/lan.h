@@ -1,9 +1,9 @@
-// A network of a few machines, each of which is a network namespace. A cable leads from the one in
-// the middle to each of the others, which reach each other through it. A cable can be cut: packets
-// are dropped in both directions, and no sender is told.
+// A network of a few machines, each of which is a network namespace. A cable leads from the machine
+// in the middle to each of the others, and these reach each other through the middle. A cable can
+// be cut: then packets are dropped in both directions, and no sender is told.
 //
-// As netns.h: the namespaces have no names, and the kernel removes them when the last
-// descriptor and the last process in them are gone.
+// As in netns.h, the namespaces have no names. The kernel removes them when the last descriptor and
+// the last process in them are gone.
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #define LAN_MIDDLE_ADDRESS "192.0.2.1"
 
 struct lan {
-    int middle, members[LAN_MEMBERS]; // for process_spec.net; -1: none
+    int middle, members[LAN_MEMBERS]; // descriptors for process_spec.net; -1: none
 };
 
 #define LAN_INIT                                                                                   \
@@ -22,10 +22,10 @@ struct lan {
         .middle = -1, .members = { -1, -1, -1 }                                                    \
     }
 
-// Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
+// Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
 MUST_USE bool lan_make(struct lan *l, struct err *e);
 
-// Releases all of it. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
+// Releases the namespaces. Accepts LAN_INIT, and a half-made lan after a failed lan_make.
 void lan_fini(struct lan *l);
 
 // Writes the address of a member, e.g. 192.0.2.12.
@@ -34,9 +34,9 @@ const char *lan_address(int member, char text[LAN_ADDRESS]);
 
 MUST_USE bool lan_cut(const struct lan *l, int member, struct err *e);
 
-// Ends the cut; *dropped gets the packets that it took.
+// Ends the cut; *dropped gets the number of packets that it dropped.
 MUST_USE bool lan_heal(const struct lan *l, int member, uint64_t *dropped, struct err *e);
 
-// A TCP socket, not blocking, that belongs to that namespace wherever the caller is;
-// net -1: to the caller's own. Returns -1 with the reason.
+// Makes a TCP socket that does not block and that belongs to the namespace `net`, wherever the
+// caller is; net -1: to the caller's own namespace. Returns -1 with the reason.
 MUST_USE int lan_socket(int net, struct err *e);

@@ -1,14 +1,14 @@
-// mailproof-leash PROGRAM [ARGUMENT…]: runs a program and everything that it starts
-// as if they were one machine. SIGTERM to the leash is that machine's power switch:
-// all of them die at once, even those that were made daemons. The same happens when
-// the leash's own parent dies, which the kernel says with SIGTERM (process.h).
+// mailproof-leash PROGRAM [ARGUMENT…]: runs a program and everything that it starts as if they were
+// one machine. SIGTERM to the leash is that machine's power switch: all the processes die at once,
+// even those that became daemons. The same happens when the leash's own parent dies, because the
+// kernel then sends the leash SIGTERM (process.h).
 //
-// Patroni starts its PostgreSQL as a daemon, so that neither a process group nor the
-// kernel's death signal reaches it. As a subreaper the leash is the parent of every
-// orphan below it and finds them all.
+// Patroni starts its PostgreSQL as a daemon, so neither a process group nor the kernel's death
+// signal reaches it. The leash is a subreaper: it becomes the parent of every orphan below it, and
+// so finds all of them.
 //
 // After SIGUSR1 the leash survives its parent (--keep). It exits when no process is left on it:
-// with 0 after SIGTERM, else with 1. 127: the program cannot be started.
+// with 0 after SIGTERM, else with 1. It exits with 127 when the program cannot be started.
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ static const int64_t stop_limit_ns = 5 * NS_PER_S;
 
 static pid_t family[FAMILY_MAX];
 
-// Finds all that descend from this process, parents before their children.
+// Finds all descendants of this process, parents before their children.
 static size_t find_family(void)
 {
     size_t count = process_children(getpid(), family, FAMILY_MAX);
@@ -37,8 +37,8 @@ static size_t find_family(void)
     return count;
 }
 
-// Freezes the family. A stopped process starts no child: once no new process appears, all stand
-// still.
+// Freezes the family. A stopped process starts no child, so once no new process appears, all of
+// them stand still.
 static size_t freeze_family(void)
 {
     size_t before, count = 0;

@@ -129,7 +129,7 @@ int main(void)
         cmocka_unit_test(it_ends_when_nobody_is_left),
     };
 
-    // mailproof adopts orphans, too. They must reach the leash all the same.
+    // mailproof is a subreaper, too. Orphans must reach the leash all the same.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return cmocka_run_group_tests_name("leash", tests, NULL, NULL);
 }

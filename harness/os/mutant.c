@@ -16,6 +16,6 @@ bool mutant_is(const char *kind, const char *name)
 
 #else
 
-typedef int mutant_is_nothing_in_this_build; // no file may be empty
+typedef int mutant_is_nothing_in_this_build; // C allows no empty source file
 
 #endif

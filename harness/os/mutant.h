@@ -1,7 +1,7 @@
-// Mutates the harness, to test its tests: in a build of its own (the CMake option
-// MAILPROOF_MUTANTS, the preset "mutants") the environment variable MAILPROOF_MUTANT names one part
-// that claims to work and does nothing: "fault:delay", "check:lost", "run:every-cut". Some test
-// must turn red then; ci/mutants tries them all. In every other build this compiles to nothing.
+// Mutates the harness, to test its tests. The CMake option MAILPROOF_MUTANTS (the preset "mutants")
+// makes a build for this. There the environment variable MAILPROOF_MUTANT names one part of the
+// harness that then does nothing: "fault:delay", "check:lost", "run:every-cut". Some test must then
+// fail; ci/mutants tries all the names. In every other build this compiles to nothing.
 #pragma once
 
 #include <stdbool.h>

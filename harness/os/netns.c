@@ -27,7 +27,8 @@ struct maker {
     struct err err;
 };
 
-// Runs in a thread of its own, which leaves its namespace for good and takes no other thread along.
+// Runs in a thread of its own. That thread leaves its namespace for good, and the other threads
+// stay.
 static void *make_one(void *arg)
 {
     struct maker *m = arg;

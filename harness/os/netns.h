@@ -1,8 +1,8 @@
-// Two network namespaces with a cable between them: one for the collector, one for the server. The
-// kernel drops the packets, so TCP's own timers at both ends see a dead network.
+// Two network namespaces with a cable between them: one for the collector, one for the server. When
+// the kernel drops the packets, TCP's own timers at both ends see a dead network.
 //
-// The namespaces have no names and are held by descriptors and by the processes
-// in them alone: however those end, the kernel removes the cable with them.
+// The namespaces have no names; only descriptors and the processes in them hold them. However these
+// end, the kernel removes the namespaces and the cable.
 #pragma once
 
 #include <stddef.h>
@@ -17,7 +17,7 @@
 enum netns_end { NETNS_SERVER, NETNS_COLLECTOR };
 
 struct netns {
-    int fds[2]; // by enum netns_end, for process_spec.net; -1: none
+    int fds[2]; // descriptor of each end, for process_spec.net; -1: none
 };
 
 #define NETNS_INIT                                                                                 \
@@ -25,7 +25,7 @@ struct netns {
         .fds = { -1, -1 }                                                                          \
     }
 
-// Needs root, and the programs ip and nft; ERR_SKIP says which is missing.
+// Needs root, and the programs ip and nft. ERR_SKIP says which of these is missing.
 MUST_USE bool netns_make(struct netns *n, struct err *e);
 
 // Releases both ends. Accepts NETNS_INIT, and a half-made netns after a failed netns_make.
@@ -34,7 +34,7 @@ void netns_fini(struct netns *n);
 // From now on every packet that arrives at this end is dropped and counted.
 MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct err *e);
 
-// Ends the silence; *dropped gets the packets that it took.
+// Ends the silence; *dropped gets the number of packets that it dropped.
 MUST_USE bool netns_heal(
     const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e);
 
@@ -43,5 +43,5 @@ MUST_USE bool netns_heal(
 // Makes a namespace; the caller closes the descriptor. ERR_SKIP where that is not allowed.
 MUST_USE bool netns_new(int *fd, struct err *e);
 
-// Runs a program in it, as process_run does.
+// Runs a program in the namespace, as process_run does.
 MUST_USE bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e);

@@ -42,7 +42,7 @@ static void only_the_silent_end_drops(void **state)
     send_one(&n, NETNS_COLLECTOR, NETNS_SERVER_ADDRESS);
     send_one(&n, NETNS_SERVER, NETNS_COLLECTOR_ADDRESS);
     assert_true(netns_heal(&n, NETNS_SERVER, &dropped, &e));
-    // The third was answered with "port unreachable", which was dropped as well.
+    // The third datagram was answered with "port unreachable", and that answer was dropped as well.
     assert_int_equal(dropped, 3);
 
     assert_true(netns_silence(&n, NETNS_COLLECTOR, &e));

@@ -142,7 +142,7 @@ static int remove_place(void **state)
     return workdir_remove_tree(place) ? 0 : -1;
 }
 
-// The program's name looks like the fields that follow it in /proc/PID/stat.
+// The program's name looks like the fields that follow a name in /proc/PID/stat.
 static void a_stopped_process_is_seen(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void a_folder_is_made_apart(void **state)
     assert_int_equal(st.st_uid, geteuid());
     assert_int_equal(rmdir(path), 0);
 
-    // A file that stands there is not replaced.
+    // A file that exists is not replaced.
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && close(fd) == 0);
     assert_false(apart_make(path, geteuid(), getegid(), &e));
@@ -193,7 +193,7 @@ static void a_folder_is_made_apart(void **state)
     assert_int_equal(unlink(path), 0);
     assert_true(path_join(missing, path, "below", &e));
     assert_false(apart_make(missing, geteuid(), getegid(), &e));
-    // No folder of another name is left.
+    // The folder above holds no other folder, or rmdir would fail.
     assert_int_equal(rmdir(above), 0);
 }
 
@@ -208,7 +208,7 @@ static void a_locked_folder_stays_and_a_left_one_goes(void **state)
     assert_true(workdir_make(&left, geteuid(), getegid(), &e));
     assert_true(path_join(file, left.path, "something", &e));
     close(open(file, O_WRONLY | O_CREAT, 0600));
-    // The kernel releases the lock like this when mailproof is killed.
+    // This releases the lock, as the kernel does when mailproof is killed.
     close(left.lock);
     assert_true(workdir_make(&next, geteuid(), getegid(), &e));
     assert_true(path_exists(alive.path));

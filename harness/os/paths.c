@@ -37,7 +37,8 @@ static bool program_dir(char out[PATH_MAX], struct err *e)
 
 bool path_share(char out[PATH_MAX], const char *name, struct err *e)
 {
-    // Installed: bin/ beside share/. Built: build/bin in the source tree.
+    // The places of the files, seen from the program's folder. Installed: bin/ beside share/.
+    // Built: build/bin in the source tree.
     static const char *const places[] = {"../share/mailproof", "../.."};
     char dir[PATH_MAX], below[PATH_MAX];
 

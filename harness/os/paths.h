@@ -1,5 +1,5 @@
-// Finds the harness's own files: in the source tree when it runs from
-// build/bin, under share/mailproof when it is installed.
+// Finds the harness's own files. They are in the source tree when it runs from build/bin, and under
+// share/mailproof when it is installed.
 #pragma once
 
 #include <limits.h>
@@ -10,14 +10,14 @@
 // Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
 MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 
-// A program that stands beside ours, e.g. mailroom-collector.
+// Finds a program in the same folder as ours, e.g. mailroom-collector.
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
 // Formats a path; false (ERR_SYSTEM) when it is too long.
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
-// Returns ERR_USAGE when errno says that nobody may make a file or folder at a path that a user has
-// named, else ERR_SYSTEM.
+// Classifies errno after a failure at a path that a user has named. ERR_USAGE: this user may not
+// make a file or folder there; ERR_SYSTEM: any other reason.
 enum err_kind path_fault(void);
 
 // Makes a folder and those above it. ERR_USAGE where this user may make none.

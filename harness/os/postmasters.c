@@ -61,9 +61,9 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// Removes the shared memory of a dead postmaster. It looks from a second before the note on,
-// because segments have times in whole seconds and a postmaster may have made one before it was
-// noted. It waits, because the backends of a postmaster that somebody else has killed end a moment
+// Removes the shared memory of a dead postmaster. It takes segments from up to a second before the
+// note: their times are in whole seconds, and a postmaster may have made a segment before it was
+// noted. It waits, because the backends of a postmaster that another process killed end a moment
 // after it.
 static void remove_memory(const struct note *n)
 {
@@ -86,8 +86,9 @@ void postmasters_remove_memory(const char *dir, pid_t pid)
         fclose(file);
 }
 
-// Kills the postmaster first, so that it starts no further child. Its children are the processes
-// that have its memory attached, even if they stand still and do not see its end.
+// Kills a server. It kills the postmaster first, so that no further child starts. The children are
+// the processes that have the postmaster's memory attached. So it finds them even if they stand
+// still and did not notice its end.
 static void kill_server(const struct note *n)
 {
     pid_t pids[CHILDREN_MAX];
@@ -99,7 +100,7 @@ static void kill_server(const struct note *n)
         kill(pids[i], SIGKILL);
 }
 
-// Line 1 of a lock file is the pid, line 3 the time of day of the start.
+// Reads a lock file. Line 1 is the pid, line 3 the time of day of the start.
 static bool read_lock_file(const char *data_dir, struct note *n)
 {
     char path[PATH_MAX];
@@ -116,8 +117,8 @@ static bool read_lock_file(const char *data_dir, struct note *n)
     return ok;
 }
 
-// True when the process works in this data folder, as its server does. Another process that got the
-// server's pid does not.
+// True when the process works in this data folder, as the folder's server does. Another process
+// that got the same pid later does not.
 static bool works_in(pid_t pid, const char *dir)
 {
     char link[64], cwd[PATH_MAX], real[PATH_MAX];

@@ -20,8 +20,8 @@
 
 #define GROUP_MAX 256
 
-// Polling is how Linux lets a thread wait for one child with a deadline while
-// other threads wait for theirs.
+// The step at which a wait polls. On Linux, polling lets a thread wait for one child with a
+// deadline while other threads wait for theirs.
 static const int64_t wait_step_ns = 2 * NS_PER_MS;
 
 static void sleep_ns(int64_t ns)
@@ -31,8 +31,8 @@ static void sleep_ns(int64_t ns)
     nanosleep(&t, NULL);
 }
 
-// Makes only async-signal-safe calls, as everything between fork and exec must: other threads may
-// have held locks at the moment of the fork.
+// Sets up the child's streams. Everything between fork and exec may make only async-signal-safe
+// calls, because other threads may have held locks at the moment of the fork.
 static void child_streams(const struct process_spec *spec)
 {
     int null = open("/dev/null", O_RDWR);
@@ -67,12 +67,12 @@ static _Noreturn void child(const struct process_spec *spec, int report, pid_t p
     setpgid(0, 0);
     child_signals();
     child_streams(spec);
-    // While it still is root.
+    // The child enters the namespace while it is still root.
     if (spec->net >= 0 && setns(spec->net, CLONE_NEWNET) != 0)
         goto failed;
     if (!child_identity(spec) || (spec->dir && chdir(spec->dir) != 0))
         goto failed;
-    // After the change of identity, which would clear it.
+    // This comes after the change of identity, which would clear the signal.
     if (spec->death_signal) {
         prctl(PR_SET_PDEATHSIG, spec->death_signal);
         if (getppid() != parent)
@@ -91,7 +91,7 @@ failed:;
 
 pid_t process_start(const struct process_spec *spec, struct err *e)
 {
-    int report[2]; // carries errno when exec fails, is closed by exec otherwise
+    int report[2]; // a pipe: it brings errno when exec fails; a successful exec closes it
     pid_t parent = getpid();
 
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -107,7 +107,8 @@ pid_t process_start(const struct process_spec *spec, struct err *e)
         close(report[0]);
         return -1;
     }
-    // The child does this too. Here it is done before a signal to the group can be sent.
+    // The child does this too. The parent does it as well, so that the group exists before a signal
+    // is sent to it.
     setpgid(pid, pid);
 
     int reason = 0;
@@ -223,8 +224,8 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size)
     return got > 0;
 }
 
-// A program's name, in parentheses, may itself hold blanks and parentheses: the
-// fields begin behind the last one.
+// Reads /proc/PID/stat. The program's name, in parentheses, may itself hold blanks and parentheses,
+// so the fields begin behind the last ')'.
 bool process_stat(pid_t pid, struct process_stat *out)
 {
     unsigned long long user, system, children_user, children_system, started;
@@ -235,7 +236,7 @@ bool process_stat(pid_t pid, struct process_stat *out)
     if (!process_file(pid, "stat", line, sizeof line))
         return false;
     const char *fields = strrchr(line, ')');
-    // proc(5): from the third, the state, to the 24th, the resident pages.
+    // These are the fields of proc(5) from the third, the state, to the 24th, the resident pages.
     if (!fields || sscanf(fields,
                        ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d "
                        "%*d %*d %llu %*u %lld",
@@ -289,7 +290,7 @@ bool process_is(pid_t pid, uint64_t started)
 {
     uint64_t now = process_started(pid);
 
-    // Where /proc hides the processes of others, the pid must suffice.
+    // Where /proc hides the processes of other users, the pid alone must do.
     return process_alive(pid) && (now == 0 || now == started);
 }
 
@@ -307,7 +308,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-// Finds the processes of this parent, or of this group; -1: of any.
+// Finds the processes with this parent, and in this group; -1: any.
 static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
 {
     DIR *proc = opendir("/proc");
@@ -332,8 +333,8 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     return find_processes(parent, -1, pids, max);
 }
 
-// When the leader stands still, every process of the group has got the signal, and no new one can
-// have joined since.
+// First waits for the leader. When it stands still, every process of the group has got the signal,
+// and no new process can have joined since.
 bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 {
     pid_t pids[GROUP_MAX];
@@ -342,7 +343,7 @@ bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
         return false;
     size_t count = find_processes(-1, leader, pids, GROUP_MAX);
     for (size_t i = 0; i < count; i++) {
-        // One that ended meanwhile does not run either.
+        // A process that has ended meanwhile does not run either.
         if (!process_wait_stopped(pids[i], deadline_ns) && clock_now_ns() >= deadline_ns)
             return false;
     }
@@ -355,7 +356,8 @@ pid_t process_inner_pid(pid_t pid)
 
     if (!process_file(pid, "status", text, sizeof text))
         return 0;
-    // The pids in each namespace, from the outermost to the innermost, separated by tabs.
+    // This line has the pids in each namespace, from the outermost to the innermost, separated by
+    // tabs.
     char *line = strstr(text, "\nNSpid:");
     if (!line)
         return 0;

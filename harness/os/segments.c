@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// As in PostgreSQL's storage/pg_shmem.h, the beginning of PGShmemHeader.
+// The beginning of PGShmemHeader in PostgreSQL's storage/pg_shmem.h.
 #define HEADER_MAGIC 679834894
 struct header {
     int32_t magic;
@@ -22,7 +22,7 @@ struct header {
     uint32_t control; // handle of the control segment
 };
 
-// As in its storage/ipc/dsm.c: dsm_control_header, and dsm_control_item.
+// dsm_control_header and dsm_control_item of PostgreSQL's storage/ipc/dsm.c.
 #define CONTROL_MAGIC 0x9a503d32u
 #define ITEMS_MAX 100000
 struct item {
@@ -41,7 +41,8 @@ static void posix_name(char name[40], uint32_t handle)
     snprintf(name, 40, "/PostgreSQL.%u", handle);
 }
 
-// Removes one POSIX segment. Returns 0, because only measure_posix adds up sizes.
+// Removes one POSIX segment. Returns 0; only measure_posix, which has the same type, returns a
+// size.
 static size_t unlink_posix(uint32_t handle)
 {
     char name[40];
@@ -75,7 +76,8 @@ static size_t each_item(const struct control *c, size_t size, size_t (*visit)(ui
     return sum;
 }
 
-// The control segment comes last: the others are found through it.
+// Visits the POSIX segments. The control segment comes last, because the others are found through
+// it.
 static size_t each_posix(uint32_t handle, size_t (*visit)(uint32_t handle))
 {
     char name[40];
@@ -144,7 +146,8 @@ bool segments_remove(pid_t postmaster, time_t since)
     return free;
 }
 
-// A line of /proc/PID/maps shows the segment's id in the place of an inode.
+// True when the process has the segment attached: a line of /proc/PID/maps then shows the segment's
+// id in the place of an inode.
 static bool has_attached(pid_t pid, int id)
 {
     char path[64], line[512], name[64];

@@ -18,7 +18,7 @@ static const int64_t period_ns = 50 * NS_PER_MS;
 
 enum whose { OF_NOBODY, OF_COLLECTOR, OF_COLLECTOR_BACKEND, OF_LOAD_BACKEND, OF_DISK };
 
-// A thread as it was at the last look.
+// A thread as it was at the look before.
 struct task {
     pid_t tid;
     uint64_t waited_us, ran_us;
@@ -29,8 +29,9 @@ struct task {
 struct look {
     pid_t collectors[COLLECTORS_MAX];
     size_t collector_count;
-    uint64_t thread_us, backend_us, disk_us; // the longest wait of one since the last look
-    uint64_t own_ms; // of the collector's living processes, in all their life
+    uint64_t thread_us, backend_us, disk_us; // since the look before: the longest wait of a thread,
+                                             // of a backend, and of the disk
+    uint64_t own_ms; // CPU time of the collector's living processes since their start
 };
 
 struct starved {
@@ -40,9 +41,9 @@ struct starved {
     size_t task_count;
     size_t looks;
     struct look look;
-    uint64_t own_ms; // of the last look
+    uint64_t own_ms; // look.own_ms as it was at the look before
     double first_busy_s;
-    struct starved_sample sum; // of all looks
+    struct starved_sample sum; // sum over all looks
     struct starved_sample *samples;
     size_t count;
 };
@@ -127,7 +128,8 @@ static void count(struct starved *s, enum whose whose, uint64_t waited_us, uint6
     }
 }
 
-// A thread that is new has begun since the last look. At the first look all are new.
+// Adds what a thread did since the look before. A thread that was not there at that look has begun
+// since then. At the first look all threads are new.
 static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const char *tid)
 {
     unsigned long long ran_ns, waited_ns;
@@ -141,7 +143,8 @@ static void look_at_thread(struct starved *s, enum whose whose, pid_t pid, const
     if (!t)
         return;
     struct task now = {t->tid, waited_ns / 1000, ran_ns / 1000, s->looks};
-    if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // another one with its number
+    if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // the thread has ended, and a new
+                                                                // one has its number
         *t = (struct task){0};
     if (s->looks > 0)
         count(s, whose, now.waited_us - t->waited_us, now.ran_us - t->ran_us);
@@ -158,9 +161,9 @@ static bool has_role(const char *title, const char *role)
     return strstr(title, word) != NULL;
 }
 
-// A collector leads a group of its own, and whatever it starts belongs to the group or lies below
-// it. A backend says in its title whom it serves; the title of another program begins with its
-// path.
+// Returns whose process it is. A collector leads a process group of its own; everything that it
+// starts belongs to that group or descends from the collector. The title of a backend names the
+// role that it serves; the title of any other program begins with its path.
 static enum whose whose_is(
     const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
 {
@@ -228,7 +231,8 @@ static void forget_ended(struct starved *s)
     s->task_count = kept;
 }
 
-// A collector that ends takes its time with it, and what it ran since the last look is lost.
+// Adds the look to the sum. A collector that ends takes its CPU time with it, so what it ran since
+// the look before is lost.
 static void add_up(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;

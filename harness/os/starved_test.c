@@ -74,7 +74,7 @@ static void watch_collector(pid_t collector, struct starved_sample *seen)
         seen);
 }
 
-// A program of this test's name is the disk, and there is no collector.
+// Watches with a program of this test's name in the role of the disk, and without a collector.
 static void watch_disk(pid_t disk, struct starved_sample *seen)
 {
     (void)disk;
@@ -85,7 +85,8 @@ static void watch_disk(pid_t disk, struct starved_sample *seen)
         seen);
 }
 
-// Two busy processes share one processor; the one with the idle policy gets next to nothing.
+// Two busy processes share one processor. One of them has the idle policy and gets hardly any of
+// it.
 static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
 {
     struct starved_sample seen = {0};
@@ -93,7 +94,7 @@ static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
     cpu_set_t before, one;
 
     if (access("/proc/self/schedstat", R_OK) != 0)
-        skip(); // a kernel that does not say
+        skip(); // this kernel does not count the waits
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
@@ -130,7 +131,7 @@ static void children_of_a_collector_count(void **state)
 
     (void)state;
     if (access("/proc/thread-self/children", R_OK) != 0)
-        skip(); // a kernel that does not say
+        skip(); // this kernel does not count the waits
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

@@ -17,11 +17,11 @@ struct ticker {
     void *arg;
 };
 
-// Calls `tick` at once and then every period. A call that takes longer than that delays the next
-// one; nothing is made up for. The ticker must stay where it is while the thread runs.
+// Calls `tick` at once and then every period. A call that takes longer than a period delays the
+// next one, and no call is made up for. The ticker must keep its address while the thread runs.
 bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, int64_t due_ns),
     void *arg, struct err *e) MUST_USE;
 
-// Waits for a call under way and joins the thread. Returns false when none was running, as in a
-// ticker of zeros.
+// Waits for a call that is under way and joins the thread. Returns false when no thread was
+// running, as in a zeroed ticker.
 bool ticker_stop(struct ticker *t);

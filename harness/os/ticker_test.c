@@ -15,7 +15,7 @@ static const int64_t period_ns = 5 * NS_PER_MS;
 
 struct calls {
     sem_t enough;
-    int n; // the thread's until it is joined
+    int n; // belongs to the thread until it is joined
     int64_t due_ns[CALLS], ended_ns[CALLS];
 };
 

@@ -24,7 +24,7 @@ static double seconds(unsigned long long ticks)
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-// user, nice, system, idle, iowait, irq, softirq, steal
+// The first numbers in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 bool usage_machine(double *busy_s, double *total_s)
 {
     unsigned long long t[8] = {0}, total = 0;
@@ -78,7 +78,7 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
     if (!p || !process_stat(pid, &stat))
         return;
     double cpu_s = (double)stat.cpu_ms / 1000;
-    // The CPU time of a process before the first round does not belong to the run.
+    // CPU time that a process used before the first round does not belong to the run.
     if (u->round > 1)
         u->cpu_s[group] += cpu_s - p->cpu_s;
     p->cpu_s = cpu_s;
@@ -87,7 +87,8 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Forgets processes that this round did not see: the pid may come back as another process.
+// Ends a round. Forgets processes that this round did not see, because their pids may come back as
+// other processes.
 void usage_end(struct usage *u)
 {
     size_t kept = 0;

@@ -12,18 +12,20 @@ enum usage_group {
     USAGE_COLLECTOR,
     USAGE_COLLECTOR_BACKENDS,
     USAGE_LOAD_BACKENDS,
-    USAGE_SERVER, // the server's other processes
+    USAGE_SERVER, // the server's processes other than backends
     USAGE_GROUPS,
 };
 
 #define USAGE_PROCESSES_MAX 1024
 
-// Zeroed before the first round.
+// The sums so far. Zero it before the first round.
 struct usage {
     double cpu_s[USAGE_GROUPS]; // since the first round
-    double busy_s, total_s;     // of all processors of the machine, since the first round
+    double busy_s, total_s;     // of all processors of the machine: busy time and whole time since
+                                // the first round
     double first_busy_s, first_total_s;
-    int64_t collector_rss_kb; // of the collector's processes together, now
+    int64_t collector_rss_kb; // resident memory of the collector's processes together, at the last
+                              // round
     unsigned round;
     struct usage_process {
         pid_t pid;
@@ -39,16 +41,16 @@ bool usage_machine(double *busy_s, double *total_s);
 
 const char *usage_group_name(enum usage_group group);
 
-// A round: usage_begin, usage_process for each living process, usage_end. The harness itself is
-// counted by usage_begin.
+// A round is usage_begin, usage_process for each living process, then usage_end. usage_begin counts
+// the harness itself.
 void usage_begin(struct usage *u);
 void usage_process(struct usage *u, pid_t pid, enum usage_group group);
 void usage_end(struct usage *u);
 
-// Returns the share of the whole machine, 0 to 1, that processes of no group used; 0 before the
-// second round.
+// Returns the share of the whole machine, 0 to 1, that processes outside of all groups used; 0
+// before the second round.
 double usage_others(const struct usage *u);
 
-// "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
-// shares of the whole machine. Returns text.
+// Writes such a text as "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
+// shares of the whole machine. Returns `text`.
 const char *usage_text(const struct usage *u, char *text, size_t size);

@@ -37,7 +37,7 @@ bool workdir_remove_tree(const char *path)
     return nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0;
 }
 
-// True while the path still names the folder that the descriptor has open.
+// True while the path still names the folder that is open as `fd`.
 static bool same_folder(int fd, const char *path)
 {
     struct stat here, there;
@@ -46,7 +46,8 @@ static bool same_folder(int fd, const char *path)
            here.st_dev == there.st_dev;
 }
 
-// Returns the descriptor that holds the lock; -1 when another process holds it, or it is gone.
+// Returns the descriptor that holds the lock; -1 when another process holds the lock or the folder
+// is gone.
 static int lock_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -100,8 +101,7 @@ bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
 
     w->lock = -1;
     sweep(parent, uid);
-    // Another run's sweep may take the folder between its making and its
-    // locking; then make another.
+    // Another run's sweep may remove the folder before it is locked. Then another folder is made.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {
         int len = snprintf(w->path, sizeof w->path, "%s/%sXXXXXX", parent, prefix);
         if (len < 0 || len >= (int)sizeof w->path)

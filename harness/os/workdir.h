@@ -1,9 +1,8 @@
 // The temporary folder of one server: data directory, socket, server log.
 //
-// It is locked (flock on the folder itself) for as long as its mailproof lives.
-// A folder whose lock is free was left by one that was killed: the next run
-// ends the servers that may still run in it (postmasters.h), removes their shared
-// memory and the folder, and nothing else.
+// The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
+// whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may
+// still run in such a folder (postmasters.h), and removes their shared memory and the folder.
 #pragma once
 
 #include <limits.h>
@@ -13,7 +12,7 @@
 
 struct workdir {
     char path[PATH_MAX];
-    int lock; // descriptor that holds the lock; -1: none
+    int lock; // descriptor that holds the lock; -1: the folder is not locked
 };
 
 #define WORKDIR_INIT                                                                               \
@@ -21,16 +20,15 @@ struct workdir {
         .lock = -1                                                                                 \
     }
 
-// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp), owned by
-// uid and gid. Removes first what killed runs left there.
+// Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp), owned by uid and gid. Before
+// that it removes what killed runs left there.
 MUST_USE bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e);
 
-// Removes the folder with all that is in it. Accepts WORKDIR_INIT.
+// Removes the folder with everything in it. Accepts WORKDIR_INIT.
 void workdir_remove(struct workdir *w);
 
-// Lets go of the folder without removing it (--keep): it is marked, so that no
-// later run takes it for a left one.
+// Releases the folder without removing it (--keep), and marks it, so that no later run removes it.
 void workdir_keep(struct workdir *w);
 
-// Removes a folder and everything below; never follows links.
+// Removes a folder and everything below it; never follows links.
 bool workdir_remove_tree(const char *path);

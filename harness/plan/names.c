@@ -6,10 +6,10 @@
 
 #define DIGITS_MIN 7
 #define DIGITS_MAX 9
-#define CHARACTERS_MAX 254 // of a name, as the table accounts limits it
+#define CHARACTERS_MAX 254 // longest name that the table accounts takes
 #define TAIL '~'
 #define DOMAIN "@mailproof.invalid"
-#define SIGNED_TEXT_LEN 86 // of a secret on the wire
+#define SIGNED_TEXT_LEN 86 // characters of a secret on the wire
 
 size_t names_login(char out[NAMES_MAX], uint32_t token)
 {
@@ -25,7 +25,8 @@ size_t names_email(char out[NAMES_MAX], uint32_t token)
 
 static const char face[] = "\xf0\x9f\x98\x80"; // U+1F600, four bytes
 
-// Makes a name of as many characters as a name may have; `filler` is one of them.
+// Makes a name of the greatest length that the table accounts takes, out of copies of the character
+// `filler`.
 static void fill(char *out, const char *start, const char *filler, const char *end)
 {
     size_t fillers = CHARACTERS_MAX - strlen(start) - strlen(end), len = strlen(filler);
@@ -38,14 +39,14 @@ static void fill(char *out, const char *start, const char *filler, const char *e
 
 static const char *control(uint32_t token)
 {
-    // The last is U+0085, which some programs take for a line break.
+    // The last of these characters is U+0085, which some programs take for a line break.
     static const char *const characters[] = {"\t", "\x01", "\x1b", "\x7f", "\r", "\xc2\x85"};
 
     return characters[token / 3 % (sizeof characters / sizeof *characters)];
 }
 
-// Makes a field that closes its own record with a secret and a code that look right, and opens
-// another one, behind a comma or a newline.
+// Makes a field that tries to forge a record. The field closes its own record with a secret and a
+// code that look right, and opens another record behind a comma or a newline.
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {
     char secret[SIGNED_TEXT_LEN + 1];
@@ -136,7 +137,7 @@ bool names_token(const char *login, size_t len, uint32_t *token)
             return false;
         number = number * 10 + (uint32_t)(login[i] - '0');
     }
-    // One spelling per number: no leading zero beyond the seven digits.
+    // Each number has one spelling: no leading zero beyond the seven digits.
     if (len > 1 + DIGITS_MIN && login[1] == '0')
         return false;
     *token = number;

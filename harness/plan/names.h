@@ -14,15 +14,16 @@
 // Writes the login of a token's account, e.g. t0000042; returns its length.
 size_t names_login(char out[NAMES_MAX], uint32_t token);
 
-// Writes its address, e.g. t0000042@mailproof.invalid (a domain that can receive no mail).
+// Writes the account's address, e.g. t0000042@mailproof.invalid (a domain that can receive no
+// mail).
 size_t names_email(char out[NAMES_MAX], uint32_t token);
 
-// Kinds of names. All but the plain ones continue with a '~' and a tail; the wire
-// cannot carry those from NAME_COMMA on.
+// Kinds of names. All names but the plain ones continue with a '~' and a tail. The wire format
+// cannot carry the kinds from NAME_COMMA on.
 enum name_shape {
     NAME_PLAIN,
     NAME_UTF8,    // letters of two, three and four bytes
-    NAME_LONG,    // 254 characters, the most that an account takes
+    NAME_LONG,    // 254 characters, the most that the table accounts takes
     NAME_WIDEST,  // 254 characters, most of them of four bytes
     NAME_COMMA,   // a comma makes one field too many
     NAME_QUOTE,   // a double quote misleads a reader that knows quoting
@@ -40,12 +41,12 @@ struct names {
     char login[NAMES_SHAPED_MAX], email[NAMES_SHAPED_MAX];
 };
 
-// Makes names of the shape. If the wire cannot carry it, the token's number decides whether login,
-// email or both have the shape; the other one is plain.
+// Makes an account's login and email of this shape. If the wire cannot carry the shape, the token's
+// number decides whether the login, the email or both have it; the other one is plain.
 void names_make(struct names *names, uint32_t token, enum name_shape shape);
 
 // Appends an element of an array literal, in quotes.
 void names_quote(struct buf *out, const char *text);
 
-// Finds the token behind a login, plain or not; false when it is none of ours.
+// Finds the token of a login, plain or not; false when the plan has no such token.
 bool names_token(const char *login, size_t len, uint32_t *token);

@@ -70,7 +70,7 @@ static void the_longest_names_have_254_characters(void **state)
     assert_true(strlen(n.login) > 900);
 }
 
-// A line that prints such names unchanged still has a multiple of five fields.
+// A line that prints such names without a change still has a multiple of five fields.
 static void records_keep_the_number_of_fields(void **state)
 {
     struct names n;

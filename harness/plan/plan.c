@@ -27,23 +27,25 @@ enum stream {
     STREAM_COUNT,
 };
 
-// More than STREAM_COUNT, so that a new choice does not change the plans of old seeds.
+// More than STREAM_COUNT, so that a choice which is added later does not change the plans of old
+// seeds.
 #define STREAMS_PER_PHASE 32
 
-// The backlog's first stream, behind the streams of all phases and those of the faults.
+// The first stream of the backlog. It lies behind the streams of all phases and of the faults.
 #define BACKLOG_STREAMS (1u << 21)
 
 // The latest time after its insert at which a token changes, however long the batch timeout.
 static const int64_t wait_max_ns = NS_PER_S;
 
-static const double conflict_share = 0.2; // of the upserts of activation tokens
+static const double conflict_share = 0.2; // share of the activation tokens' upserts that meet an
+                                          // existing account
 
 struct maker {
     struct plan *plan;
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t wait_ns; // a planned change comes at most this long after its insert
+    int64_t wait_ns; // longest time between an insert and its planned change, ns
     struct rng streams[STREAM_COUNT];
 };
 
@@ -118,7 +120,7 @@ const char *token_kind_name(enum token_kind kind)
 
 enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn, uint32_t token)
 {
-    // Scatters the shapes, so that neighbouring tokens do not get them in turn.
+    // Scatters the shapes, so that neighbouring tokens get different ones.
     uint32_t choice = (token * UINT32_C(2654435761)) >> 16;
 
     if (p->kinds[token] == TOKEN_BAD_NAME)
@@ -142,8 +144,8 @@ static double planned_tokens(const struct load_phase *phase)
     return rate * ((double)phase->for_ns / 1e9);
 }
 
-// Estimates the size before any memory is taken. Random arrivals may add to it; add_rows checks
-// again.
+// Estimates the plan's size before any memory is taken. Random arrivals may add to it, so add_rows
+// checks again.
 static bool check_size(const struct scenario *s, struct err *e)
 {
     double tokens = 0;
@@ -196,7 +198,7 @@ static size_t draw_rows(struct maker *m)
     return (size_t)m->phase->rows_from + rng_below(&m->streams[STREAM_ROWS], choice);
 }
 
-// Returns how a token changes while it waits; CHANGE_KINDS: not at all.
+// Returns how a token changes while it waits; CHANGE_KINDS: it does not change.
 static enum change_kind draw_change(struct maker *m)
 {
     const struct load_phase *p = m->phase;
@@ -282,7 +284,7 @@ static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
     return add_rows(m, at_ns, rows, flags, e);
 }
 
-// Draws from streams of its own, so that a backlog does not change the load that follows.
+// Uses its own streams of random numbers, so that a backlog does not change the load that follows.
 static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
 {
     size_t left = (size_t)m->phase->backlog;

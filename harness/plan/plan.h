@@ -1,9 +1,9 @@
-// The plan: every insert and every fault with its time, made from the scenario
-// and its seed alone, before anything starts.
+// The plan: every insert and every fault with its time. It is made from the scenario and its seed
+// alone, before anything starts.
 //
-// Tokens are numbered from 0 in the order of their transactions; the number is
-// a token's identity in the whole harness (its account is named after it).
-// Transactions are sorted by intended time. plan_fini accepts a zeroed struct.
+// Tokens are numbered from 0 in the order of their transactions. The number is a token's identity
+// in the whole harness, and its account is named after it. Transactions are sorted by intended
+// time. plan_fini accepts a zeroed struct.
 #pragma once
 
 #include <stddef.h>
@@ -16,14 +16,14 @@
 
 enum token_kind {
     TOKEN_ACTIVATION,   // a provisioned account, whose trigger makes the token
-    TOKEN_RECOVERY,     // a password_recovery token of an account made before
+    TOKEN_RECOVERY,     // a password_recovery token of an account that existed before the load
     TOKEN_EXPIRED,      // ineligible: expires_at lies in the past
     TOKEN_CONSUMED,     // ineligible: consumed_at is set
     TOKEN_SUSPENDED,    // ineligible: its account is suspended
     TOKEN_SHORT_SECRET, // unsendable: the secret is not 32 bytes long
     TOKEN_WITHOUT_CODE, // unsendable: a recovery token without a code
     TOKEN_BAD_NAME,     // unsendable: a login or an address that would forge a field
-    TOKEN_CONFLICT,     // an upsert that finds its account there, and makes no token
+    TOKEN_CONFLICT,     // an upsert that finds its account already there, and makes no token
     TOKEN_KINDS,
 };
 
@@ -59,8 +59,8 @@ static inline bool token_kind_has_account(enum token_kind kind)
 enum txn_flags {
     TXN_ROLLBACK = 1 << 0,
     TXN_HOLD = 1 << 1,
-    TXN_HOSTILE = 1 << 2, // the names of its accounts are not plain
-    TXN_BACKLOG = 1 << 3, // comes before the collector starts, and has no time of its own
+    TXN_HOSTILE = 1 << 2, // its accounts have names that are not plain
+    TXN_BACKLOG = 1 << 3, // comes before the collector starts, and has no planned time
 };
 
 struct plan_txn {
@@ -68,7 +68,7 @@ struct plan_txn {
     uint32_t first_token;
     uint16_t rows;
     uint8_t phase; // index into scenario.load
-    uint8_t flags; // of enum txn_flags
+    uint8_t flags; // bits of enum txn_flags
 };
 
 // Changes to a token or its account while the token waits.
@@ -77,14 +77,14 @@ enum change_kind {
     CHANGE_SUSPEND,
     CHANGE_REACTIVATE, // suspended first, then active again
     CHANGE_EXPIRE,
-    CHANGE_DELETE, // the account, and its token with it
+    CHANGE_DELETE, // the account is deleted, and its token with it
     CHANGE_KINDS,
 };
 
 const char *change_kind_name(enum change_kind kind);
 
 struct plan_change {
-    int64_t at_ns;   // not before the insert was acknowledged
+    int64_t at_ns;   // planned time; the change also waits for the acknowledgement of the insert
     int64_t back_ns; // reactivate: how long the account stays suspended
     uint32_t token;
     uint8_t kind; // enum change_kind
@@ -94,7 +94,7 @@ struct plan_fault {
     int64_t at_ns;  // planned start, counted from the start of the load
     int64_t end_ns; // planned undoing; == at_ns for an instant fault
     uint32_t spec;  // index into scenario.faults
-    uint32_t busy;  // 1 + index into plan.faults of the fault that this one collides with; 0: none
+    uint32_t busy;  // 0, or 1 + the index into plan.faults of the fault that this one collides with
 };
 
 struct plan {
@@ -102,12 +102,12 @@ struct plan {
     size_t txn_count;
     uint8_t *kinds; // enum token_kind per token
     size_t token_count;
-    struct plan_change *changes; // sorted by at_ns; at most one of a token
+    struct plan_change *changes; // sorted by at_ns; at most one for each token
     size_t change_count;
     struct plan_fault *faults; // sorted by at_ns
     size_t fault_count;
-    int64_t load_ns; // the phases' length together
-    int64_t end_ns;  // when load and faults are both over
+    int64_t load_ns; // length of all phases together
+    int64_t end_ns;  // the time at which load and faults are both over
 };
 
 // The limits of a plan, for which the harness's memory is sized.

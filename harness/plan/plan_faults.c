@@ -9,9 +9,9 @@
 // Each fault of the file has a stream of its own, behind those of all phases.
 #define FAULT_STREAMS (1u << 20)
 
-// The most faults that can last at one moment: one of the server, of its disk, a delay, a throttle,
-// silence in each direction; and for each of 64 collectors one of itself, its reader and its
-// sender.
+// The most faults that can last at one moment. Six act on the server and its network: one on the
+// server, one on its disk, a delay, a throttle, and silence in each direction. Three more act on
+// each of 64 collectors: one on itself, one on its reader and one on its sender.
 #define LASTING_MAX (6 + 3 * 64)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
@@ -31,7 +31,8 @@ static int by_time(const void *a, const void *b)
     return x->spec < y->spec ? -1 : x->spec > y->spec;
 }
 
-// Returns when a repeated fault comes for the n-th time. Jitter never moves it past `until`.
+// Returns the time of a repeated fault's turn n, counted from 0. Jitter never moves it past
+// `until`.
 static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
 {
     int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;

@@ -197,8 +197,8 @@ static void faults_of_all_collectors_may_last_together(void **state)
     drop(f);
 }
 
-// Each time is its own draw, in the order of the times without jitter; the seed
-// decides, and one fault's draws do not depend on another's.
+// Jitter draws each time anew, and the times stay in the order that they have without jitter. The
+// seed decides them, and one fault's draws do not depend on another's.
 static void jitter_moves_each_time(void **state)
 {
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);

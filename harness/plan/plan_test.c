@@ -33,8 +33,8 @@ static void rows_share_the_rate(void **state)
     drop(f);
 }
 
-// Counts in one-second windows have the mean and the variance of their rate;
-// gaps have the mean and the deviation of an exponential.
+// The counts in windows of one second have the mean and the variance of a Poisson distribution with
+// this rate. The gaps have the mean and the deviation of an exponential distribution.
 static void poisson_arrivals_are_poisson(void **state)
 {
     enum { RATE = 50, SECONDS = 4000 };
@@ -62,7 +62,7 @@ static void poisson_arrivals_are_poisson(void **state)
         assert_true(fabs(n - RATE * SECONDS) < 5 * sqrt(RATE * SECONDS));
         // The variance of (X - rate)² is 2·rate² + rate.
         assert_true(fabs(variance - RATE) < 5 * sqrt((2.0 * RATE * RATE + RATE) / SECONDS));
-        // The square of an exponential gap has mean 2 and variance 20, in units.
+        // In units of the mean gap, the square of an exponential gap has mean 2 and variance 20.
         assert_true(fabs(gaps / n * RATE - 1) < 5 / sqrt(n));
         assert_true(fabs(squares / n * RATE * RATE - 2) < 5 * sqrt(20 / n));
         drop(f);

@@ -11,14 +11,14 @@ struct printer {
     const struct plan *plan;
     const struct scenario *scenario;
     struct buf *out;
-    bool first; // nothing was printed yet, so that JSON needs no comma
+    bool first; // JSON: nothing was printed yet, so the next entry needs no comma before it
     void (*txn)(struct printer *pr, const struct plan_txn *t, size_t index);
     void (*change)(struct printer *pr, const struct plan_change *c);
     void (*fault)(struct printer *pr, const struct plan_fault *f);
 };
 
-// Returns the transaction to print after this one. Only the first of a closed loop is printed: the
-// others have no planned time, and their number is not known.
+// Returns the transaction to print after this one. Of a closed loop only the first is printed,
+// because the others have no planned time and their number is not known.
 static size_t after(const struct printer *pr, size_t txn)
 {
     const struct plan *p = pr->plan;
@@ -112,7 +112,7 @@ static void print_change(struct printer *pr, const struct plan_change *c)
     buf_append_char(pr->out, '\n');
 }
 
-// Returns the name of the fault that leaves no room for this one.
+// Returns the name of the fault that this one collides with.
 static const char *busy_with(const struct printer *pr, const struct plan_fault *f)
 {
     return pr->scenario->faults[pr->plan->faults[f->busy - 1].spec].verb->name;
@@ -214,8 +214,8 @@ static void put_json_fault(struct printer *pr, const struct plan_fault *f)
     put_json(pr, fault);
 }
 
-// The head and the list's entries are JSON values of their own, put together
-// here, so that a long timeline is never in memory twice.
+// The head and each entry of the list are separate JSON values, which this function puts together.
+// So a long timeline is never in memory twice.
 bool plan_print_json(const struct plan *p, const struct scenario *s, struct buf *out)
 {
     struct printer pr = {.plan = p,

@@ -14,8 +14,8 @@ static uint64_t splitmix64(uint64_t *state)
 
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
 {
-    // Both are scrambled before they are combined: seed 1, stream 2 must not be like seed 2,
-    // stream 1.
+    // Seed and stream are both scrambled before they are combined, so that seed 1 with stream 2
+    // does not give the numbers of seed 2 with stream 1.
     uint64_t state = splitmix64(&seed);
 
     state ^= splitmix64(&stream) * 0xff51afd7ed558ccdu;
@@ -51,7 +51,8 @@ double rng_uniform(struct rng *r)
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
     assert(n > 0);
-    // The 2^64 mod n smallest numbers are rejected: with them, some remainders would be likelier.
+    // The 2^64 mod n smallest numbers are rejected, because with them some remainders would be
+    // likelier than others.
     uint64_t surplus = (0 - n) % n;
     uint64_t x;
 

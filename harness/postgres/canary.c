@@ -15,12 +15,12 @@
 static const char flushed[] = "canary.flushed";
 static const char unflushed[] = "canary.unflushed";
 
-// Direct writes need memory that is aligned like the disk.
+// Aligned, because a direct write needs memory that is aligned like the disk.
 struct content {
     _Alignas(4096) unsigned char bytes[CANARY_BYTES];
 };
 
-// Fills the sectors so that each differs from all others, and from itself at another write.
+// Fills the sectors so that each differs from all others, and from its own content in other writes.
 static void fill(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {

@@ -9,14 +9,14 @@
 #include "base/err.h"
 
 #define CANARY_BYTES (INT64_C(64) * 1024)
-#define CANARY_MARK 32 // characters at the end of the unflushed file
+#define CANARY_MARK 32 // bytes at the end of the unflushed file
 
 struct canary {
-    unsigned turn; // counts the writes, so that each differs from the one before
+    unsigned turn; // number of writes, so that each write differs from the one before
     char mark[CANARY_MARK + 1];
 };
 
-// Makes both files in `dir`, flushed.
+// Makes both files in `dir` and flushes them.
 MUST_USE bool canary_make(struct canary *c, const char *dir, struct err *e);
 
 // Writes and flushes the first file. Call it long before the cut, because the disk's flush also
@@ -29,7 +29,7 @@ void canary_draw_mark(struct canary *c);
 // Writes the second file, past the page cache, so that the disk has it when this returns.
 MUST_USE bool canary_write_unflushed(struct canary *c, const char *dir, struct err *e);
 
-// After the cut: counts the sectors of each file that differ from the last write, of CANARY_BYTES /
-// 512.
+// Call it after the cut. Counts the sectors of each file, of CANARY_BYTES / 512, that differ from
+// the last write.
 MUST_USE bool canary_count_gone(
     const struct canary *c, const char *dir, int *flushed_gone, int *unflushed_gone, struct err *e);

@@ -121,7 +121,7 @@ bool cluster_spread(const struct server *s, const struct target *t, struct err *
 
 // --- switchover ---------------------------------------------------------------------
 
-// Takes the answer of the first member that gives one.
+// Asks one member after another, and takes the first answer.
 static bool ask(const struct cluster *c, const char *method, const char *path, const char *body,
     struct rest_answer *out, struct err *e)
 {
@@ -148,7 +148,8 @@ static bool find_leader(const struct cluster *c, struct rest_member *out, struct
     return true;
 }
 
-// Returns the timeline of the server behind the conninfo that takes writes; 0: none does now.
+// Returns the timeline of the server that takes writes behind the conninfo; 0: no server takes
+// writes now.
 static int written_timeline(const struct server *s)
 {
     char value[16] = "0";

@@ -27,25 +27,27 @@
 #define EXEC_MAX 10
 
 static const int64_t start_limit_ns = 60 * NS_PER_S;
-static const int64_t poll_ns = 50 * NS_PER_MS; // each try is a whole handshake
+static const int64_t poll_ns = 50 * NS_PER_MS; // pause between two tries, each of which is a whole
+                                               // handshake
 
 struct container {
     const char *engine; // podman or docker
     const struct scenario_postgres *want;
     char image[400]; // want->image, in the form that the engine knows
     char label[ENGINE_LABEL_MAX];
-    char name[ENGINE_NAME_MAX]; // of the container and its volume
+    char name[ENGINE_NAME_MAX]; // name of the container and of its volume
     char data[512];
     struct workdir dir;
-    char log[PATH_MAX]; // a copy of the log that the engine keeps; "": it could not be made
+    char log[PATH_MAX]; // path of our copy of the log that the engine keeps; "": no copy could be
+                        // made
     int port;
     struct target target;
     bool created;
     bool kept;
 };
 
-// Finds a port that was free a moment ago. It must stay the same over restarts, and a port that the
-// engine chooses does not.
+// Finds a port that was free a moment ago. The port must stay the same over restarts; one that the
+// engine chooses would change.
 static bool find_port(struct container *c, struct err *e)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -137,7 +139,7 @@ static bool find_image(struct container *c, struct err *e)
                 return true;
         }
     }
-    // Only an image that is missing here and cannot be fetched is a reason to skip.
+    // Only an image that is neither here nor can be fetched is a reason to skip.
     e->kind = ERR_SKIP;
     return err_prefix(e,
         "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "
@@ -162,7 +164,7 @@ static bool create(struct container *c, struct err *e)
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
     snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
-        // Both docker and podman know this log driver, and their `logs` can read it.
+        // Both docker and podman know this log driver, and their `logs` command can read it.
         "--log-driver", "json-file", "-v", volume, "-p", port, "-e", password, "-e", "PGDATA=" DATA,
         c->image, "postgres"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
@@ -178,7 +180,7 @@ static bool create(struct container *c, struct err *e)
         argv[n++] = settings[i];
     }
     argv[n] = NULL;
-    c->created = true; // set first, because half of it may be there even when it fails
+    c->created = true; // set first, because a failed creation may leave a half of it
     // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&
                engine_run(argv, text, sizeof text, e)) ||
@@ -230,7 +232,7 @@ static bool wait_ready(struct server *s, struct err *e)
     return true;
 }
 
-// Finds the volume's folder, if it is on this machine and we may read it.
+// Finds the volume's folder if it is on this machine and we may read it.
 static void find_data(struct server *s)
 {
     struct container *c = s->state;
@@ -242,8 +244,8 @@ static void find_data(struct server *s)
         s->data_dir = c->data;
 }
 
-// Finds its first process as this machine numbers it, to measure the CPU time of the backends. An
-// engine in a virtual machine has another numbering.
+// Finds the pid that the container's first process has on this machine, to measure the CPU time of
+// the backends. An engine in a virtual machine has other pids.
 static void find_processes(struct server *s)
 {
     const struct container *c = s->state;
@@ -273,7 +275,8 @@ static bool container_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Sends a signal, because the engine's `stop` may be a clean shutdown whatever its time limit.
+// Stops the container by a signal, because the engine's `stop` may be a clean shutdown whatever its
+// time limit is.
 static bool container_stop(struct server *s, enum server_stop how, struct err *e)
 {
     static const char *const signals[] = {
@@ -309,7 +312,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
     struct container *c = s->state;
     char kept[ENGINE_NAME_MAX], text[512];
 
-    // The sweep does not remove a name that tells no process, nor a volume that is in use.
+    // The sweep removes no container whose name tells no process, and no volume that is in use.
     snprintf(kept, sizeof kept, "mailproof-kept-%.8s", c->target.password);
     if (!ENGINE(c->engine, text, e, "rename", c->name, kept))
         return false;

@@ -15,19 +15,21 @@
 #include "postgres/template.h"
 
 #define TOOL_WORDS 7
-#define DISK_BYTES (INT64_C(2) << 30) // sparse: takes only the room of what is written
+// The size of the image. The image is sparse, so only written blocks take room.
+#define DISK_BYTES (INT64_C(2) << 30)
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
-// Only the server's writes may reach the disk: the kernel must not fill inode tables in the
-// background, and nothing is discarded.
+// How to make, mount and repair each file system. Only the server's writes may reach the disk, so
+// the kernel must not fill inode tables in the background, and nothing is discarded.
 static const struct disk_filesystem {
     const char *type;
-    const char *make[TOOL_WORDS + 1]; // the image's name follows
-    const char *options;              // of the mount
-    const char *unasked; // the same without barriers, for DISK_UNASKED; NULL: it has no such option
-    const char *repair[TOOL_WORDS + 1]; // the device's name follows
+    const char *make[TOOL_WORDS + 1]; // command; the image's name follows
+    const char *options;              // options of the mount
+    const char *unasked; // options without barriers, for DISK_UNASKED; NULL: the file system cannot
+                         // do that
+    const char *repair[TOOL_WORDS + 1]; // command; the device's name follows
 } filesystems[] = {
     [FILES_EXT4] = {"ext4",
         {"mkfs.ext4", "-q", "-F", "-m", "0", "-E",
@@ -95,7 +97,8 @@ static bool mount_it(struct disk *d, struct err *e)
 
 static bool serve(struct disk *d, const char *dir, struct err *e)
 {
-    // The namespace is made after the program's start, so that the program does not keep it alive.
+    // The program must start before the namespace is made, so that it does not keep the namespace
+    // alive.
     if (!drive_start(&d->drive, dir, e) || !enter_namespace(e) ||
         !drive_mount(&d->drive, d->device, e))
         return false;
@@ -199,7 +202,7 @@ static bool look_at_canary(struct disk *d, const int64_t left[3], bool repaired,
     struct err unread;
     const int all = CANARY_BYTES / 512;
 
-    // A file system that cannot be read has lost both files.
+    // If the file system cannot be read, both files count as lost.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
     snprintf(d->evidence, sizeof d->evidence,

@@ -41,7 +41,7 @@ static bool read_line(const struct drive *d, char *line, size_t size, struct err
     return err_set(e, ERR_SYSTEM, "the disk's answer is too long");
 }
 
-// Finds the program: in the build beside our own, elsewhere when installed.
+// Finds the program: beside our own in the build, and in another folder when installed.
 static bool find_program(char out[PATH_MAX], struct err *e)
 {
     static const char *const places[] = {DRIVE_PROGRAM, "../libexec/mailproof/" DRIVE_PROGRAM};
@@ -88,7 +88,7 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
 {
     char options[120];
 
-    // The root of this file system is a file: there is nothing else in it.
+    // rootmode: the root of this file system is a plain file, which is all that it holds.
     snprintf(options, sizeof options, "fd=%d,rootmode=100000,user_id=0,group_id=0", d->fuse);
     if (mount("mailproof", path, "fuse.mailproof", MS_NOSUID | MS_NODEV, options) != 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs to mount FUSE");
@@ -135,7 +135,7 @@ void drive_end(struct drive *d)
 {
     if (d->fuse >= 0)
         close(d->fuse);
-    // Until it has served a request, closing its socket ends it.
+    // A program that has not served a request yet ends when its socket is closed.
     if (d->control >= 0)
         close(d->control);
     if (d->pid > 0 && !process_wait(d->pid, clock_now_ns() + end_limit_ns, NULL))

@@ -49,7 +49,7 @@ void durability_find_mount(
 
     snprintf(filesystem, size, "unknown");
     *is_volatile = false;
-    // A later mount covers those before it.
+    // A later mount hides those before it, so the last line that fits counts.
     while (getline(&line, &capacity, mounts) > 0) {
         const char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
@@ -155,12 +155,12 @@ static bool flush_inside(
               (durability_read_dd(text, PROBES, &proof->fsync_ns) ||
                   err_set(e, ERR_SYSTEM, "dd did not say how long it took: %s", text));
     if (!s->provider->exec(s, rm, ignored_text, sizeof ignored_text, &ignored)) {
-        // The probe's file is small, and the server ignores it.
+        // A file that cannot be removed does no harm: it is small, and the server ignores it.
     }
     return ok;
 }
 
-// Probes inside the container when its volume is not visible from here.
+// Probes inside the container if its volume is not visible from here.
 static bool probe_inside(
     const struct server *s, PGconn *admin, struct durability_proof *proof, struct err *e)
 {
@@ -171,12 +171,12 @@ static bool probe_inside(
         return false;
     if (mount_inside(s, dir, proof, &is_volatile, e) && flush_inside(s, dir, proof, e))
         return reaches_device(dir, proof, is_volatile, e);
-    // A server without a proof is refused; the scenario may waive it.
+    // Without a proof the server is refused. The scenario may waive the proof.
     e->kind = ERR_SKIP;
     return err_prefix(e, "the disk with its data cannot be probed");
 }
 
-// Returns the scenario's own setting, or `otherwise`.
+// Returns the value that the scenario sets, or else `otherwise`.
 static const char *wanted(const struct settings *settings, const char *name, const char *otherwise)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -207,7 +207,7 @@ static bool check_settings(
     return !first_wrong[0] || err_set(e, ERR_SKIP, "%s", first_wrong);
 }
 
-// Accepts a remote server by its settings, because nothing else of it is visible.
+// Accepts a remote server by its settings, because nothing else of the server is visible.
 static bool declared(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
 {

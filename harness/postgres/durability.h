@@ -1,6 +1,6 @@
-// Durability is proved, not assumed: SHOW fsync = on says nothing about a data
-// directory in memory. We look at the settings, at what the directory lies on,
-// and at what one flush costs there.
+// Proves that the server is durable. SHOW fsync = on says nothing about a data directory in memory.
+// So we look at the settings, at the file system of the data directory, and at the cost of a flush
+// there.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,15 +12,15 @@
 #include "postgres/provider.h"
 
 struct durability_proof {
-    char filesystem[32]; // "ext4"; "" when the data lies elsewhere
-    int64_t fsync_ns;    // of one 8 KiB write + fdatasync: the median, or dd's mean
-    char settings[160];  // "fsync=on full_page_writes=on synchronous_commit=on"
-    bool durable;        // false: waived or not proved
+    char filesystem[32]; // such as "ext4"; "" when the data is on another machine
+    int64_t fsync_ns;    // cost of one 8 KiB write + fdatasync: the median, or dd's mean
+    char settings[160];  // such as "fsync=on full_page_writes=on synchronous_commit=on"
+    bool durable;        // false: the proof was waived or failed
     char verdict[320];   // the result, as a sentence
 };
 
 // A flush that costs less than this has not reached a device. Measured: a volatile overlay and
-// tmpfs take 1 µs, disks with a power-safe cache 10 µs and more.
+// tmpfs take 1 µs; disks with a power-safe cache take 10 µs and more.
 #define DURABILITY_FSYNC_MIN_NS (4 * INT64_C(1000))
 
 // Fills the proof. Fails with ERR_SKIP when the server would lose acknowledged commits on a power
@@ -28,13 +28,14 @@ struct durability_proof {
 MUST_USE bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e);
 
-// Finds the file system in lines as in /proc/self/mountinfo: the last one whose device number or
-// mount point is `key`. A volatile overlay is one that never flushes.
+// Finds the file system in lines as in /proc/self/mountinfo: the last line whose device number or
+// mount point is `key`. It also tells whether that is a volatile overlay, which never flushes.
 void durability_find_mount(
     FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile);
 
-// Reads dd's report on `blocks` blocks, written and flushed one by one: the mean time of one.
+// Reads dd's report on `blocks` blocks that were written and flushed one by one. Gives the mean
+// time of one block.
 MUST_USE bool durability_read_dd(const char *text, int blocks, int64_t *flush_ns);
 
-// The probe alone: the file system's name and the cost of one flush in `dir`.
+// Makes only the probe: the file system's name and the cost of one flush in `dir`.
 MUST_USE bool durability_probe(const char *dir, struct durability_proof *proof, struct err *e);

@@ -9,7 +9,7 @@
 
 #include "postgres/durability.h"
 
-// A container as runc makes it: a volume on a disk, the rest in an overlay.
+// The mounts of a container that runc made: a volume on a disk, the rest in an overlay.
 static const char inside[] =
     "617 529 0:52 / / rw,relatime - overlay overlay rw,lowerdir=/l1:/l2,upperdir=/u,volatile\n"
     "618 617 0:55 / /proc rw,nosuid - proc proc rw\n"

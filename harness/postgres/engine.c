@@ -15,8 +15,8 @@
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;
 
-// Sets no death signal, because an engine that is killed half-way may leave things that we do not
-// know of. When it outlives us, the next run removes what it made.
+// Runs the engine without a death signal, because an engine that is killed half-way may leave
+// things that we do not know of. When the engine outlives us, the next run removes what it made.
 bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -106,7 +106,8 @@ static void remove_left(const char *engine, char *names, const char *const *remo
     }
 }
 
-// Removes no volume by force: one that a container still uses is not a leftover.
+// Removes what dead runs left. It removes no volume by force, because a volume that a container
+// still uses is not left over.
 void engine_sweep(const char *engine, const char *label)
 {
     static const char *const container[] = {"rm", "-f", "-v", NULL};
@@ -153,6 +154,6 @@ void engine_remove(const char *engine, const char *name)
 
     if (!ENGINE(engine, text, &ignored, "rm", "-f", "-v", name) ||
         !ENGINE(engine, text, &ignored, "volume", "rm", "-f", name)) {
-        // Something that is missing need not be removed.
+        // A failure does not matter here: the container or the volume may not exist.
     }
 }

@@ -15,30 +15,30 @@
 #define ENGINE_NAME_MAX 64
 
 // Returns the engine that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
-// ERR_SKIP when there is none.
+// ERR_SKIP when none does.
 MUST_USE const char *engine_find(struct err *e);
 
-// Runs argv to its end; its output goes into text, which is cut at its size.
+// Runs argv to its end. Its output goes into text and is cut at `size`.
 MUST_USE bool engine_run(const char *const *argv, char *text, size_t size, struct err *e);
 
-// The same with the arguments, up to 14, behind the engine's name.
+// As engine_run, but calls the engine with up to 14 arguments.
 MUST_USE bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
 
 #define ENGINE(engine, text, e, ...)                                                               \
     engine_call((engine), (text), sizeof(text), (e), (const char *const[]){__VA_ARGS__, NULL})
 
-// The label of everything that is made here: "mailproof=<boot>.<pid namespace>".
+// Makes the label of everything that this run makes: "mailproof=<boot>.<pid namespace>".
 MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
 
-// Makes a name that tells its process: "mailproof-<pid>-<its start>-<unique>".
+// Makes a name that tells which process made it: "mailproof-<pid>-<its start>-<unique>".
 void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 
-// Removes containers and volumes with this label whose process is gone.
+// Removes containers and volumes that have this label and whose process is gone.
 void engine_sweep(const char *engine, const char *label);
 
-// Writes the container's log to the file at `path`; fails after ten seconds.
+// Writes the container's log to the file at `path`. Fails when that takes more than ten seconds.
 MUST_USE bool engine_log(const char *engine, const char *name, const char *path);
 
-// Removes the container and the volume of this name, whichever is there.
+// Removes the container and the volume of this name. Either may be missing.
 void engine_remove(const char *engine, const char *name);

@@ -41,7 +41,7 @@ static bool socket_fits(const struct local *l, struct err *e)
         l->dir.path, need, max);
 }
 
-// Lets the collector in over the run's own network, where nobody else is.
+// Lets the collector in over the run's own network, where there is no other machine.
 static bool admit_collector(const struct local *l, struct err *e)
 {
     static const char line[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
@@ -95,7 +95,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     return true;
 }
 
-// Makes the command line; later settings win, so the scenario's come last.
+// Makes the command line. Later settings win, so those of the scenario come last.
 static size_t server_argv(const struct local *l, const char *program, const char *data,
     const char *port, char (*texts)[512], const char **argv)
 {
@@ -190,7 +190,8 @@ static bool local_address(
     return true;
 }
 
-// Says why the server ended before it was ready: a setting of the user, or another reason.
+// Explains why the server ended before it was ready: a wrong setting of the user, or another
+// reason.
 static bool did_not_start(const struct server *s, struct err *e)
 {
     static const char *const users[] = {
@@ -260,10 +261,10 @@ static bool local_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Freezes the postmaster first, so that it cannot start another child while we look. We are the
-// subreaper, so its children become ours and we wait for them. A child that waits for a dark disk
-// can end only when the disk releases it. At the end nobody is left to remove their shared memory,
-// so we do.
+// Kills a server. It freezes the postmaster first, so that no other child starts while it looks for
+// children. We are a subreaper, so the children become ours and we can wait for them. A child that
+// waits for a disk without power ends only when the disk releases it. At the end no server is left
+// to remove the shared memory, so we remove it.
 static bool kill_all(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
@@ -296,8 +297,8 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     if (!l->postmaster)
         return true;
     s->running = false;
-    // The disk loses its power first, while the server works. The server is killed while it waits
-    // for the disk.
+    // The disk loses its power first, while the server still works. The server is killed while it
+    // waits for the disk.
     if (how == SERVER_STOP_POWER && !disk_cut_power(&l->disk, e))
         return false;
     s->paused = false;
@@ -327,13 +328,13 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     if (!l->postmaster || kill(l->postmaster, signal) != 0)
         return err_set(e, ERR_SYSTEM, "no server is running that could be signalled");
     s->paused = paused;
-    // Only a postmaster that stands still starts no further child while we look.
+    // Only a postmaster that stands still starts no further child during the search for children.
     if (paused && !process_wait_stopped(l->postmaster, deadline))
         return err_set(e, ERR_SYSTEM, "the server did not stop at SIGSTOP");
     size_t count = process_children(l->postmaster, children, PROCESSES_MAX);
     for (size_t i = 0; i < count; i++)
         kill(children[i], signal);
-    // A child that ended meanwhile says nothing about the others.
+    // A child that has ended meanwhile needs no wait.
     for (size_t i = 0; paused && i < count; i++) {
         if (!process_wait_stopped(children[i], deadline) && clock_now_ns() >= deadline)
             return err_set(
@@ -367,12 +368,12 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct local *l = s->state;
 
-    // The running postmaster would die with us; a new one does not.
+    // The running postmaster would die with us, so a new one is started.
     l->detached = true;
     if (!local_stop(s, SERVER_STOP_FAST, e) || !local_start(s, e) || !standby_dismiss(s, e))
         return false;
-    // tail waits for the server's end: it writes until then, and what it writes
-    // would keep rm from emptying its folders.
+    // tail waits for the server's end, because the server writes until then. Its files would keep
+    // rm from removing the folders.
     buf_printf(out,
         "The server is still running.\n  reach it:  psql 'host=%s port=%s"
         " user=mailproof dbname=mailroom'\n"
@@ -391,7 +392,7 @@ static void local_close(struct server *s)
 
     if (!l)
         return;
-    // Nothing reads the server's data again, so the fastest end is good enough.
+    // Nobody reads the server's data again, so the fastest end is good enough.
     if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(l->postmaster, CLOCK_NEVER, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))

@@ -1,5 +1,4 @@
-// The files of the local provider share this: the cluster, and its standby if it
-// has one.
+// Shared by the files of the local provider: the cluster, and its standby if it has one.
 #pragma once
 
 #include <limits.h>
@@ -19,19 +18,20 @@ struct local {
     char bindir[PATH_MAX];
     char data[PATH_MAX];
     char log[PATH_MAX];
-    _Atomic(const char *) port;      // the proxy's thread reads it, a promotion changes it
-    const struct settings *settings; // the scenario's
-    struct disk disk;                // mounted only when the storage is to be crashable
+    _Atomic(const char *) port;      // atomic: the proxy's thread reads it while a promotion
+                                     // changes it
+    const struct settings *settings; // settings of the scenario
+    struct disk disk;                // mounted only if the storage is crashable
     bool crashable;
-    const struct netns *net; // NULL: no TCP, only the socket
-    pid_t postmaster;        // 0: not running
+    const struct netns *net; // NULL: the server has no TCP port, only the socket
+    pid_t postmaster;        // pid; 0: not running
     bool detached;           // outlives the harness (--keep)
     enum standby_mode standby_mode;
     char standby_data[PATH_MAX];
-    pid_t standby; // its postmaster; 0: none, or it was promoted
+    pid_t standby; // pid of its postmaster; 0: none, or it was promoted
 };
 
-// Starts a postmaster; it is not ready yet. -1 with the reason.
+// Starts a postmaster, which is not ready yet. Returns -1 with the reason.
 MUST_USE pid_t local_spawn(
     const struct local *l, const char *data, const char *port, struct err *e);
 
@@ -39,7 +39,7 @@ MUST_USE pid_t local_spawn(
 // shared memory is removed.
 MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
 
-// As struct provider says.
+// As `repair` of struct provider.
 MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);
 
 // Builds the standby from the running cluster, and waits until it streams;
@@ -49,5 +49,5 @@ MUST_USE bool standby_make(struct server *s, struct err *e);
 // Ends the standby; no commit of the running cluster waits for one any more.
 MUST_USE bool standby_dismiss(struct server *s, struct err *e);
 
-// Kills the primary; the standby takes its place in `l`.
+// Kills the primary. The standby takes its place in `l`.
 MUST_USE bool standby_promote(struct server *s, struct err *e);

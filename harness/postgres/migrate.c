@@ -61,7 +61,7 @@ static bool apply_file(PGconn *conn, const char *path, struct err *e)
     return ok;
 }
 
-// The names begin with six digits, so glob returns them in order.
+// Finds the migrations. Their names begin with six digits, so glob returns them in order.
 static bool find_migrations(glob_t *files, struct err *e)
 {
     char dir[PATH_MAX], pattern[PATH_MAX];
@@ -103,8 +103,8 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Roles belong to the whole server. A role that a killed run left is made anew. A role that a kept
-// database needs is used again.
+// Makes a role. Roles belong to the whole server, so one may be left from a killed run, which is
+// made anew. A role that a kept database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
     char sql[500];
@@ -130,7 +130,7 @@ static bool group_exists(PGconn *conn, bool *exists, struct err *e)
     return true;
 }
 
-// Marks the group that this run's migrations made.
+// Migrates, and marks the group if this run's migrations made it.
 static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
 {
     bool before, after;
@@ -157,7 +157,8 @@ static bool create_roles(const struct server *s, PGconn *conn, enum layout layou
             " AND has_table_privilege(oid, to_regclass('tokens')::oid, 'SELECT')",
             granted, sizeof granted, e))
         return false;
-    // Another database's migrations may have made the group without any right in this one.
+    // The group may have been made by another database's migrations, and then has no right in this
+    // one.
     if (layout == LAYOUT_REFERENCE && strcmp(granted, "1") == 0)
         return sql_exec(conn, "GRANT " MIGRATE_GROUP " TO " MIGRATE_COLLECTOR, e);
     return sql_exec(conn,

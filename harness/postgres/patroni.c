@@ -1,7 +1,6 @@
-// The patroni provider: a cluster of three on one machine that elects its leader. Its
-// ports are on loopback, or in a network of namespaces where members are to be cut off
-// from each other; the harness's own sessions use the members' sockets in the run's
-// folder, which nobody else may enter.
+// The patroni provider: a cluster of three members on one machine that elects its leader. Its ports
+// are on loopback, or in a network of namespaces if members are to be cut off from each other. The
+// harness's own sessions use the members' sockets in the run's folder, which nobody else may enter.
 #include "postgres/patroni.h"
 
 #include <arpa/inet.h>
@@ -29,7 +28,7 @@ static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
 // --- places -----------------------------------------------------------------------------
 
-// Finds free ports. It holds all of them until the last is known, so that they differ.
+// Finds free ports. It holds each of them until it has all, so that they differ.
 static bool find_ports(int ports[PORTS], struct err *e)
 {
     int fds[PORTS];
@@ -78,7 +77,7 @@ static bool find_places(struct patroni *p, struct err *e)
     }
     p->at.store = place(middle, ports[2UL * PATRONI_MEMBERS]);
     p->at.store_peers = place(middle, ports[2UL * PATRONI_MEMBERS + 1]);
-    p->at.proxy_port = LAN_MEMBERS; // not an open port: it only names a socket
+    p->at.proxy_port = LAN_MEMBERS; // no open port: it only names a socket
     return true;
 }
 
@@ -153,8 +152,8 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     return ok;
 }
 
-// The members are copies of one folder, so that they are one cluster and stream from
-// each other at once.
+// Makes the members' data. They are copies of one folder, so that they are one cluster and stream
+// from each other at once.
 static bool make_data(struct patroni *p, struct err *e)
 {
     char first[PATH_MAX], other[PATH_MAX], name[8], text[800];
@@ -229,8 +228,9 @@ static bool patroni_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Makes a conninfo to the members' sockets that finds the one that takes writes. The present leader
-// comes first: a standby that does not have the database yet would end the search with an error.
+// Makes a conninfo to the members' sockets that finds the member that takes writes. The present
+// leader comes first: a standby that does not have the database yet would end the search with an
+// error.
 static bool own_conninfo(
     const struct patroni *p, const char *user, const char *dbname, struct buf *out)
 {
@@ -244,8 +244,9 @@ static bool own_conninfo(
         dbname);
 }
 
-// The collector finds the leader as in production. The load does so only through the proxy;
-// otherwise it is a client on the leader's own machine, which no cut keeps away.
+// Makes the conninfo of a role. The collector finds the leader as in production. The load does so
+// only through the proxy. Without the proxy the load is a client on the leader's own machine, so
+// that no cut of the network separates it from the leader.
 static bool patroni_conninfo(
     const struct server *s, const char *user, const char *dbname, struct buf *out)
 {
@@ -327,7 +328,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
             return err_set(e, ERR_SYSTEM, "the cluster cannot be left running");
         buf_printf(out, " %d", (int)p->leashes[i]);
     }
-    // tail waits for their end: they write until then.
+    // tail waits for the end of these programs, because they write until then.
     for (int i = 0; i < PARTS; i++)
         buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
     buf_printf(out, " && rm -rf %s\n", p->dir.path);

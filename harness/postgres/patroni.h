@@ -1,7 +1,7 @@
-// The files of the patroni provider share this: three members, the store in which they
-// agree on a leader (etcd), and a proxy that leads to the leader (HAProxy). Each runs on
-// a leash of its own (os/leash.c), which plays its machine: when the leash ends, all that
-// the member has started ends at once.
+// Shared by the files of the patroni provider. It runs three members, the store in which they agree
+// on a leader (etcd), and a proxy that leads to the leader (HAProxy). Each program runs on a leash
+// of its own (os/leash.c), which plays its machine: when the leash ends, everything that the
+// program has started ends at once.
 #pragma once
 
 #include <limits.h>
@@ -23,51 +23,51 @@ struct patroni {
     struct patroni_layout at;
     char password[PATRONI_PASSWORD_MAX]; // the password of the roles that the harness makes
     enum route route;
-    struct lan lan;       // only where a member is to be cut off
-    struct netns clients; // the LAN's middle, as the collector's end
-    pid_t leashes[PARTS]; // 0: does not run
-    bool detached;        // they outlive the harness (--keep)
-    int killed, cut_off;  // the member that is killed, or cut off; -1: none
-    int led, led_on;      // who led when the store died, and on which timeline
-    atomic_int leader;    // who led at the last look
+    struct lan lan;       // made only if a member is to be cut off
+    struct netns clients; // the middle of the LAN, in the role of the collector's end
+    pid_t leashes[PARTS]; // pids; 0: the program does not run
+    bool detached;        // the programs outlive the harness (--keep)
+    int killed, cut_off;  // the member that is killed, and the one that is cut off; -1: none
+    int led, led_on;      // when the store died: the leader and its timeline
+    atomic_int leader;    // the leader at the last look
 };
 
 // --- patroni_parts.c ----------------------------------------------------------------
 
-// ERR_SKIP with the names of Debian's packages where a program is missing.
+// Finds the programs. ERR_SKIP names Debian's packages of those that are missing.
 MUST_USE bool parts_find(struct patroni *p, struct err *e);
 
-// Starts one of these programs; it is not ready yet.
+// Starts one of these programs, which is not ready yet.
 MUST_USE bool parts_start(struct patroni *p, enum patroni_part part, struct err *e);
 
-// Kills it with all that it has started, and removes the shared memory of its server.
+// Kills a program with all that it has started, and removes the shared memory of its server.
 void parts_kill(struct patroni *p, enum patroni_part part);
 
-// Waits until etcd answers; 30 s.
+// Waits at most 30 s until etcd answers.
 MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
 
 // --- patroni_leader.c ---------------------------------------------------------------
 
-// A connection of the superuser to this member's own socket, which no fault of the network affects.
+// Connects as superuser to this member's own socket, which no fault of the network affects.
 MUST_USE PGconn *leader_connect(const struct server *s, int member, struct err *e);
 
 // True when this member takes writes at this moment; `timeline` gets its timeline.
 bool leader_writes(const struct server *s, int member, int *timeline);
 
-// Returns the member that takes writes, except `except` (-1: any); -1: none.
+// Returns the member that takes writes, other than `except` (-1: any); -1: none does.
 int leader_find(const struct server *s, int except, int *timeline);
 
 // Waits for a member that takes writes; ERR_SYSTEM after 60 s.
 MUST_USE bool leader_wait(
     const struct server *s, int except, int *member, int *timeline, struct err *e);
 
-// Waits at most 120 s until both others have everything that the leader wrote and stream from it.
-// In a synchronous cluster one of them must stream synchronously.
+// Waits at most 120 s until both other members have everything that the leader wrote and stream
+// from it. In a synchronous cluster one of them must stream synchronously.
 MUST_USE bool leader_wait_followed(const struct server *s, struct err *e);
 
 // --- patroni_faults.c ---------------------------------------------------------------
 
-// The functions of struct provider.
+// These implement functions of struct provider.
 MUST_USE bool patroni_strike(
     struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
 MUST_USE bool patroni_mend(

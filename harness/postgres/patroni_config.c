@@ -17,8 +17,8 @@ const char *patroni_member(int member, char name[8])
     return name;
 }
 
-// Later settings win, so the scenario's come last. Patroni keeps those in the store
-// that must be the same on every member.
+// Returns the server's settings. Later settings win, so those of the scenario come last. Patroni
+// keeps the settings that must be the same on every member in the store.
 static json_t *parameters(const struct patroni_layout *l)
 {
     json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
@@ -53,8 +53,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
 
     snprintf(data, sizeof data, "%s/%s", l->dir, name);
     snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
-    // Only we can reach the socket's folder, so the socket needs no password; TCP needs one. A
-    // member whose data has diverged from the leader's, and cannot be rewound, is made anew.
+    // The socket needs no password, because only we can reach its folder; TCP needs one. A member
+    // whose data has diverged from the leader's and cannot be rewound is made anew.
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
                      "s:[s,s,s,s]}",
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",

@@ -1,4 +1,5 @@
-// Renders the configuration of Patroni and HAProxy for a cluster of three on one machine. Pure.
+// Renders the configuration of Patroni and HAProxy for a cluster of three members on one machine.
+// Pure.
 #pragma once
 
 #include <limits.h>
@@ -10,8 +11,8 @@
 #define PATRONI_MEMBERS LAN_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
 
-// The time after which the cluster notices that its leader is gone. Patroni's own defaults are 30,
-// 10 and 10 s; ttl must be at least loop_wait + 2 * retry_timeout.
+// The seconds after which the cluster notices that its leader is gone. Patroni's own defaults are
+// 30, 10 and 10 s. ttl must be at least loop_wait + 2 * retry_timeout.
 #define PATRONI_TTL_S 8
 #define PATRONI_LOOP_WAIT_S 1
 #define PATRONI_RETRY_S 3
@@ -24,11 +25,11 @@ struct patroni_place {
 struct patroni_layout {
     const char *dir, *bindir; // the run's folder, with a folder for each member in it
     struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
-    struct patroni_place store, store_peers; // etcd's
-    int proxy_port;                          // names HAProxy's socket in dir
-    char password[PATRONI_PASSWORD_MAX];     // of the superuser and of the REST interface
+    struct patroni_place store, store_peers; // addresses of etcd
+    int proxy_port;                          // a number in the name of HAProxy's socket in dir
+    char password[PATRONI_PASSWORD_MAX];     // password of the superuser and of the REST interface
     bool synchronous;
-    const struct settings *settings; // the scenario's
+    const struct settings *settings; // settings of the scenario
 };
 
 // Returns "m1", "m2", …
@@ -38,5 +39,5 @@ const char *patroni_member(int member, char name[8]);
 MUST_USE bool patroni_render(
     const struct patroni_layout *l, int member, struct buf *out, struct err *e);
 
-// Appends HAProxy's: one socket that leads to whichever member is the leader.
+// Appends HAProxy's configuration: one socket that leads to the present leader.
 MUST_USE bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struct err *e);

@@ -18,8 +18,8 @@ static bool find_leader(const struct server *s, int *leader, int *timeline, stru
     return *leader >= 0 || err_set(e, ERR_CONNECTION, "no member takes writes at that time");
 }
 
-// Finds the commits of the old leader that the new one never got, from the new one's history and
-// the old one's own files.
+// Finds the commits of the old leader that the new leader never got. It reads the new leader's
+// history file and the old leader's own files.
 static bool look_back(
     struct server *s, int from, int to, int timeline, struct failover *out, struct err *e)
 {
@@ -151,8 +151,8 @@ static bool revive(struct server *s, struct err *e)
     return member < 0 || parts_start(p, (enum patroni_part)member, e);
 }
 
-// The cut was real when it dropped packets and the member behind it stepped down by itself. Two
-// members that take writes would be a split brain.
+// Ends a cut. The cut was real if it dropped packets and the leader behind it stepped down by
+// itself. Two members that take writes at once would be a split brain.
 static bool join(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
@@ -190,7 +190,7 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
     if (timeline == p->led_on || leader == p->led) {
-        out->left_known = true; // the old leader still has everything that it wrote
+        out->left_known = true; // nothing: the old leader still has everything that it wrote
         return true;
     }
     return look_back(s, p->led, leader, timeline, out, e);

@@ -1,4 +1,4 @@
-// The programs of a cluster: found, started on their leashes, killed.
+// The programs of a cluster: finds them, starts them on their leashes, kills them.
 #include "postgres/patroni.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "os/process.h"
 #include "postgres/rest.h"
 
-// The programs get nothing of the user's own environment, where PATRONI_…, ETCD_… and PG… would
-// change what they do.
+// The whole environment of the programs. Variables of the user such as PATRONI_…, ETCD_… and PG…
+// would change what they do.
 #define PATH_OF_PARTS "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const int64_t kill_limit_ns = 30 * NS_PER_S;
@@ -39,7 +39,7 @@ static bool is_installed(const char *program)
     return false;
 }
 
-// Finds the leash: in the build beside our own program, elsewhere when installed.
+// Finds the leash program: beside our own in the build, and in another folder when installed.
 static bool find_leash(char out[PATH_MAX], struct err *e)
 {
     return path_sibling(out, "mailproof-leash", e) &&
@@ -151,7 +151,7 @@ static int net_of(const struct patroni *p, enum patroni_part part)
     return part < PATRONI_MEMBERS ? p->lan.members[part] : p->lan.middle;
 }
 
-// The members write one log, in which the harness looks for sessions.
+// Opens the log. The members write one log together, in which the harness looks for sessions.
 static int open_log(const struct patroni *p, enum patroni_part part, struct err *e)
 {
     char path[PATH_MAX];

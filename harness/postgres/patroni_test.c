@@ -107,7 +107,7 @@ static void the_proxy_asks_each_member(void **state)
     buf_fini(&text);
 }
 
-// As Patroni 3.0.2 sends them.
+// An answer as Patroni 3.0.2 sends it.
 static const char cluster[] =
     "{\"members\": [{\"name\": \"m1\", \"role\": \"sync_standby\", \"state\": \"running\", "
     "\"api_url\": \"http://127.0.0.1:18001/patroni\", \"host\": \"127.0.0.1\", \"port\": 15001, "

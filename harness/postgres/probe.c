@@ -15,7 +15,7 @@ struct probe {
     const char *sql;
     struct ticker ticker;
     PGconn *conn;
-    struct probe_sample *samples; // the thread's until it is joined
+    struct probe_sample *samples; // belongs to the thread until it is joined
     size_t count;
 };
 
@@ -68,10 +68,10 @@ static void keep(struct probe *p, const struct probe_sample *sample)
         p->samples[p->count++] = *sample;
 }
 
-// A new connection says nothing about the server's pace, so such a sample has no answer. But if
-// connecting takes long, or fails only after a long time, the server stands still for everybody who
-// connects then. A slow answer is the server's fault and no stall of ours: the next query is due
-// when it has come.
+// Asks once. A query on a new connection says nothing about the server's pace, so such a sample has
+// no answer. But if connecting takes long, or fails only after a long time, the server stands still
+// for everybody who connects then. A slow answer is the server's fault and no stall of ours, so the
+// next query is due when the answer has come.
 static void ask(void *arg, int64_t due_ns)
 {
     struct probe *p = arg;

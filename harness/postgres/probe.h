@@ -1,6 +1,6 @@
-// A small query ten times a second beside the run, on a connection of its own: it shows how fast
-// the server answers, and whether the harness itself gets to run. A probe that commits shows how
-// long the server's flush takes.
+// Sends a small query ten times a second during the run, on a connection of its own. It shows how
+// fast the server answers, and whether the harness itself gets a processor. A probe that commits
+// shows how long the server's flush takes.
 #pragma once
 
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 struct probe_sample {
     int64_t due_ns;
-    int64_t stall_ns; // how late it began, with the time for a new connection or a failed try
-    int64_t took_ns;  // until its answer; CLOCK_NEVER: there was none
+    int64_t stall_ns; // how late the query began; includes a new connection or a failed try
+    int64_t took_ns;  // time until the answer; CLOCK_NEVER: there was none
 };
 
 struct probe;
@@ -24,7 +24,7 @@ struct probe;
 // one value, must outlive the probe.
 MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct err *e);
 
-// Ends the thread; a query under way is waited for.
+// Ends the thread, after the query that is under way.
 void probe_stop(struct probe *p);
 
 // Returns the samples after probe_stop, in the order of time; they live until probe_free.

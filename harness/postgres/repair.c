@@ -8,7 +8,8 @@
 static const int64_t comeback_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-// True when the server has ended, or cannot go on because its file system takes no writes.
+// True when the server must be started: it has ended, or it cannot go on because its file system
+// takes no writes.
 static bool must_be_started(struct local *l)
 {
     if (l->postmaster && process_wait(l->postmaster, 0, NULL))

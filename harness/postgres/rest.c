@@ -86,7 +86,7 @@ static bool read_all(int fd, struct buf *wire, int64_t deadline_ns, struct err *
     }
 }
 
-// RFC 4648, section 4.
+// Appends base64 as in RFC 4648, section 4.
 static void append_base64(struct buf *out, const char *text)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,4 +1,4 @@
-// Patroni's REST interface: short questions over HTTP, one connection each.
+// Patroni's REST interface: short questions over HTTP. Each question uses a new connection.
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +8,14 @@
 #define REST_MEMBERS_MAX 16
 
 struct rest_target {
-    int net; // namespace from which it is reached; -1: ours
+    int net; // network namespace from which it is reached; -1: ours
     const char *host;
     int port;
-    const char *user, *password; // NULL: none is asked for
+    const char *user, *password; // NULL: the interface asks for none
 };
 
 struct rest_answer {
-    int status;          // of HTTP
+    int status;          // HTTP status
     char text[64 << 10]; // the body; a longer answer is an error
 };
 
@@ -27,15 +27,16 @@ MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const ch
 // Parses an answer as it came over the wire. Pure.
 MUST_USE bool rest_take(const char *wire, size_t len, struct rest_answer *out, struct err *e);
 
-// A member of GET /cluster.
+// A member, as GET /cluster lists it.
 struct rest_member {
     char name[64], role[32], state[32], host[256];
     int port, timeline; // timeline 0: not known
 };
 
-// Pure. `count` gets how many there are, at most REST_MEMBERS_MAX.
+// Parses the members in an answer to GET /cluster. Pure. `count` gets their number, at most
+// REST_MEMBERS_MAX.
 MUST_USE bool rest_members(
     const char *json, struct rest_member *members, size_t *count, struct err *e);
 
-// Returns the member that is the running leader; NULL: there is none now.
+// Returns the member that is the running leader; NULL: no member is at this moment.
 const struct rest_member *rest_leader(const struct rest_member *members, size_t count);

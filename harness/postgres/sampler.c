@@ -132,7 +132,7 @@ static enum usage_group group_of(const struct sampler *s, const char *role)
     return strcmp(role, s->config.load_role) == 0 ? USAGE_LOAD_BACKENDS : USAGE_SERVER;
 }
 
-// The server's processes, by its numbers and by ours.
+// The server's processes, by the pids that the server knows and by those that we see.
 struct family {
     pid_t inner[USAGE_PROCESSES_MAX], outer[USAGE_PROCESSES_MAX];
     size_t count;

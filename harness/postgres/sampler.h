@@ -1,5 +1,5 @@
-// Samples the server and the machine's processors once a second during a run, with a thread and a
-// connection of its own. When the server is away, the sample says so.
+// Samples the server and the machine's processors once a second during a run, in a thread and over
+// a connection of its own. When the server is away, the sample says so.
 #pragma once
 
 #include <stdatomic.h>
@@ -11,34 +11,37 @@
 #include "base/err.h"
 #include "os/usage.h"
 
-// Counters count from the server's beginning; a crash sets some of them back.
+// One sample. Counters count from the server's first start; a crash sets some of them back.
 struct sample {
     int64_t at_ns;
-    bool up; // true: the server answered; otherwise only the CPU times are known
+    bool up; // the server answered; if not, only the CPU times are known
     double commits, wal_bytes, dead_tuples, oldest_xmin_age, checkpoints;
-    double queue_usage; // of the notification queue, 0 to 1
-    int active;         // backends with a statement, waiting or not
+    double queue_usage; // used share of the notification queue, 0 to 1
+    int active;         // number of backends with a statement, waiting or not
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t collector_rss_kb;
-    double collector_fds;                         // descriptors of its processes
-    double server_fds, shm_bytes, database_bytes; // 0 where they cannot be seen
-    double backends_kb; // the memory that the collector's backends share with no other process
+    double collector_fds;                         // open descriptors of the collector's processes
+    double server_fds, shm_bytes, database_bytes; // descriptors and bytes; 0 where they cannot be
+                                                  // seen
+    double backends_kb; // memory of the collector's backends that no other process shares
 };
 
 struct wait_count {
-    char event[64]; // "LWLock:WALWrite", or "running"
-    uint64_t seen;  // in how many backends of all samples
+    char event[64]; // such as "LWLock:WALWrite", or "running"
+    uint64_t seen;  // number of backends with it, over all samples
 };
 
 #define SAMPLER_WAITS_MAX 64
 
 struct sampler_config {
     const char *conninfo; // the superuser's conninfo; copied
-    // For a server in another pid namespace, such as a container's: the pid of its first process in
-    // ours, 0 while unknown. NULL: the server is in our namespace. Outlives the sampler.
+    // The pid of the server's first process as we see it, for a server in another pid namespace,
+    // such as a container's; 0 while unknown. NULL: the server is in our namespace. It must outlive
+    // the sampler.
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
-    // The collector's processes, at most max; called from two threads, one after the other.
+    // Finds the collector's processes, at most max. It is called from two threads, one after the
+    // other.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
 };
@@ -47,8 +50,8 @@ struct sampler;
 
 MUST_USE struct sampler *sampler_start(const struct sampler_config *config, struct err *e);
 
-// Joins the thread and takes a last sample. A server that is frozen must go on, or end, for this to
-// return.
+// Joins the thread and takes a last sample. It returns only when the server runs or has ended, so a
+// frozen server must first go on.
 void sampler_stop(struct sampler *s);
 
 // Call it after sampler_stop. A NULL sampler has no samples.
@@ -56,5 +59,5 @@ const struct sample *sampler_samples(const struct sampler *s, size_t *count);
 const struct wait_count *sampler_waits(const struct sampler *s, size_t *count);
 const struct usage *sampler_usage(const struct sampler *s);
 
-// Accepts NULL; stops first.
+// Stops the sampler first. Accepts NULL.
 void sampler_free(struct sampler *s);

@@ -48,7 +48,7 @@ void sessions_read(
     if (!file)
         return;
     snprintf(mark, sizeof mark, "connection authorized: user=%s ", role);
-    // The array is not NULL even without a session, because the log was read.
+    // The array must not be NULL even without a session, because NULL says that there is no log.
     bool ok =
         array_grow(&s->opened_ns, 0, 1, sizeof *s->opened_ns) && fseek(file, from, SEEK_SET) == 0;
     while (ok && getline(&line, &size, file) > 0) {

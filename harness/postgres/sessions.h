@@ -6,17 +6,17 @@
 #include <stdint.h>
 
 struct sessions {
-    int64_t *opened_ns; // owned; on the run's clock, in order; NULL: there is no log
+    int64_t *opened_ns; // owned; times on the run's clock, in order; NULL: there is no log
     size_t count;
 };
 
-// Reads the log from byte `from` on, whose lines begin with their time (%m, in
-// UTC). wall_ns: what the wall clock shows when the run's clock shows 0. Without a
-// log, or without memory, nothing is known.
+// Reads the log from byte `from` on. Its lines begin with their time (%m, in UTC). wall_ns is the
+// time of the wall clock when the run's clock shows 0. Without a log, or without memory, opened_ns
+// stays NULL.
 void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_ns);
 
-// Returns the time at the beginning of such a line, in ns since 1970; 0: there is none.
+// Returns the time at the beginning of a log line, in ns since 1970; 0: there is none.
 int64_t sessions_line_ns(const char *line);
 
 void sessions_fini(struct sessions *s);

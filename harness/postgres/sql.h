@@ -1,9 +1,9 @@
-// Blocking SQL for the harness's own use: set-up, faults, settling. The
-// load has its own, non-blocking connections.
+// Blocking SQL for the harness's own use: set-up, faults, settling. The load has its own,
+// non-blocking connections.
 //
-// Errors: ERR_CONNECTION when the connection is gone, ERR_SQL with the sqlstate
-// when the server refused. Times out rather than hanging for ever: every
-// connection made here has a connect and a statement timeout.
+// Errors: ERR_CONNECTION when the connection is gone, ERR_SQL with the sqlstate when the server
+// refused. No call hangs for ever, because every connection made here has a connect timeout and a
+// statement timeout.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,18 +12,18 @@
 
 #include "base/err.h"
 
-// NULL with the reason; the caller PQfinishes it.
+// Connects; NULL with the reason. The caller calls PQfinish.
 MUST_USE PGconn *sql_connect(const char *conninfo, struct err *e);
 
-// One or more statements without parameters.
+// Runs one or more statements without parameters.
 MUST_USE bool sql_exec(PGconn *conn, const char *sql, struct err *e);
 
-// One statement with text parameters; the caller PQclears the result, which is
-// PGRES_TUPLES_OK or PGRES_COMMAND_OK; NULL on failure.
+// Runs one statement with text parameters. Returns a result that is PGRES_TUPLES_OK or
+// PGRES_COMMAND_OK, on which the caller calls PQclear; NULL on failure.
 MUST_USE PGresult *sql_query(
     PGconn *conn, const char *sql, int count, const char *const *params, struct err *e);
 
-// The first column of the first row as text; "" when null; fails without a row.
+// Gives the first column of the first row as text, "" for a null. Fails without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
 // Keeps the connection's notices off the terminal. The server's log tells the same: that the server

@@ -36,7 +36,8 @@ static bool base_backup(const struct server *s, struct err *e)
     return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
 }
 
-// Waits until the primary reports the state; a standby that only answers may still be behind.
+// Waits until the primary reports the state. It is not enough that the standby answers, because it
+// may still be behind.
 static bool wait_for_state(const struct server *s, const char *sql, struct err *e)
 {
     const struct local *l = s->state;
@@ -56,8 +57,8 @@ static bool wait_for_state(const struct server *s, const char *sql, struct err *
     return ok;
 }
 
-// Comes after the backup, so that the standby does not inherit the setting: it stands alone once it
-// is promoted.
+// Makes the primary wait for the standby. This comes after the backup, so that the standby does not
+// inherit the setting: it stands alone once it is promoted.
 static bool make_synchronous(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;

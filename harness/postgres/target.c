@@ -42,8 +42,8 @@ static void refuse(const char *why, struct err *e)
 bool target_init(struct target *t, const char *conninfo, struct err *e)
 {
     char *why = NULL;
-    // A connection that is never made, only to learn libpq's defaults: those of
-    // the environment and of a service or password file.
+    // Makes a connection object without connecting, only to learn libpq's defaults: those of the
+    // environment and of a service or password file.
     PGconn *conn = NULL;
 
     *t = (struct target){0};
@@ -102,7 +102,7 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
     return !out->failed;
 }
 
-// Finds the n-th part of a list, or its only one.
+// Finds the n-th part of a list. A list of one part has this part for every n.
 static bool part_of(const char *list, size_t n, char *out, size_t size)
 {
     const char *at = list ? list : "";
@@ -163,7 +163,7 @@ bool target_address(
     struct addrinfo *found;
     char first[256], first_port[16];
 
-    // libpq's own default is the socket of this machine's package.
+    // Without a host, libpq uses the default socket of this machine's package.
     snprintf(first, sizeof first, "%.*s", host ? (int)strcspn(host, ",") : 0, host ? host : "");
     snprintf(first_port, sizeof first_port, "%.*s", (int)strcspn(port, ","), port);
     if (!*first)

@@ -11,26 +11,27 @@
 #define TARGET_PASSWORD_LEN 32
 
 struct target {
-    PQconninfoOption *options; // libpq's
-    const char *user;          // of the conninfo, or what libpq would take; points into options
-    char password[TARGET_PASSWORD_LEN + 1]; // of the roles that the harness makes there
+    PQconninfoOption *options; // owned; libpq's form of the conninfo
+    const char *user;          // the user that the conninfo names or libpq would take; points into
+                               // options
+    char password[TARGET_PASSWORD_LEN + 1]; // password of the roles that the harness makes there
 };
 
-// Random hexadecimal digits.
+// Makes a password of random hexadecimal digits.
 MUST_USE bool target_password(char password[TARGET_PASSWORD_LEN + 1], struct err *e);
 
-// Accepts a conninfo string or a URI. Errors never show what it holds.
+// Parses a conninfo string or a URI. Error messages never show its content.
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
-void target_fini(struct target *t); // accepts a zeroed one
+void target_fini(struct target *t); // accepts a zeroed struct
 
-// Makes a conninfo for its own role, or for another one with the harness's password.
+// Appends a conninfo for its own role, or for another role with the harness's password.
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out);
 
-// Makes a conninfo for the n-th of several hosts alone, leader or not. False when there are fewer
-// hosts, or `out` is full.
+// Appends a conninfo for only the n-th of several hosts, whether it leads or not. False when there
+// are fewer hosts, or `out` is full.
 bool target_one_of(
     const struct target *t, size_t n, const char *user, const char *dbname, struct buf *out);
 
-// Returns the address that it listens at; of several hosts, the first.
+// Gives the address on which the server listens; of several hosts, that of the first.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);

@@ -51,7 +51,8 @@ static bool holds_server(const char *dir)
            path_join(program, dir, "postgres", &ignored) && access(program, X_OK) == 0;
 }
 
-// The newest major version wins: compared by the number in the path.
+// Returns the major version in a path. The newest is found by this number and not by the path's
+// text.
 static int major_of(const char *path)
 {
     while (*path && (*path < '0' || *path > '9'))
@@ -115,8 +116,8 @@ static bool run_initdb(
 
     if (!path_join(program, bindir, "initdb", e))
         return false;
-    // C collation and UTF-8: the same on every machine. Trust: the socket lies
-    // in a folder that only this user may enter.
+    // C collation and UTF-8, to be the same on every machine. Trust is safe here, because the
+    // socket lies in a folder that only this user may enter.
     const char *argv[] = {program, "--pgdata", data, "--username", "mailproof", "--auth", "trust",
         "--encoding", "UTF8", "--no-locale", NULL};
     return process_run(argv, user->uid, user->gid, text, sizeof text, e);
@@ -134,7 +135,7 @@ static bool cache_dir(char dir[PATH_MAX])
            path_make(dir, &ignored);
 }
 
-// Finds the folder of this version's template among them.
+// Finds the folder of this version's template in that folder.
 static bool cache_path(
     char out[PATH_MAX], const char *dir, const char *bindir, const struct server_user *user)
 {
@@ -154,7 +155,7 @@ static bool cache_path(
     return path_join(out, dir, name, &ignored);
 }
 
-// Copies the folder `from` to `to`, which may exist when it is empty.
+// Copies the folder `from` to `to`. `to` may exist if it is empty.
 static bool copy_tree(const char *from, const char *to, struct err *e)
 {
     char inside[PATH_MAX], text[800];
@@ -163,7 +164,7 @@ static bool copy_tree(const char *from, const char *to, struct err *e)
     return path_join(inside, from, ".", e) && process_run(argv, (uid_t)-1, 0, text, sizeof text, e);
 }
 
-// Another run may do the same at the same time: rename makes one of them win.
+// Stores the template. Another run may do the same at the same time; rename lets one of them win.
 static void store(const char *data, const char *cached)
 {
     char fresh[PATH_MAX];
@@ -230,7 +231,7 @@ bool template_checksums(
     if (!path_join(program, bindir, "pg_checksums", e))
         return false;
     const char *argv[] = {program, "--enable", "--no-sync", "--pgdata", data, NULL};
-    // Newer versions of initdb turn them on by themselves.
+    // initdb of newer versions turns checksums on by itself. That is no error.
     return process_run(argv, user->uid, user->gid, text, sizeof text, e) ||
            strstr(e->text, "already enabled");
 }

@@ -9,7 +9,7 @@
 #include "os/process.h"
 #include "postgres/sessions.h"
 
-// About 150 bytes a commit: enough for minutes of commits.
+// A commit takes about 150 bytes, so this is enough for minutes of commits.
 #define DUMP_MAX (8u << 20)
 
 bool timeline_parse_history(const char *text, struct timeline_left *left, struct err *e)

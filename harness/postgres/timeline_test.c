@@ -23,7 +23,7 @@ static void the_last_line_counts(void **state)
     assert_false(timeline_parse_history("no history\n", &left, &e));
 }
 
-// As pg_waldump of PostgreSQL 15 prints them.
+// The output of pg_waldump of PostgreSQL 15.
 static const char dump[] =
     "rmgr: Transaction len (rec/tot):     34/    34, tx:        755, lsn: 0/03012345, prev "
     "0/03012300, desc: ABORT 2026-11-22 03:14:05.100000 UTC\n"
@@ -40,7 +40,7 @@ static void commits_are_counted_from_the_first(void **state)
     (void)state;
     timeline_count_commits(dump, &left);
     assert_int_equal(left.commits, 2);
-    // date -u -d '2026-11-22 03:14:05' +%s
+    // The expected number is the output of: date -u -d '2026-11-22 03:14:05' +%s
     assert_int_equal(left.first_wall_ns, INT64_C(1795317245) * NS_PER_S + 250 * NS_PER_MS);
     timeline_count_commits("", &left);
     assert_int_equal(left.commits, 0);

@@ -1,5 +1,5 @@
 // The url provider: a server that exists already, on which we make a database and three roles of
-// our own. It is never stopped, and nothing else on it is touched; verbs that need control of it
+// our own. We never stop it, and touch nothing else on it. Verbs that need control of the server
 // are refused before the run.
 #include "postgres/provider.h"
 
@@ -18,8 +18,8 @@ struct url {
     struct target target;
     struct cluster cluster;
     char dbname[64];
-    bool had_group; // MIGRATE_GROUP existed before any run, and stays
-    bool open;      // our database and roles on the server are to be removed
+    bool had_group; // true: MIGRATE_GROUP existed before any run, so it stays
+    bool open;      // true: our database and roles are on the server and must be removed
     bool kept;
 };
 
@@ -28,7 +28,8 @@ static bool url_conninfo(
 {
     const struct url *u = s->state;
 
-    // The last setting of a name counts. If there are several hosts, only the leader serves.
+    // Of several settings with one name the last counts. If there are several hosts, only the
+    // leader will do.
     return target_conninfo(&u->target, user, dbname, out) &&
            (u->cluster.count == 0 || buf_printf(out, " target_session_attrs=read-write"));
 }
@@ -68,8 +69,8 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
     return true;
 }
 
-// Rolls back the prepared transaction that hold-horizon of a killed run has left. It keeps its
-// database from being dropped, and it holds the horizon of every other database.
+// Rolls back the prepared transaction that hold-horizon of a killed run has left. That transaction
+// keeps its database from being dropped, and holds the horizon of every other database.
 static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
 {
     PGresult *left = sql_query(conn,
@@ -78,7 +79,7 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
         0, NULL, e);
     bool ok = left != NULL;
 
-    // This works only from within the transaction's own database.
+    // A prepared transaction can be rolled back only from within its own database.
     for (int i = 0; ok && i < PQntuples(left); i++) {
         PGconn *there = provider_connect(s, s->superuser, PQgetvalue(left, i, 0), e);
         ok = there && sql_exec(there, PQgetvalue(left, i, 1), e);
@@ -88,8 +89,8 @@ static bool roll_back_left(const struct server *s, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Removes the databases that killed runs left: those that have no session and are not marked as
-// kept. We look for sessions before we connect to one ourselves. DROP DATABASE waits a few seconds
+// Removes the databases that killed runs left. These have no session and are not marked as kept. We
+// look for sessions before we connect to a database ourselves. DROP DATABASE waits a few seconds
 // for a session that is just ending.
 static bool remove_left(const struct server *s, PGconn *conn, struct err *e)
 {
@@ -147,7 +148,8 @@ static bool url_start(struct server *s, struct err *e)
         return err_prefix(
             e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
     s->version = PQserverVersion(conn);
-    // Another machine, or a container, may be behind a port.
+    // Only a socket proves that the server is on this machine: behind a port there may be another
+    // machine or a container.
     s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(s, conn, e);
     PQfinish(conn);
@@ -197,7 +199,7 @@ static void remove_ours(struct server *s)
 
     if (!conn)
         return;
-    // The statements run one after another, so that one that fails does not keep the rest from
+    // Runs the statements one after another, so that one that fails does not keep the rest from
     // running.
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
     PQclear(PQexec(conn, sql));

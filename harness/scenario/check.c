@@ -11,8 +11,8 @@
 #include "scenario/trace.h"
 #include "scenario/units.h"
 
-#define PHASES_MAX 100  // a phase's number fits a byte in the plan
-#define SETTING_MAX 255 // YAML reads no key beyond 1,024 characters without a '?'
+#define PHASES_MAX 100  // because a phase's number is one byte in the plan
+#define SETTING_MAX 255 // because YAML reads no longer key than 1,024 bytes without a '?'
 
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);
@@ -28,7 +28,7 @@ bool check_scenario(struct scenario *s, const struct node *root, const char *pat
            check_faults(s, root, e);
 }
 
-// Names become folders, accounts and columns of tables.
+// A scenario's names become names of folders, accounts and columns of tables.
 static bool good_name(const char *name)
 {
     for (const char *p = name; *p; p++)
@@ -43,7 +43,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
-// True for the name under which a result folder keeps its scenario, with the options applied.
+// True for the file in which a result folder keeps its scenario, with all options applied.
 static bool is_kept(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -91,7 +91,7 @@ bool check_says_elsewhere(const struct scenario *s, const struct node *root)
            strcmp(s->postgres.provider, "local") != 0;
 }
 
-// True when the file itself, without options, uses no cluster.
+// True when the scenario names no cluster, and no option chose its provider.
 bool check_says_no_cluster(const struct scenario *s, const struct node *root)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -101,7 +101,7 @@ bool check_says_no_cluster(const struct scenario *s, const struct node *root)
            (!provider || (!provider->origin.set && !is_kept(provider->origin.file)));
 }
 
-// The migration that brings the bell; leased collectors do not know it.
+// The migration that adds the bell. Leased collectors do not know the bell.
 #define BELL_SCHEMA 17
 
 static bool check_announce(const struct scenario *s, const struct node *root, struct err *e)
@@ -244,7 +244,8 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;
 
-    // Ten shares of 0.1 add up to a little more than 1 in floating point.
+    // A sum of shares that are 1 together, such as ten of 0.1, can be a little more than 1 in
+    // floating point.
     if (shares > 1 + 1e-9)
         return node_err(n, e,
             "recovery, ineligible and unsendable are shares of the same tokens; "
@@ -259,7 +260,7 @@ static bool check_phase(const struct load_phase *phase, const struct node *n, st
     return true;
 }
 
-// A rate, or recorded times; a closed loop has neither.
+// Checks that a phase has either a rate or recorded times. A closed loop has neither.
 static bool check_arrivals(
     struct load_phase *phase, const struct node *n, const char *path, struct err *e)
 {

@@ -46,7 +46,7 @@ static bool check_rest(
     return true;
 }
 
-// Checks the jitter of a repeated fault, which delays each time by up to that much.
+// Checks the jitter of a repeated fault. Each of its times is delayed by up to that much.
 static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *jitter = node_child(n, "jitter");

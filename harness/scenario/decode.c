@@ -89,8 +89,8 @@ bool decode_want_line(const struct node *n, struct err *e)
     return true;
 }
 
-// Looks the text up in `words`. Without a match *found is NULL, which is an
-// error only when the field takes nothing but words.
+// Looks the text up in `words`. Without a match it sets *found to NULL; that is an error only when
+// the field takes nothing but words.
 static bool find_word(
     const struct field *f, const struct node *n, const struct word **found, struct err *e)
 {

@@ -4,13 +4,13 @@
 #include "scenario/grammar.h"
 #include "scenario/node.h"
 
-// Fills the struct at `base` from `map`, which it does not change. After a failure the members that
-// were filled stay, and the owner frees them.
+// Fills the struct at `base` from `map`, which stays unchanged. After a failure the members that
+// were filled keep their values, and the owner frees them.
 MUST_USE bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e);
 
-// Helpers for decoders in other files. They check that a value is neither list nor map, or
-// also that it is one line of text; copy a string; store an array of n->count + 1 zeroed
-// items in *slot.
+// Helpers for decoders in other files. decode_want_scalar checks that a value is neither a list nor
+// a map, and decode_want_line that it is also one line of text. decode_copy copies a string.
+// decode_new_array stores an array of n->count + 1 zeroed items in *slot.
 MUST_USE bool decode_want_scalar(const struct node *n, struct err *e);
 MUST_USE bool decode_want_line(const struct node *n, struct err *e);
 MUST_USE bool decode_copy(char **to, const char *text, struct err *e);

@@ -16,8 +16,8 @@
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
-#define LOAD_MAX (100 * DAY)              // 100 phases, of a day each
-#define SEED_MAX ((INT64_C(1) << 53) - 1) // every JSON reader keeps it exact
+#define LOAD_MAX (100 * DAY)              // 100 phases of a day each
+#define SEED_MAX ((INT64_C(1) << 53) - 1) // the largest seed; every JSON reader keeps it exact
 
 // FIELD_RATE, FIELD_ITEMS and similar types fill two neighbouring members.
 #define NEIGHBOURS(type, a, b, a_type)                                                             \

@@ -14,11 +14,12 @@ enum field_type {
     FIELD_INT,       // int, or one of `words`
     FIELD_SEED,      // uint64_t
     FIELD_SHARE,     // double, 0 to 1
-    FIELD_RATE,      // two doubles, from and to; or one of `words`, which sets the bool after them
+    FIELD_RATE,      // two doubles, from and to; or one of `words`, which sets the bool after the
+                     // two
     FIELD_RANGE,     // two ints, from and to
     FIELD_BYTE_RATE, // double, bytes per second
     FIELD_PER_S,     // double, per second
-    FIELD_FLAGS,     // int: a list of `words`, or-ed
+    FIELD_FLAGS,     // int: the bits of a list of `words`
     FIELD_DURATION,  // int64_t ns, or one of `words`
     FIELD_SPAN,      // two int64_t ns, from and to
     FIELD_VERB,      // const struct verb *
@@ -27,11 +28,11 @@ enum field_type {
     FIELD_JUDGED,    // struct judged_least * and its size_t count
     FIELD_EXPECT,    // struct expectation * and its size_t count
     FIELD_ITEMS,     // a list of `table` maps: an array and its size_t count
-    FIELD_MAP,       // a `table` of its own, in the same struct
+    FIELD_MAP,       // a map with a `table` of its own, in the same struct
 };
 
-// A word that stands for a value. `refusal` is the reason why this version
-// cannot do it, NULL when it can.
+// A word that stands for a value. `refusal` says why this version cannot do what the word means;
+// NULL: it can.
 struct word {
     const char *name;
     int64_t value;
@@ -43,16 +44,17 @@ struct table;
 struct field {
     const char *key;
     enum field_type type;
-    size_t offset;            // in the struct; NOT_STORED when only checked
-    const char *default_text; // the default as it would be written; NULL: required
-    int64_t min, max;         // of a number or a duration
-    const struct word *words; // ends with a NULL name
+    size_t offset;            // offset in the struct; NOT_STORED when the value is only checked
+    const char *default_text; // the default as the file would have it; NULL: the key is required
+    int64_t min, max;         // limits of a number or a duration
+    const struct word *words; // the list ends with a NULL name
     const struct table *table;
-    unsigned param; // of enum verb_param: only verbs with this bit take the key; 0: all
-    bool needed;    // a verb with that bit must be given the key
-    bool any_verb;  // all verbs take the key; it has another meaning for those with that bit
-    bool (*written)(const void *item); // true when it has a value to write; NULL: always
-    bool optional;                     // not required, and no default: absent leaves zero
+    unsigned param; // a bit of enum verb_param: only verbs with this bit take the key; 0: all do
+    bool needed;    // verbs with that bit require the key
+    bool any_verb;  // all verbs take the key, but for those with that bit it has another meaning
+    bool (*written)(const void *item); // true when the item has a value to write; NULL: always
+    bool optional;                     // not required and without a default: an absent key leaves
+                                       // zero
     const char *help;
 };
 
@@ -61,11 +63,11 @@ struct field {
 struct table {
     const struct field *fields;
     size_t count;
-    size_t size; // of the struct that a list item fills
+    size_t size; // size of the struct that an item of a list fills
 };
 
 extern const struct table scenario_table;
-extern const struct table fault_table; // the part of it that describes one fault
+extern const struct table fault_table; // the part of scenario_table that describes one fault
 
-extern const struct word promise_words[]; // of enum promise
-extern const struct word dequeue_words[]; // of enum dequeue
+extern const struct word promise_words[]; // the words of enum promise
+extern const struct word dequeue_words[]; // the words of enum dequeue

@@ -7,12 +7,13 @@
 #include "scenario/scenario.h"
 
 struct leased {
-    bool on; // collector.dequeue is leased
+    bool on; // true: collector.dequeue is leased
     int attempts, in_flight;
     int64_t answer_timeout_ns, retry_base_ns, retry_max_ns;
-    double budget_per_s; // 0: none
+    double budget_per_s; // tokens per second; 0: there is no budget
     double burst;
-    const char *lanes; // comma-joined, the most urgent first; NULL: one lane. The scenario's
+    const char *lanes; // joined with commas, the most urgent first; owned by the scenario; NULL:
+                       // there is one lane
     int64_t ageing_ns;
 };
 

@@ -8,7 +8,7 @@
 
 enum message_sender { MESSAGE_CLIENT, MESSAGE_SERVER };
 
-// Messages that carry no type byte get one that the protocol does not use.
+// Messages without a type byte get a value here that is no type byte of the protocol.
 enum message_type {
     MESSAGE_ANY = 0,
     MESSAGE_STARTUP = 1,
@@ -22,20 +22,20 @@ enum message_type {
 #define MESSAGE_TAG_MAX 48
 
 // A kind of message: "server CommandComplete UPDATE", "client Bind", "server any". The tag may have
-// further words: "server CommandComplete SELECT 1".
+// further words, as in "server CommandComplete SELECT 1".
 struct message_kind {
     enum message_sender sender;
-    unsigned char type;        // of enum message_type, or the protocol's own byte
-    char tag[MESSAGE_TAG_MAX]; // the text must begin with these words; "" for any
+    unsigned char type;        // enum message_type, or the protocol's own byte
+    char tag[MESSAGE_TAG_MAX]; // the message's text must begin with these words; "": any text
 };
 
-// ERR_USAGE names the mistake and the correct form.
+// Parses such a text. ERR_USAGE names the mistake and the correct form.
 MUST_USE bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e);
 
-// Returns "CommandComplete"; "unknown" for a byte that names no message.
+// Returns a name such as "CommandComplete"; "unknown" for a byte that names no message.
 const char *message_name(enum message_sender sender, unsigned char type);
 
-// True when the text of a message (its first `len` bytes) fits the kind's tag.
+// True when a message fits the kind's tag. `text` has the first `len` bytes of the message's text.
 bool message_tag_fits(const struct message_kind *kind, const char *text, unsigned long len);
 
 const char *message_sender_name(enum message_sender sender);

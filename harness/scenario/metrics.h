@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-// In the order of the table, so that metrics[id].id == id.
+// The metrics in the order of the table, so that metrics[id].id == id.
 enum metric_id {
     METRIC_ATTEMPTED,
     METRIC_COMMITTED,
@@ -82,8 +82,8 @@ enum metric_id {
 };
 
 enum metric_unit {
-    UNIT_COUNT, // a bare number
-    UNIT_KB,    // a bare number
+    UNIT_COUNT, // written as a bare number
+    UNIT_KB,    // written as a bare number
     UNIT_MS,    // written as a duration
     UNIT_S,     // written as a duration
     UNIT_PER_S, // written as a rate
@@ -91,7 +91,7 @@ enum metric_unit {
 
 // The unit in which an invariant's judged share is counted.
 enum metric_over {
-    OVER_NOTHING, // of a metric that is not an invariant
+    OVER_NOTHING, // for a metric that is no invariant
     OVER_TOKENS,
     OVER_LINES,
     OVER_SECONDS,
@@ -103,25 +103,26 @@ struct metric {
     enum metric_id id;
     const char *name;
     enum metric_unit unit;
-    bool invariant; // must be 0 unless `allow` says otherwise
+    bool invariant; // an invariant: the value must be 0 unless `allow` says otherwise
     enum metric_over over;
-    unsigned promise; // of enum promise: judged only of a subject that makes it; 0: of each
+    unsigned promise; // a bit of enum promise: judged only when the subject makes this promise; 0:
+                      // always
     const char *help;
 };
 
 extern const struct metric metrics[METRIC_COUNT];
 
-// Returns NULL when there is no such metric.
+// Finds a metric by its name; NULL when there is none.
 const struct metric *metric_find(const char *name);
 
-// As metric_find, but of invariants alone if `invariant`. NULL sets ERR_USAGE, with the nearest
-// name.
+// As metric_find, but with `invariant` it finds only invariants. If there is none, it returns NULL
+// and sets ERR_USAGE, with the nearest name.
 const struct metric *metric_named(const char *name, bool invariant, struct err *e);
 
 // Returns a word such as "tokens" or "lines".
 const char *metric_over_name(enum metric_over over);
 
-// Returns "ms", "1/s", "" for a count.
+// Returns a unit such as "ms" or "1/s"; "" for a count.
 const char *metric_unit_name(enum metric_unit unit);
 
 // Writes a value with its unit, such as "119.275 ms", or "not measured" for NAN. Returns `out`.

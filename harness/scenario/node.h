@@ -17,18 +17,18 @@ enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 // the parser owns the strings.
 struct origin {
     const char *file;
-    const char *set;     // "load.0.for=1s" when it came with --set, else NULL
-    size_t line, column; // from 1
+    const char *set;     // "load.0.for=1s" when the value came with --set, else NULL
+    size_t line, column; // both count from 1
 };
 
 struct node {
     enum node_kind kind;
-    char *text; // a scalar's value, else NULL
-    char *key;  // its name in the map above, else NULL
+    char *text; // the value of a scalar, else NULL
+    char *key;  // the name of the node in the map above it, else NULL
     struct origin origin, key_origin;
-    struct node *parent, *next; // next: its sibling
-    struct node *first, *last;  // of the children
-    size_t count;               // of the children
+    struct node *parent, *next; // next: the next child of the same parent
+    struct node *first, *last;  // first and last child
+    size_t count;               // number of children
 };
 
 // Makes a node without a parent; NULL without memory. `text` is copied.
@@ -43,16 +43,16 @@ MUST_USE bool node_add(
 // Replaces the content of *n by that of *with, which is freed. The place in the tree stays.
 void node_replace(struct node *n, struct node *with);
 
-// Returns NULL when there is none.
+// Returns the child of that name; NULL when there is none.
 struct node *node_child(const struct node *map, const char *key);
 struct node *node_item(const struct node *list, size_t index);
 
 // Fills *e with "FILE:LINE:COLUMN: text" or "--set KEY=VALUE: text"; returns false.
 bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-// Fill *e with "FILE:LINE:COLUMN: key.path: text", the second with the place of
-// the node's key instead of its value's, the third with a text that is in *e
-// already. All return false.
+// These fill *e with "FILE:LINE:COLUMN: key.path: text". node_err and node_err_here give the place
+// of the node's value, node_key_err that of its key. node_err_here keeps the text that *e has
+// already and puts the rest before it. All return false.
 bool node_err(const struct node *n, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool node_key_err(const struct node *n, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool node_err_here(const struct node *n, struct err *e);

@@ -1,5 +1,6 @@
 // Decodes the maps `allow`, `judged` and `expect`, whose keys are the metrics of metrics.h.
-// decode.c calls these functions for fields of these types; `slot` is an array and its count.
+// decode.c calls these functions for fields of these types. `slot` is the address of an array that
+// has its count behind it.
 #pragma once
 
 #include "scenario/grammar.h"

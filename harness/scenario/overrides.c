@@ -8,14 +8,14 @@
 #include "scenario/parse.h"
 #include "scenario/utf8.h"
 
-// Below these a key may hold dots, and values are free text.
+// Below these keys a name may hold dots, and a value is free text.
 static const char *const free_names[] = {"expect", "allow", "collector.env", "postgres.settings"};
 
 struct walk {
     struct origin origin;
     const char *path;  // the rest of "load.0.for=1s", from the next piece on
-    const char *begin; // of the whole path
-    const char *end;   // its '='
+    const char *begin; // start of the whole path
+    const char *end;   // the '=' behind the path
 };
 
 static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -69,8 +69,8 @@ static bool next_piece(struct walk *w, char *piece, size_t size)
 
 static struct node *add_child(struct node *at, const char *key, const struct walk *w)
 {
-    // A number as the next piece means a list. The kind of the last node does not matter, because
-    // the value replaces it.
+    // If the next piece is a number, the new node is a list. The kind of the last node does not
+    // matter, because the value replaces that node.
     bool list = w->path < w->end && isdigit((unsigned char)*w->path) && !below_free_name(w);
     struct node *n = node_new(list ? NODE_LIST : NODE_MAP, NULL, &w->origin);
 
@@ -81,7 +81,8 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
     return n;
 }
 
-// Goes one step down from `at` and makes a missing node; NULL with *e filled.
+// Goes one step down from `at`. If the node is missing, it makes one. NULL with *e filled on
+// failure.
 static struct node *step(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
     struct node *n;

@@ -1,11 +1,12 @@
-// --set key.path=value changes the tree before it is decoded, so that an option obeys the same
-// rules as the file and an error names the option.
+// Applies --set key.path=value to the tree before it is decoded. So an option obeys the same rules
+// as the file, and an error names the option.
 //
-// A number names a list item; the number after the last one adds an item. Maps
-// that are missing on the way are made. The value is YAML, except below the
-// keys that hold free names (expect, allow, collector.env, postgres.settings):
-// there the rest of the path is one name and the value is taken as it stands,
-// so that `--set 'expect.latency.p99=>= 1ms'` needs no quotes within quotes.
+// A number in the path names an item of a list; the number behind the last item adds one. Maps that
+// are missing on the way are made.
+//
+// The value is YAML, except below the keys that hold free names: expect, allow, collector.env,
+// postgres.settings. There the rest of the path is one name, and the value is taken as it stands.
+// So `--set 'expect.latency.p99=>= 1ms'` needs no quotes within quotes.
 #pragma once
 
 #include "scenario/node.h"

@@ -11,7 +11,7 @@ struct reader {
     size_t len;
     const struct origin *origin;
     struct node *root;
-    struct node *open; // the innermost list or map that has not ended
+    struct node *open; // the innermost list or map that has not ended yet
     char *key;         // of the map entry whose value comes next
     struct origin key_origin;
     size_t depth;
@@ -63,7 +63,8 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
     return at;
 }
 
-// Finds line and column: of the first byte that is not UTF-8, libyaml gives only the offset.
+// Finds the line and column of an offset. For the first byte that is not UTF-8, libyaml gives only
+// its offset.
 static struct origin origin_of_offset(const struct reader *r, size_t offset)
 {
     struct origin at = *r->origin;

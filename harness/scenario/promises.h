@@ -1,5 +1,5 @@
-// The promises of a subject, by the words of `collector.promises`. An invariant is judged only
-// when the subject makes the promise that it rests on.
+// The promises that a subject can make, named by the words of `collector.promises`. An invariant is
+// judged only when the subject makes the promise on which it rests.
 #pragma once
 
 enum promise {
@@ -11,10 +11,11 @@ enum promise {
     PROMISE_RECONNECT = 1 << 5,
     PROMISE_SHARING = 1 << 6,
     PROMISE_SMALL = 1 << 7,
-    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // no promise: `late` counts from the end of open writers
+    PROMISE_WAITS_FOR_WRITERS = 1 << 8, // this is no promise: with it, `late` counts from the end
+                                        // of open writers
 };
 
-// The default. `small` is not in it, although the reference collector makes that promise: only a
-// load made for it shows whether memory leaks or the collector rests. The scenarios with such a
-// load name leak or busy_idle in `expect`.
+// The default. It lacks `small`, although the reference collector makes that promise. Only a load
+// that is made for it shows whether memory leaks or the collector rests; scenarios with such a load
+// name leak or busy_idle in `expect`.
 #define PROMISES_DEFAULT "[no_loss, once, limit, timeout, order, reconnect, sharing]"

@@ -1,4 +1,4 @@
-// For tests: a scenario file that is refused, and the message that says why.
+// For tests: a scenario file that the parser must refuse, and the message that it must give.
 #pragma once
 
 #include "scenario/scenario.h"

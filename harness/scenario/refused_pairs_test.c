@@ -1,4 +1,4 @@
-// Keys that are right alone and do not fit together, or that need something which is not there.
+// Keys that are valid alone, but do not fit together or need a key that is missing.
 #include "scenario/refusals.h"
 
 static void says_what_cannot_be_done(void **state)

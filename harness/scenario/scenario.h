@@ -17,7 +17,7 @@
 
 enum arrivals { ARRIVALS_CONSTANT, ARRIVALS_POISSON, ARRIVALS_TRACE };
 enum durability { DURABILITY_PROVE, DURABILITY_WAIVE };
-// Whether producers announce each token, or only while a collector sleeps.
+// Whether producers announce each token, or announce only while a collector sleeps.
 enum announce { ANNOUNCE_EACH, ANNOUNCE_BELL };
 enum standby_mode { STANDBY_NONE, STANDBY_ASYNC, STANDBY_SYNC };
 // How clients find the leader of a cluster: by its members' addresses, or through HAProxy.
@@ -27,22 +27,22 @@ enum storage { STORAGE_PLAIN, STORAGE_CRASHABLE };
 // How a crashable disk treats a flush.
 enum disk_manner {
     DISK_HONEST,
-    DISK_LYING,  // it is answered, and nothing is flushed
-    DISK_UNASKED // the file system asks for none: mounted without barriers
+    DISK_LYING,  // a flush is answered, and nothing is flushed
+    DISK_UNASKED // the file system asks for no flushes, because it is mounted without barriers
 };
 
 // The file system of a crashable disk.
 enum disk_files {
     FILES_EXT4,
-    FILES_WRITEBACK, // ext4 with data=writeback: a file may be longer before its data is there
+    FILES_WRITEBACK, // ext4 with data=writeback: after a crash a file may be longer than its data
     FILES_XFS
 };
 
 enum load_names { NAMES_PLAIN, NAMES_HOSTILE };
 enum load_insert { INSERT_ROW, INSERT_SAVEPOINT, INSERT_COPY, INSERT_UPSERT };
-// How collectors share a queue. Cursor: one collector works, in commit order. Shared: any
-// number work, and each token goes to one of them. Leased: the same, and the reader of the
-// lines answers.
+// How collectors share a queue. Cursor: one collector works, in commit order. Shared: any number of
+// collectors work, and each token goes to one of them. Leased: as shared, and the reader of the
+// lines answers for each token.
 enum dequeue { DEQUEUE_CURSOR, DEQUEUE_SHARED, DEQUEUE_LEASED };
 enum layout { LAYOUT_REFERENCE, LAYOUT_FOREIGN };
 
@@ -58,93 +58,96 @@ struct settings {
 };
 
 struct scenario_postgres {
-    char *provider; // "local"
-    char *image;    // of a container
-    int schema;     // the migration to stop at; SCHEMA_LATEST for all
+    char *provider; // name of the provider, such as "local"
+    char *image;    // the container's image
+    int schema;     // the last migration to apply; SCHEMA_LATEST: all of them
     enum announce announce;
     struct settings settings;
     enum durability durability;
     enum storage storage;
     enum disk_manner disk;
     enum disk_files files;
-    bool checksums; // of data pages
+    bool checksums; // whether data pages have checksums
     enum standby_mode standby;
     enum route route;
-    char *rest; // addresses of a cluster that is there already; NULL: none
+    char *rest; // addresses of the REST interface of a cluster that exists already; NULL: none
 };
 
 #define SCHEMA_LATEST 0
-#define SCHEMA_NONE (-1) // of a database that a subject fills
+#define SCHEMA_NONE (-1) // for a database that a subject fills itself
 #define SUBJECT_MAILROOM "mailroom"
 
-// The harness in the role of the sender: the share of each answer. The seed decides the answer
-// for each token and attempt.
+// The answers of the harness in the role of the sender. The seed decides the answer for each token
+// and attempt.
 struct scenario_sender {
-    double error, permanent, hang, twice, wrong, dies; // shares of its answers
+    double error, permanent, hang, twice, wrong, dies; // the share of each kind of answer
     int64_t delay_from_ns, delay_to_ns;
 };
 
 struct scenario_collector {
-    char **command; // NULL-terminated argv; NULL: the reference collector
-    char *subject;  // SUBJECT_MAILROOM, or the queue that is judged instead
+    char **command; // NULL-terminated argv; NULL: run the reference collector
+    char *subject;  // SUBJECT_MAILROOM, or the name of the queue that is judged instead
     enum layout layout;
     enum dequeue dequeue; // older scenarios set it by MAILROOM_DEQUEUE in env
     int instances;
     int batch_limit;
     int64_t batch_timeout_ns;
-    int64_t adaptive_from_ns; // the adaptive window's lower bound; 0: it is fixed
+    int64_t adaptive_from_ns; // lower bound of the adaptive window; 0: the window is fixed
     struct settings env;
     bool restart;
-    int promises; // of enum promise
+    int promises; // bits of enum promise
     struct scenario_sender sender;
-    double capacity; // tokens per second that it can sustain; 0: not known
+    double capacity; // tokens per second that the subject can sustain; 0: not known
 };
 
 struct load_phase {
     char *name;
     int64_t for_ns;
     double rate_from; // intended tokens per second at the phase's start
-    double rate_to;   // the same at its end, with a linear ramp between them
-    bool closed;      // rate: max: each connection inserts as soon as it can
+    double rate_to;   // the same at its end; between the two the rate is a linear ramp
+    bool closed;      // "rate: max": each connection inserts as soon as it can
     enum arrivals arrivals;
     char *file;        // the file of a trace's recorded times; NULL: no trace
-    int64_t *trace_ns; // owned; read from it, counted from the phase's start
+    int64_t *trace_ns; // owned; the times from that file, counted from the phase's start
     size_t trace_count;
     int connections;
-    int rows_from, rows_to; // tokens in one transaction, any number between them
-    double recovery;        // share of tokens that are password_recovery
-    double rollback;        // share of transactions rolled back
-    double hold_share;      // share of transactions kept open for hold_for_ns
+    int rows_from, rows_to; // tokens in one transaction: a random number between these two
+    double recovery;        // share of the tokens that are password_recovery
+    double rollback;        // share of the transactions that are rolled back
+    double hold_share;      // share of the transactions that stay open for hold_for_ns
     int64_t hold_for_ns;
-    double ineligible; // share of tokens made expired, consumed or suspended
-    double unsendable; // share of tokens that the wire cannot carry
+    double ineligible; // share of the tokens that are made expired, consumed or suspended
+    double unsendable; // share of the tokens that the wire format cannot carry
     enum load_names names;
     enum load_insert insert;
-    int backlog; // tokens committed before the collector starts; first phase only
+    int backlog; // number of tokens that are committed before the collector starts; first phase
+                 // only
     // Shares of tokens whose account or token changes while they wait.
     double consume, suspend, reactivate, expire, delete;
 };
 
 struct fault_spec {
-    const struct verb *verb; // from the table in verbs.h, not owned
+    const struct verb *verb; // a row of the table in verbs.h; not owned
     int64_t at_ns;           // counted from the start of the load
-    int64_t every_ns;        // 0: once
-    int64_t until_ns;        // the last time it may start, when every_ns > 0
-    int64_t for_ns;          // how long it lasts; 0 for a fault in an instant; FOR_REST
+    int64_t every_ns;        // period of a repeated fault; 0: the fault comes once
+    int64_t until_ns;        // a repeated fault starts at this time at the latest
+    int64_t for_ns;          // how long the fault lasts; 0: it takes an instant; FOR_REST: the rest
+                             // of the run
     enum fault_target target;
-    int instance; // which collector; -1: all of them
+    int instance; // index of the collector that is hit; -1: all of them
     enum fault_direction direction;
     enum fault_through through;
-    int64_t by_ns;     // delay
-    int64_t jitter_ns; // delay: of each byte; other verbs: of each time it starts
-    double rate;       // bytes per second, of throttle and slow-reader
+    int64_t by_ns;     // delay: how much later each byte arrives
+    int64_t jitter_ns; // delay: how much this varies by byte; other verbs: how much each start
+                       // varies
+    double rate;       // throttle and slow-reader: bytes per second
     bool reset;        // withheld bytes are dropped, not delivered late
     char *message;     // cut-at: as message_kind_parse reads it; NULL for other verbs
-    int n;             // which of them, from 1
+    int n;             // cut-at: the number of the message among those of its kind, from 1
     enum cut_side side;
-    bool prepared; // hold-horizon: a prepared transaction
+    bool prepared; // hold-horizon: hold it by a prepared transaction
     enum fault_database database;
-    double to; // fill-notify-queue: share of the queue
+    double to; // fill-notify-queue: share of the queue to fill
 };
 
 // A fault that lasts for the rest of the run: the collector is not started again.
@@ -152,10 +155,10 @@ struct fault_spec {
 
 struct allowance {
     char *invariant;
-    int64_t most; // INT64_MAX for `any`
+    int64_t most; // largest count that is tolerated; INT64_MAX for `any`
 };
 
-// The share of an invariant that must be judged; with less the run is inconclusive.
+// The share of an invariant that must be judged. With a smaller share the run is inconclusive.
 struct judged_least {
     char *invariant;
     double share;
@@ -165,7 +168,7 @@ struct expectation {
     char *metric;
     char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
     double value;       // in the metric's unit: ms for times, 1/s for rates
-    char *want;         // as written in the file: "< 500ms"
+    char *want;         // the wanted value as the file has it: "< 500ms"
 };
 
 struct scenario {
@@ -181,28 +184,29 @@ struct scenario {
     size_t fault_count;
     int64_t drain_ns;
     int64_t recovery_limit_ns;
-    int64_t slack_ns; // SLACK_AUTO: measured during the run
+    int64_t slack_ns; // SLACK_AUTO: the slack is measured during the run
     struct allowance *allow;
     size_t allow_count;
     struct judged_least *judged;
     size_t judged_count;
     struct expectation *expect;
     size_t expect_count;
-    char **sets; // the values of --set, as written; NULL-terminated, or NULL: none
+    char **sets; // the arguments of --set as they were given; NULL-terminated, or NULL: none
 };
 
 #define SLACK_AUTO INT64_C(-1)
 
-// One `--set key.path=value`, and `--seed N` as "seed=N"; not owned.
+// The arguments of `--set key.path=value`, and `--seed N` as "seed=N". They are not owned.
 struct overrides {
     const char *const *items;
     size_t count;
 };
 
-// Reads, overrides, fills in defaults and validates. An error (ERR_USAGE) names
-// file:line:column and what is allowed there, or the --set that is wrong.
-// `path` is the file; the scenario's name must be its file name without .yaml,
-// but a result folder's scenario.yaml keeps the name it had.
+// Reads the file, applies the overrides, fills in defaults and validates. An error (ERR_USAGE)
+// names file:line:column and what is allowed there, or the --set that is wrong.
+//
+// The scenario's name must be the file's name without .yaml. Only the file scenario.yaml in a
+// result folder keeps the name that the scenario had.
 MUST_USE bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
 
@@ -211,18 +215,19 @@ void scenario_fini(struct scenario *s);
 // Puts a copy of `fresh` in the place of one of the scenario's strings.
 MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
 
-// Appends the resolved scenario as YAML that scenario_load accepts and that
-// yields the same struct: every key that this version knows, defaults included.
+// Appends the resolved scenario as YAML: every key that this version knows, defaults included.
+// scenario_load accepts the text and makes the same struct of it.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
 
-// Also true when `tag` is NULL.
+// True when the scenario has the tag, and also when `tag` is NULL.
 bool scenario_has_tag(const struct scenario *s, const char *tag);
 
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
-// Returns the collector's health-check interval if its environment does not set it: the collector's
-// default, or the batch timeout if that is longer, because a collector refuses less than that.
+// Returns the collector's health-check interval when its environment does not set one. This is the
+// collector's default, or the batch timeout if that is longer, because a collector refuses an
+// interval below its batch timeout.
 #define SCENARIO_HEALTHCHECK_MS 270000
 int64_t scenario_healthcheck_ms(const struct scenario *s);
 

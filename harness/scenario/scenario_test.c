@@ -67,7 +67,7 @@ static void fills_in_defaults(void **state)
     scenario_fini(&s);
 }
 
-// Every key that this version knows, hardly any of them at its default.
+// A scenario with every key that this version knows. Hardly any of them has its default.
 static const char full[] =
     "name: x\n"
     "summary: \"Quotes \\\" and \\\\ and \xc3\xa4 survive.\"\n"
@@ -184,7 +184,8 @@ static void reads_a_full_scenario(void **state)
     scenario_fini(&s);
 }
 
-// Writing what was read, reading that and writing it again gives the same bytes.
+// Checks that a scenario which is read, written, read again and written again gives the same bytes
+// both times.
 static void check_round_trip(const char *path)
 {
     struct scenario first, second;
@@ -236,8 +237,8 @@ static void writes_what_it_reads(void **state)
     }
 }
 
-// An option may choose a provider that the scenario is not made for: that run is
-// skipped, and the copy in its folder can be read again.
+// An option may choose a provider that the scenario is not made for. That run is skipped, and the
+// copy in its result folder can be read again.
 static void an_option_may_choose_any_provider(void **state)
 {
     static const char text[] = HEAD LOAD "postgres: {standby: sync}\n";
@@ -259,7 +260,8 @@ static void an_option_may_choose_any_provider(void **state)
     scenario_fini(&s);
 }
 
-// The key sets the mode. Older scenarios set it by the variable, and some give it its older value.
+// The key sets the mode. Older scenarios set it by the variable, and some of them use the older
+// name of the mode.
 static void dequeue_is_set_in_two_ways(void **state)
 {
     static const struct {

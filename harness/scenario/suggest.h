@@ -3,17 +3,17 @@
 
 #include <stddef.h>
 
-#define SUGGEST_WORD_MAX 40 // longer words have no neighbours
+#define SUGGEST_WORD_MAX 40 // a longer word gets no suggestion
 
 struct suggestion {
-    const char *word;                // what was written; not owned
-    char best[SUGGEST_WORD_MAX + 1]; // "" while nothing is near enough
+    const char *word;                // the unknown word; not owned
+    char best[SUGGEST_WORD_MAX + 1]; // the nearest known word; "" while none is near enough
     size_t distance;
 };
 
 void suggest_init(struct suggestion *s, const char *word);
 void suggest_offer(struct suggestion *s, const char *candidate);
 
-// Writes "; did you mean 'x'?", or "" when nothing was near. Valid until the next call with the
-// same buffer.
+// Writes "; did you mean 'x'?", or "" when no word was near. The result is valid until the next
+// call with the same buffer.
 const char *suggest_text(const struct suggestion *s, char *text, size_t size);

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "scenario/units.h"
 
-#define LINE_MAX_LEN 4096 // with all columns that a recording has after the time
+#define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has behind the time
 
 static const size_t most = 20000000; // as many as a plan holds
 
@@ -23,7 +23,8 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
     if (snprintf(path, sizeof path, "%.*s%s", folder, scenario_path, name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "the path is too long");
-    // A folder would read as empty, a pipe could block, a device could be endless.
+    // Only a plain file will do: a folder would read as empty, a pipe could block, a device could
+    // be endless.
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return err_set(e, ERR_USAGE, "%s: this is not a regular file", path);
@@ -51,8 +52,8 @@ static bool read_line(struct load_phase *phase, char *text, size_t line, struct 
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
-    // The reader of durations reads the number: "1.25" becomes 1.25s. A time with its own unit
-    // is refused, because 12m would become 12ms.
+    // The function that reads durations reads the number: "1.25" becomes 1.25s. A time that has a
+    // unit of its own is refused, because 12m would become 12ms.
     snprintf(time, sizeof time, "%.20ss", text);
     if (text[strspn(text, "0123456789.")] || !units_duration(time, &at_ns, e))
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' is not a time in seconds", line, text);

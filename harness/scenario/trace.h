@@ -4,9 +4,9 @@
 
 #include "scenario/scenario.h"
 
-// Reads phase->file, relative to the scenario. Afterwards `file` is the name under which a
-// result folder keeps the times (trace_write).
+// Reads phase->file, which is relative to the scenario. Afterwards phase->file is the name of the
+// file in a result folder that keeps the times (trace_write).
 MUST_USE bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e);
 
-// Appends the times in the same format.
+// Appends the times of a phase in the same format.
 bool trace_write(const struct load_phase *phase, struct buf *out);

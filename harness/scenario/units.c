@@ -101,7 +101,7 @@ bool units_count(const char *text, int64_t *count, struct err *e)
 {
     char *end;
 
-    // strtoll would take blanks and signs as well.
+    // Checks the text first, because strtoll would also take blanks and signs.
     if (!isdigit((unsigned char)*text) || strlen(text) > 18 ||
         (*count = strtoll(text, &end, 10), *end != '\0'))
         return err_set(e, ERR_USAGE, "'%s' is not a whole number", text);
@@ -204,7 +204,7 @@ bool units_rate(const char *text, double *from, double *to, struct err *e)
 
 bool units_comparison(const char *text, char comparison[3], const char **operand, struct err *e)
 {
-    // Longer ones first: "<" is the beginning of "<=".
+    // The longer signs come first, because "<" is the beginning of "<=".
     static const char *const all[] = {"<=", ">=", "!=", "=", "<", ">"};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -221,8 +221,8 @@ bool units_comparison(const char *text, char comparison[3], const char **operand
 
 bool units_print_duration(struct buf *out, int64_t ns)
 {
-    // Seconds, or else a shorter unit, but none that would need more digits than
-    // read_digits takes.
+    // Tries seconds first, then shorter units, but no unit that needs more digits than read_digits
+    // takes.
     for (size_t i = 3; i-- > 0;)
         if (ns % units[i].ns == 0 && ns / units[i].ns < BILLION)
             return buf_printf(out, "%lld%s", (long long)(ns / units[i].ns), units[i].name);

@@ -11,30 +11,30 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// "20s", "1.5ms": a number and one of us, ms, s, m, h. In nanoseconds.
+// Reads "20s" or "1.5ms": a number and one of us, ms, s, m, h. The result is in nanoseconds.
 MUST_USE bool units_duration(const char *text, int64_t *ns, struct err *e);
 
-// "42": digits only.
+// Reads "42": digits only.
 MUST_USE bool units_count(const char *text, int64_t *count, struct err *e);
 
-// "10", or "1..100" for anything between the two.
+// Reads "10", or "1..100" for any number between the two.
 MUST_USE bool units_range(const char *text, int64_t *from, int64_t *to, struct err *e);
 
 MUST_USE bool units_number(const char *text, double *number, struct err *e);
 
-// "0.05" or "5%".
+// Reads "0.05" or "5%".
 MUST_USE bool units_share(const char *text, double *share, struct err *e);
 
-// "20kB/s": a number and B/s, kB/s or MB/s, in powers of ten.
+// Reads "20kB/s": a number and B/s, kB/s or MB/s, in powers of ten.
 MUST_USE bool units_bytes_per_second(const char *text, double *rate, struct err *e);
 
-// "200/s".
+// Reads "200/s".
 MUST_USE bool units_per_second(const char *text, double *rate, struct err *e);
 
-// "200/s", or "100/s..2000/s" for a rate that changes from one to the other.
+// Reads "200/s", or "100/s..2000/s" for a rate that changes from one to the other.
 MUST_USE bool units_rate(const char *text, double *from, double *to, struct err *e);
 
-// Splits "< 500ms" into "<" and what follows it and its blanks.
+// Splits "< 500ms" into "<" and the text behind the blanks.
 MUST_USE bool units_comparison(
     const char *text, char comparison[3], const char **operand, struct err *e);
 

@@ -76,8 +76,8 @@ static void writes_what_it_reads(void **state)
     buf_fini(&out);
 }
 
-// A stored scenario must have the same values as the file, to the last bit: a number
-// that needs more decimal places than can be written is rounded when it is read.
+// A stored scenario must have the same values as the file, to the last bit. So a number that needs
+// more decimal places than can be written is rounded when it is read.
 static void reads_only_what_can_be_written(void **state)
 {
     static const char *const shares[] = {"12.345678901%", "33.333333333%", "0.1%", "0.1"};

@@ -28,6 +28,6 @@ bool utf8_prints(uint32_t c)
 {
     if (c < ' ' || (c >= 0x7f && c < 0xa0))
         return false;
-    // Excludes two more line breaks, the byte order mark, and two codes that are no characters.
+    // Excludes two more line breaks, the byte order mark, and two codes that are not characters.
     return c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
-#define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // a process
+#define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // parameters of verbs that end a process
 
 #define VERB(id, ...) [VERB_##id] = {VERB_##id, __VA_ARGS__}
 

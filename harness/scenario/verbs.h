@@ -10,7 +10,7 @@ enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER }
 // The direction in which a half-open connection swallows bytes.
 enum fault_direction { TO_SERVER, TO_COLLECTOR };
 
-// A network fault is made by the harness's proxy, or by the kernel between two network
+// How a network fault is made: by the harness's proxy, or by the kernel between two network
 // namespaces.
 enum fault_through { THROUGH_PROXY, THROUGH_KERNEL };
 
@@ -18,7 +18,7 @@ enum cut_side { CUT_BEFORE, CUT_AFTER };
 
 enum fault_database { DATABASE_RUN, DATABASE_OTHER };
 
-// In the order of the table, so that verbs[id].id == id.
+// The verbs in the order of the table, so that verbs[id].id == id.
 enum verb_id {
     VERB_TERMINATE_BACKEND,
     VERB_CANCEL_QUERY,
@@ -62,14 +62,15 @@ enum verb_id {
     VERB_COUNT,
 };
 
-// Parameters of verbs beyond at, every and until.
+// The parameters of verbs, beside at, every and until.
 enum verb_param {
     PARAM_FOR = 1 << 0,       // the fault may last; without `for` it takes an instant
-    PARAM_NEEDS_FOR = 1 << 1, // `for` must be given; comes together with PARAM_FOR
+    PARAM_NEEDS_FOR = 1 << 1, // `for` must be given; always set together with PARAM_FOR
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
     PARAM_DIRECTION = 1 << 4,
-    PARAM_BY = 1 << 5,     // must be given, like rate and message
+    PARAM_BY = 1 << 5,     // `by` must be given; so must `rate` and `message` where a verb takes
+                           // them
     PARAM_JITTER = 1 << 6, // `jitter` delays each byte, not the times of the fault
     PARAM_RATE = 1 << 7,
     PARAM_RESET = 1 << 8,
@@ -85,20 +86,20 @@ enum verb_param {
 
 struct verb {
     enum verb_id id;
-    const char *name; // as in the scenario file
-    unsigned params;  // of enum verb_param
+    const char *name; // as the scenario file spells it
+    unsigned params;  // bits of enum verb_param
     bool kills_collector;
-    bool stops_server;  // the server is away while it lasts
-    bool on_network;    // acts on what lies between the collector and the server
-    bool on_sender;     // acts on the sender: collector.dequeue: leased
-    bool needs_disk;    // acts on a disk of ours: postgres.storage: crashable
-    bool needs_cluster; // acts on a cluster: postgres.provider: patroni
+    bool stops_server;  // the server is away while the fault lasts
+    bool on_network;    // acts on the network between the collector and the server
+    bool on_sender;     // acts on the sender, so it needs collector.dequeue: leased
+    bool needs_disk;    // acts on a disk of ours, so it needs postgres.storage: crashable
+    bool needs_cluster; // acts on a cluster, so it needs postgres.provider: patroni
     const char *help;   // one line of help
 };
 
 extern const struct verb verbs[VERB_COUNT];
 
-// Returns NULL when there is no such verb.
+// Finds a verb by its name; NULL when there is none.
 const struct verb *verb_find(const char *name);
 
 const char *fault_target_name(enum fault_target target);

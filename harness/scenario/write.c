@@ -1,4 +1,4 @@
-// Implements scenario_write with the tables that also drive the reading.
+// Implements scenario_write with the same tables that drive the reading.
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool scenario_write(const struct scenario *s, struct buf *out)
     return !out->failed;
 }
 
-// True when the struct has a value for the field.
+// True when the struct holds a value that is to be written for the field.
 static bool is_written(const struct field *f, const void *base)
 {
     double rate;
@@ -59,8 +59,8 @@ static void write_table(
     }
 }
 
-// True when every YAML reader takes the text unquoted as a string; some read words such as
-// `on` as a truth value.
+// True when every YAML reader takes the unquoted text as a string. Some readers take words such as
+// `on` for a truth value.
 static bool is_plain(const char *text)
 {
     static const char *const truths[] = {
