@@ -216,11 +216,11 @@ static void thaw_server(struct run *r)
     struct err ignored;
 
     if (r->server.paused && !r->server.provider->pause(&r->server, false, &ignored)) {
-        // The server is gone, and its connections are closed.
+        // The server is gone, and the connections to it are closed.
     }
 }
 
-// Accepts a run at any stage.
+// Ends everything that the run has started, whatever stage it has reached.
 static void close_down(struct run *r)
 {
     thaw_server(r);

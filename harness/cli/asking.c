@@ -13,8 +13,8 @@
 #define FURTHER_MAX 5
 #define SET_MAX 40
 
-// All changes (--set) that a run makes: those of every question, those of this one, and those that
-// vary.
+// All changes (--set) that a run makes: those for every question, those for this one, and those
+// that vary.
 struct sets {
     char texts[FURTHER_MAX][SET_MAX];
     const char *items[ASKING_SETS_MAX + FURTHER_MAX];
@@ -35,7 +35,7 @@ static void add(struct sets *s, const char *fmt, ...)
 }
 
 // Collects the sets of a run: no objectives, enough time for a queue that notices a death late, and
-// those of the question.
+// the sets of the question.
 static void collect(const struct asking *a, struct sets *s)
 {
     *s = (struct sets){0};

@@ -6,7 +6,7 @@
 #include "field/answers.h"
 
 #define ASKING_SETS_MAX 6
-#define ASKING_RATE 100 // jobs a second, unless the subject is asked for less
+#define ASKING_RATE 100 // jobs a second, unless the subject is given a lower rate
 
 struct question {
     const char *title;
@@ -19,13 +19,13 @@ struct asking {
     const struct question *question;
     const char *subject, *version;
     int rate;    // jobs a second in the load's first phase
-    int drain_s; // how long the subject may take to finish after the load
-    int seed;    // 1: the scenario's own
+    int drain_s; // time that the subject has to finish after the load
+    int seed;    // 1: the scenario's own seed
 };
 
 // Writes the command that repeats the run.
 void asking_command(const struct asking *a, char *out, size_t size);
 
-// Returns a remembered answer, or runs the scenario and remembers its answer.
+// Returns a stored answer, or runs the scenario and stores its answer.
 MUST_USE bool asking_ask(const struct asking *a, const struct options *o, struct answers *known,
     struct answer *answer, struct err *e);

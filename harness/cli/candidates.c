@@ -1,4 +1,4 @@
-// The draws of a search that may come next, and the choice among them.
+// Chooses the next draw of a search among those that may come next.
 #include "cli/exploring.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ void candidate_fini(struct candidate *c)
     *c = (struct candidate){0};
 }
 
-// Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because
-// it names a collector that does not run; such a number is always skipped.
+// Makes a draw. False with e->kind == ERR_NONE when the draw is not valid, for example because it
+// names a collector that does not run. Such a number is always skipped.
 static bool draw(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -42,7 +42,7 @@ static bool draw(struct exploring *x, uint64_t number, struct candidate *c, stru
     return ok;
 }
 
-// Takes the next number: one that --only lists, or else one that was not tried yet.
+// Takes the next number: one that --only lists, or else the next one that was not tried yet.
 static bool number_of(struct exploring *x, uint64_t *number)
 {
     while (!x->numbers && journal_has(&x->journal, x->next))
@@ -79,8 +79,8 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Every second time the oldest draw is chosen. A draw without faults never adds to the coverage and
-// would wait for ever, and one draw in three is like that.
+// Every second time the oldest draw is chosen. Otherwise a draw without faults would wait for ever,
+// because it adds nothing to the coverage; one draw in three is like that.
 #define OLDEST_EVERY 2
 
 static size_t oldest(const struct exploring *x)

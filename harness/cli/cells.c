@@ -27,12 +27,12 @@ static const struct question faults[] = {
         true},
     {"consumer killed 3 times", "collector-killed",
         {LOAD, "faults=[{at: 1s, every: 2s, until: 5500ms, do: kill-collector}]"}, true},
-    // Ends only the session that LISTENs. Some queues never wake up after that.
+    // Ends only the session that listens. Some queues never notice new jobs after that.
     {"listener ended", "backend-kill-storm",
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, true},
     {"server killed for 0.5 s", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, true},
-    // The client reaches the primary at one address, that of a proxy.
+    // The client reaches the primary always at the same address, that of a proxy.
     {"standby takes over", "failover-async", {LOAD, "faults=[{at: 2s, do: promote-standby}]"},
         true},
     {"silence for 2 s", "partition",
@@ -111,8 +111,8 @@ static bool is_sustained(const struct answer *a, double p99_ms)
     return a->lost == 0 && !(a->left > 0) && a->p99 < p99_ms;
 }
 
-// Finds a load that the queue sustains without a fault, by halving it, because a fault says nothing
-// about a queue that is overloaded anyway.
+// Finds a load that the queue sustains without a fault. It halves the load until that is so,
+// because a fault says nothing about a queue that is overloaded anyway.
 static bool find_pace(struct field *f, size_t row, struct err *e)
 {
     struct manner *m = &f->manners[row];
@@ -160,7 +160,7 @@ static void show_paced(struct field *f, size_t row, struct answer *rounds, size_
     }
 }
 
-// Makes the further rounds of the paced run, after all subjects have had their first one, which
+// Makes the further rounds of the paced run. All subjects have had the first round before, which
 // found the pace.
 static bool ask_rounds(struct field *f, struct err *e)
 {
@@ -285,8 +285,8 @@ static bool sustains(
     return true;
 }
 
-// Finds the highest rate: multiplies by four until it fails, then halves the gap twice. The highest
-// one must hold with another seed, too; otherwise the one below it counts.
+// Finds the highest rate: multiplies by four until a rate fails, then halves the gap twice. The
+// highest rate must hold with another seed, too; otherwise the rate below it counts.
 static bool search_rate(struct field *f, size_t row, int *good, int *before, struct err *e)
 {
     int bad = RATE_MOST * 4;
@@ -339,7 +339,7 @@ static bool fill_rates(struct field *f, struct err *e)
 
 // --- all of them ------------------------------------------------------------------------
 
-// After an interrupt the cells that are filled in stay.
+// Fills in the cells. After an interrupt those that are filled in stay.
 bool cells_fill(struct field *f, struct err *e)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {

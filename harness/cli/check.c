@@ -1,5 +1,5 @@
-// mailproof check: judges stored runs again from their histories, without a
-// server. With --token: the life of one token.
+// mailproof check: judges stored runs again from their histories, without a server. With --token it
+// shows the life of one token.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static int print_token(const struct ledger *l, const struct options *o)
 
 // --- judging ------------------------------------------------------------------------
 
-// Judges one folder. Without a whole history the run is inconclusive, with the reason: the
-// command was right, but the run has no verdict.
+// Judges one folder. Without a complete history the run is inconclusive, and the reason is shown:
+// the command was right, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o)
 {
     struct replay *s = calloc(1, sizeof *s);

@@ -3,13 +3,13 @@
 
 #include "cli/options.h"
 
-// The exit codes of mailproof; a contract with scripts (verdicts: check.h).
+// The exit codes of mailproof, on which scripts rely. Those of verdicts are in check.h.
 enum {
     EXIT_OK = 0,
     EXIT_USAGE = 64,
     EXIT_INTERNAL = 70,
     EXIT_SKIPPED = 77,
-    EXIT_SIGNAL = 128, // plus the signal's number
+    EXIT_SIGNAL = 128, // this plus the signal's number
 };
 
 int cli_run(const struct options *o);

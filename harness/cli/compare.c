@@ -1,4 +1,4 @@
-// mailproof compare: two sets of stored results, or two collectors run alternately.
+// mailproof compare: compares two sets of stored results, or runs two collectors alternately.
 #include "cli/cli.h"
 
 #include <math.h>
@@ -72,8 +72,8 @@ static bool show(const struct comparison *c, struct err *e)
     return ok || err_sys(e, ERR_OUTPUT, "cannot write the comparison");
 }
 
-// Returns the worst exit code: a regression, then an unknown result, then none. When nothing
-// was compared, the machine was not steady enough.
+// Returns the worst exit code: a regression, then an unknown result, then none. When nothing was
+// compared, the machine was not steady enough.
 static int worst(const struct comparisons *all)
 {
     int code = all->count > 0 ? EXIT_OK : change_exit_code(CHANGE_UNKNOWN);
@@ -167,11 +167,11 @@ struct turns {
     const struct scenario *scenario;
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
-    int runs;               // of each collector that count
+    int runs;               // number of runs of each collector that count
     int done, planned;
-    int round;            // of both collectors, with one seed
-    struct server server; // one for all runs, each in a database of its own
-    bool shared;          // unless the scenario changes the server
+    int round;            // number of the round; a round runs both collectors with one seed
+    struct server server; // one server for all runs, each of which has a database of its own
+    bool shared;          // false: the scenario changes the server, so each run has its own
 };
 
 static void tell_run(const struct turns *t, const char *side, const struct stored *run, bool counts)
@@ -213,8 +213,8 @@ static bool run_turn(
     return !counts || side_add(side, &run) || err_memory(e);
 }
 
-// Runs A B, B A, A B, …, so that drift affects both sides alike. The first pair fills the
-// machine's caches and is dropped.
+// Runs A B, B A, A B, …, so that a drift of the machine affects both sides alike. The first pair is
+// dropped, because it fills the machine's caches.
 static bool take_turns(struct turns *t, struct side *a, const char *command_a, struct side *b,
     const char *command_b, struct err *e)
 {
@@ -251,8 +251,8 @@ static bool calibrate(struct turns *t, const char *command, bool *steady, struct
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(
         own, t, (const char *[]){"A", "A-again"}, (const char *[]){command, command}, e);
-    // Intervals wider than the margin do not stop the comparison, which will then say that it
-    // cannot tell.
+    // Intervals wider than the margin do not stop the comparison. It will then say that the
+    // difference is unknown.
     *steady = own->items[0].overall == CHANGE_NONE ||
               (own->items[0].overall == CHANGE_UNKNOWN && !own->items[0].too_few);
     if (ok && !*steady)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// The command by which shells get the names of the scenarios or subjects that come with mailproof:
-// those of a section of the list. fish refuses a '$' that it cannot expand, so it is escaped.
+// The command by which shells get the names in a section of the list: scenarios or subjects that
+// come with mailproof. fish refuses a '$' that it cannot expand, so it is escaped.
 #define NAMES_OF(section)                                                                          \
     "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
 #define SECTION_NAMES NAMES_OF("$section")
@@ -34,7 +34,7 @@ static const struct argument *argument_of(const char *option)
     return NULL;
 }
 
-// Returns the section that has the names which a command takes.
+// Returns the section of the list that has the names which a command takes.
 static const char *section_of(const struct command *c)
 {
     return c->scope == SCOPE_FIELD ? "Subjects" : "Scenarios";
@@ -99,7 +99,7 @@ static void print_bash(const struct command *commands, size_t count)
          "complete -o default -F _mailproof mailproof");
 }
 
-// Quotes a text for single quotes, in zsh and fish.
+// Prints a text for use within single quotes, in zsh and fish.
 static void print_quoted(const char *text)
 {
     for (; *text; text++) {

@@ -19,7 +19,7 @@
 #include "run/shared.h"
 #include "runner.h"
 
-static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds
+static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds takes
 static const int64_t end_limit_ns = 40 * NS_PER_S;
 static const int64_t poll_ns = 100 * NS_PER_MS;
 
@@ -33,7 +33,7 @@ struct station {
     const struct crew *crew;
     struct server server;
     bool warm;
-    int runs; // on this server
+    int runs; // number of runs on this server
 };
 
 // True when the server is usable for the next run. The end of a fault restarts what the fault
@@ -90,11 +90,11 @@ static bool run_job(
         how.server = &st->server;
         st->runs++;
     }
-    // There is no place for a proxy on a network that the kernel breaks.
+    // A network that the kernel breaks leaves no place for a proxy.
     how.count_trips = how.count_trips && shared;
     ok = ok && run_scenario(&s, &how, outcome, e);
     if (!ok)
-        cool_down(st); // the state of its server is unknown
+        cool_down(st); // the server's state is unknown
     scenario_fini(&s);
     return ok;
 }
@@ -132,7 +132,8 @@ static void become_worker(const struct crew *c, int number, int fd, pid_t parent
     char name[40], path[PATH_MAX];
     struct err ignored;
 
-    // Only the parent gets a Ctrl-C. It then ends the workers.
+    // With a process group of its own, a worker gets no Ctrl-C. The parent gets it and ends the
+    // workers.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -235,7 +236,7 @@ bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct er
     w->busy = true;
     w->since_ns = clock_now_ns();
     if (send(w->fd, job, sizeof *job, MSG_NOSIGNAL) == (ssize_t)sizeof *job || errno == EPIPE)
-        return true; // the death of a worker shows when its answer is read
+        return true; // if the worker has died, this shows when its answer is read
     return err_sys(e, ERR_SYSTEM, "cannot reach a worker");
 }
 

@@ -1,5 +1,5 @@
-// Several processes that run scenarios side by side, each with a server that it keeps warm for the
-// next run.
+// Several processes that run scenarios side by side. Each keeps its server running for the next
+// run.
 //
 // A worker is a process and not a thread, because a run may stop, unshare and reap its whole
 // process. The parent forks the workers before it starts any thread; they end with it.
@@ -14,9 +14,9 @@
 
 #define CREW_MAX 16
 
-// A scenario's file to be run.
+// A run for a worker: a scenario's file.
 struct crew_job {
-    uint64_t number; // the caller's
+    uint64_t number; // a number that the caller chooses
     bool watched;    // a proxy stands between collector and server even if no fault needs it
     char path[1000];
 };
@@ -29,34 +29,35 @@ struct crew_answer {
 };
 
 struct crew_worker {
-    pid_t pid; // 0: there is none
+    pid_t pid; // 0: there is no process
     int fd;
     bool busy;
-    int64_t since_ns; // when its job began
+    int64_t since_ns; // time at which its job began
     struct crew_job job;
 };
 
 struct crew {
     const char *collector, *conninfo; // as in struct run_options
-    const struct overrides *sets;     // of every scenario
-    char out[PATH_MAX / 2];           // where their results go
-    char logs[PATH_MAX / 2];          // where their output goes
+    const struct overrides *sets;     // applied to every scenario
+    char out[PATH_MAX / 2];           // folder for the result folders
+    char logs[PATH_MAX / 2];          // folder for the workers' output
     struct crew_worker workers[CREW_MAX];
     int count;
 };
 
-// Starts the workers. The fields up to `logs` must be set. Call crew_end also on failure.
+// Starts the workers. The caller must have set the fields up to `logs`. Call crew_end also on
+// failure.
 MUST_USE bool crew_start(struct crew *c, int count, struct err *e);
 
 // Ends all workers, even in the middle of a run, and waits until they have cleaned up.
 void crew_end(struct crew *c);
 
-// Returns the number of an idle worker; -1 when all are busy.
+// Returns the index of an idle worker; -1 when all are busy.
 int crew_idle(const struct crew *c);
 int crew_busy(const struct crew *c);
 
 MUST_USE bool crew_give(struct crew *c, int worker, const struct crew_job *job, struct err *e);
 
-// Waits for an answer until the deadline or a signal; false when none came. A worker that died
-// or took too long is replaced, and its answer says so.
+// Waits for an answer until the deadline or a signal; false when none came. A worker that died or
+// took too long is replaced, and its answer says so.
 bool crew_answer(struct crew *c, int64_t deadline_ns, struct crew_answer *answer);

@@ -1,4 +1,4 @@
-// mailproof explore [SCENARIO...]: draws scenarios, runs them, looks into what breaks.
+// mailproof explore [SCENARIO...]: draws scenarios, runs them, and investigates what breaks.
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // the search ends after this many draws if none was judged
+#define UNJUDGED_MAX 10 // after this many draws the search ends if none of them was judged
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;
@@ -157,7 +157,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct crew_an
     return true;
 }
 
-// An answer belongs to a draw, or to a suspect that was run again.
+// Takes an answer. It belongs to a draw, or to a suspect that was run again.
 static bool take(struct exploring *x, const struct crew_answer *a, struct err *e)
 {
     struct tried *known = running(x, a->number);
@@ -193,7 +193,7 @@ static bool give(struct exploring *x, int worker, uint64_t number, const char *p
     struct crew_job job = {.number = number, .watched = draw_watched(x->seed, number)};
 
     snprintf(job.path, sizeof job.path, "%s", path);
-    // Until the run is over, took_s holds the time at which it began.
+    // Until the run is over, took_s is the time at which it began.
     x->running[worker] =
         (struct tried){.number = number, .mode = mode, .took_s = (double)clock_now_ns() / NS_PER_S};
     return crew_give(&x->crew, worker, &job, e);
@@ -214,7 +214,8 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_failed(x));
 }
 
-// Gives idle workers a run. Suspects come first, because what broke once may break again.
+// Gives idle workers a run. Suspects come first, because a run that broke something once may do so
+// again.
 static bool fill_places(struct exploring *x, int places, bool *any, struct err *e)
 {
     *any = true;
@@ -281,7 +282,7 @@ static int exit_code(const struct exploring *x)
         return verdict_exit_code(VERDICT_VIOLATED);
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();
-    // A failure that did not repeat, or a search without any verdict, proves nothing.
+    // A failure that did not repeat proves nothing, and neither does a search without any verdict.
     return x->journal.failure_count > 0 || x->journal.verdicts[VERDICT_PASS] == 0
                ? verdict_exit_code(VERDICT_INCONCLUSIVE)
                : EXIT_OK;
@@ -297,7 +298,7 @@ static void tell_start(const struct exploring *x)
     fflush(stdout);
 }
 
-// Forks the crew first, and ends it before the page is written.
+// Searches. The crew is forked first, and ended before the page is written.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};

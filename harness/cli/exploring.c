@@ -69,7 +69,7 @@ static bool read_only(struct exploring *x, struct err *e)
         bool digits = word[strspn(word, "0123456789")] == '\0';
         ok = digits ? take_number(x, word, e) : take_dequeue(x, word) || take_verb(x, word, e);
     }
-    // The modes of a foreign collector are not known.
+    // Nobody knows which modes a foreign collector has.
     if (x->limits[0].dequeues == 0)
         x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
     x->limits[0].bell = !x->options->collector;
@@ -131,7 +131,7 @@ static bool is_drawn_key(const char *line)
     return false;
 }
 
-// Copies the keys that a draw does not write itself.
+// Copies the lines of all keys that a draw does not write itself.
 static bool keep_the_rest(char *text, struct buf *out)
 {
     bool skipping = false, ok = true;
@@ -145,7 +145,7 @@ static bool keep_the_rest(char *text, struct buf *out)
     return ok;
 }
 
-// Cuts the load to the length of a draw.
+// Shortens the load to the length of a draw.
 static void shorten(struct scenario *s)
 {
     int64_t load_ns = scenario_load_ns(s);
@@ -177,7 +177,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
                   buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
               err_memory(e);
     if (ok) {
-        // The limits that --only sets hold for each base.
+        // The limits of --only hold for each base.
         *limits = x->limits[0];
         limits->base = x->bases[x->base_count++];
         limits->base_load_ns = scenario_load_ns(&s);
@@ -213,7 +213,7 @@ static bool append(char *text, size_t size, const char *word, struct err *e)
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// Writes all options that change which scenario a number stands for.
+// Writes all options that decide which scenario a number stands for.
 static bool describe(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
@@ -233,7 +233,7 @@ static bool describe(struct exploring *x, struct err *e)
     return ok;
 }
 
-// Hashes with FNV-1a, only to give different searches different folders.
+// FNV-1a. The hash only gives different searches different folders.
 static uint32_t hash_of(uint32_t hash, const char *text)
 {
     for (; *text; text++)

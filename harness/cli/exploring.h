@@ -6,12 +6,12 @@
 #include "cli/options.h"
 #include "explore/journal.h"
 
-// The number of waiting draws. The one that adds most to the coverage is run next.
+// The number of draws that wait. The waiting draw that adds most to the coverage is run next.
 #define EXPLORING_WINDOW 16
 #define EXPLORING_BASES_MAX 64
 #define EXPLORING_SUSPECTS_MAX 200
 
-// A draw that may come next. Its scenario does not depend on the draws that were run before.
+// A draw that may come next. Its scenario does not depend on earlier draws.
 struct candidate {
     uint64_t number;
     char path[1000];
@@ -20,19 +20,19 @@ struct candidate {
 };
 
 enum suspect_state {
-    SUSPECT_CONFIRM, // is run again
-    SUSPECT_SHRINK,  // waits to be shrunk
-    SUSPECT_SHRINKS, // is being shrunk
-    SUSPECT_OVER,    // is a failure in the journal
+    SUSPECT_CONFIRM, // it is run again
+    SUSPECT_SHRINK,  // it waits to be shrunk
+    SUSPECT_SHRINKS, // it is being shrunk
+    SUSPECT_OVER,    // it is a failure in the journal
 };
 
 // A draw that broke something.
 struct suspect {
     enum suspect_state state;
     struct tried tried;
-    char folder[1000]; // of the run that showed it
-    char path[1000];   // of the drawn scenario
-    char output[1000]; // where the shrunk scenario goes
+    char folder[1000]; // result folder of the run that showed it
+    char path[1000];   // path of the drawn scenario
+    char output[1000]; // path for the shrunk scenario
     char example[256];
     unsigned asked, running, failed;
     pid_t shrink;
@@ -45,11 +45,13 @@ struct exploring {
     int jobs;
     int64_t began_ns, deadline_ns;
     struct overrides sets;                          // --set and --postgres, without --seed
-    bool wanted[METRIC_COUNT];                      // what a draw must break to be looked into
-    struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; without bases, the first
-    char *bases[EXPLORING_BASES_MAX];               // owned: their texts
+    bool wanted[METRIC_COUNT];                      // invariants that a draw must break to be
+                                                    // investigated
+    struct draw_limits limits[EXPLORING_BASES_MAX]; // by base; without bases, only the first is
+                                                    // used
+    char *bases[EXPLORING_BASES_MAX];               // owned; the texts of the bases
     size_t base_count;
-    uint64_t *numbers; // owned; --only with numbers; NULL: all
+    uint64_t *numbers; // owned; the numbers that --only lists; NULL: all numbers
     size_t number_count;
     char head_text[4000], collector[1000];
     struct journal_head head;
@@ -58,9 +60,10 @@ struct exploring {
     struct candidate pool[EXPLORING_WINDOW];
     size_t pool_count;
     uint64_t next; // number of the next draw
-    size_t taken;  // draws in this call
+    size_t taken;  // number of draws in this call
     struct crew crew;
-    struct tried running[CREW_MAX]; // what the workers run now: number, mode and time of beginning
+    struct tried running[CREW_MAX]; // by worker, the run that is going on: number, mode and time of
+                                    // beginning
     struct suspect *suspects;       // owned
     size_t suspect_count;
     int64_t shown_ns;
@@ -70,12 +73,12 @@ struct exploring {
 MUST_USE bool exploring_init(struct exploring *x, const struct options *o, struct err *e);
 void exploring_fini(struct exploring *x);
 
-// Takes the best of the waiting draws. False when none is left, or on an error, which sets
+// Takes the best of the waiting draws. False when no draw is left, or on an error, which sets
 // e->kind.
 MUST_USE bool exploring_next(struct exploring *x, struct candidate *c, struct err *e);
 void candidate_fini(struct candidate *c);
 
-// Returns the seconds of all calls of this search together.
+// Returns the seconds that all calls of this search have taken together.
 double exploring_seconds(const struct exploring *x);
 
 // Makes a path below the search's folder.

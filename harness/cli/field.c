@@ -1,4 +1,5 @@
-// mailproof field: the same plans and faults against several subjects, as one table.
+// mailproof field: runs the same plans and faults against several subjects, and shows the outcomes
+// as one table.
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -46,7 +46,8 @@ bool file_is_writable(const char *option, const char *path, struct err *e)
     struct stat there;
     FILE *file;
 
-    // A pipe or a terminal is not opened here: the end of the file would be the end of its reader.
+    // Only a plain file is opened as a test. If a pipe or a terminal were opened and closed, its
+    // reader would see the end of the file.
     if (stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) {
         if (access(path, W_OK) == 0)
             return true;

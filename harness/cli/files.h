@@ -1,10 +1,10 @@
-// Files that an option asks for, e.g. --markdown FILE.
+// Files that an option asks for, such as --markdown FILE.
 #pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
 
-// Makes the folder <out>/<command>/<UTC time> for a command that makes many runs.
+// Makes the folder <out>/<command>/<UTC time>, for a command that makes many runs.
 MUST_USE bool files_dated_folder(
     char *path, size_t size, const char *out, const char *command, struct err *e);
 
@@ -13,8 +13,8 @@ MUST_USE bool files_dated_folder(
 MUST_USE bool file_write(
     const char *option, const char *path, const struct buf *text, struct err *e);
 
-// Checks before the work begins that file_write can write. Leaves the file as it is.
+// Checks before the work begins that file_write will be able to write. Leaves the file as it is.
 MUST_USE bool file_is_writable(const char *option, const char *path, struct err *e);
 
-// Appends the whole file.
+// Appends the content of a file.
 MUST_USE bool file_read(const char *path, struct buf *text, struct err *e);

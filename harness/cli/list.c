@@ -1,4 +1,4 @@
-// mailproof list: scenarios and their keys, fault verbs, metrics, each with one line.
+// mailproof list: prints scenarios and their keys, fault verbs, and metrics, each with one line.
 #include "cli/cli.h"
 #include "cli/subjects.h"
 

@@ -1,4 +1,4 @@
-// mailproof load --listen ADDR [--part K/N --of SCENARIO]: a worker of a run elsewhere.
+// mailproof load --listen ADDR [--part K/N --of SCENARIO]: a worker for runs on other machines.
 #include "cli/cli.h"
 
 #include <stdio.h>

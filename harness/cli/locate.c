@@ -29,7 +29,8 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
     return ok;
 }
 
-// Copies a file's name without the ending .yaml. False: it has none, and is copied whole.
+// Copies a file's name without the ending .yaml. False: it has no such ending, and is copied
+// unchanged.
 static bool without_ending(char name[NAME_MAX + 1], const char *file)
 {
     const size_t ending = strlen(".yaml"), len = strlen(file);

@@ -12,15 +12,16 @@ struct paths {
     size_t count;
 };
 
-// Appends the files that `name` stands for: a file; a folder's *.yaml, sorted;
-// a result folder's scenario.yaml; or a name in the scenarios/ that came with
-// mailproof, or that folder itself. ERR_USAGE when it is none of these.
+// Appends the files that `name` stands for: a file; the files *.yaml of a folder, sorted; the
+// scenario.yaml of a result folder; a scenario that comes with mailproof, by its name; or the
+// folder of all these. ERR_USAGE when it is none of these.
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);
 
-// Begins a search by tag: `near` keeps the tag, which may be NULL, and the nearest one seen.
+// Begins a search by tag. `near` keeps the tag, which may be NULL, and the nearest tag that was
+// seen.
 void locate_tag(struct suggestion *near, const char *tag);
 // True when the scenario carries the tag, or when no tag is asked for.
 bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near);
-// Says that no scenario carries the tag, and returns false.
+// Makes the error that no scenario carries the tag, and returns false.
 bool locate_no_tag(const struct suggestion *near, struct err *e);

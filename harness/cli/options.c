@@ -10,7 +10,7 @@
 #include "cli/files.h"
 #include "scenario/suggest.h"
 
-// The largest seed that JSON numbers keep exactly, as in a scenario file.
+// The largest seed. JSON numbers keep it exactly, as those in a scenario file.
 #define SEED_MAX ((1ull << 53) - 1)
 
 enum {
@@ -20,8 +20,8 @@ enum {
                   SCOPE_DOCTOR | SCOPE_PROXY | SCOPE_EXPLORE | SCOPE_SLOPES | SCOPE_FIELD,
 };
 
-// How an option's value is stored: as text, as the name of a file that will be written, as a flag,
-// or read by take().
+// How an option's value is stored: as a text, as the name of a file that will be written, as a
+// flag, or by the function take().
 enum store { STORE_TEXT, STORE_FILE, STORE_FLAG, STORE_READ };
 
 enum read_id {
@@ -45,10 +45,10 @@ enum read_id {
 
 static const struct {
     const char *name;
-    const char *argument; // NULL: takes none
+    const char *argument; // NULL: the option takes no argument
     unsigned scope;
     enum store store;
-    size_t at; // where in struct options; a read_id for STORE_READ
+    size_t at; // offset in struct options; for STORE_READ a read_id
     const char *help;
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
@@ -172,7 +172,7 @@ static const struct {
     {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
 };
 
-// getopt's value for the first row: no letter.
+// getopt's value for the first row. It is no letter.
 #define FIRST_ROW 256
 
 #define OPTIONS (sizeof table / sizeof *table)
@@ -190,7 +190,7 @@ static bool parse_number(const char *name, const char *text, unsigned long long 
     return true;
 }
 
-// Reads a share between 1 and 1000%; the sign is optional.
+// Reads a share between 1% and 1000%; the percent sign is optional.
 static bool read_percent(const char *name, const char *text, double *share, struct err *e)
 {
     char *end;
@@ -213,7 +213,8 @@ static bool read_count(
     return true;
 }
 
-// A word that is neither a conninfo nor a URI is a mistake, not a database.
+// Stores the value of --postgres. A word that is neither a conninfo nor a URI is a mistake, and not
+// the name of a database.
 static bool take_postgres(struct options *o, const char *value, struct err *e)
 {
     bool conninfo = strchr(value, '=') || strstr(value, "://");
@@ -307,7 +308,8 @@ static void fill_long_options(struct option *longs, unsigned scope)
     longs[n] = (struct option){0};
 }
 
-// Refuses a word that is the beginning of several options; false, and no error, for others.
+// Refuses a word that is the beginning of several options. For any other word it returns false and
+// sets no error.
 static bool is_ambiguous(const char *word, enum option_scope scope, struct err *e)
 {
     const char *name = word + strspn(word, "-");

@@ -86,7 +86,7 @@ enum option_scope {
     SCOPE_LOAD = 1 << 14,
 };
 
-// argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.
+// Parses the options; argv[0] is the subcommand's name. ERR_USAGE names the option that is wrong.
 MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);
@@ -97,16 +97,17 @@ unsigned options_scope(const char *name);
 // The help text of an option.
 struct option_text {
     const char *name;
-    const char *argument; // NULL: takes none
+    const char *argument; // NULL: the option takes no argument
     const char *help;
 };
 
-// Calls `tell` for each option of a subcommand; `context` is handed on.
+// Calls `tell` for each option of a subcommand, with `context`.
 void options_each(enum option_scope scope, void (*tell)(const struct option_text *o, void *context),
     void *context);
 
 // Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
-// Returns --set and --seed in the form that scenario_load takes; valid as long as the options.
+// Returns --set and --seed in the form that scenario_load takes. The result is valid as long as the
+// options.
 struct overrides options_overrides(const struct options *o);

@@ -1,4 +1,4 @@
-// mailproof plan SCENARIO: the timeline, without running anything.
+// mailproof plan SCENARIO: prints the timeline, without running anything.
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// mailproof proxy: the fault proxy alone, for any client of PostgreSQL.
+// mailproof proxy: runs the fault proxy alone, for any client of PostgreSQL.
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define TICK_NS (20 * NS_PER_MS)
 #define INPUT_MAX 4096
 
-// Reads HOST:PORT, [V6]:PORT, :PORT or PORT.
+// Parses an address: HOST:PORT, [V6]:PORT, :PORT or PORT.
 static bool parse_listen(const char *text, struct proxy_open *open, struct err *e)
 {
     char host[256] = "127.0.0.1";
@@ -43,7 +43,7 @@ static bool parse_listen(const char *text, struct proxy_open *open, struct err *
     return true;
 }
 
-// Applies --cut-at, --n and --side as one order.
+// Carries out --cut-at, --n and --side as one order.
 static bool apply_cut_option(struct console *c, const struct options *o, struct err *e)
 {
     struct order order;
@@ -63,7 +63,7 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
     return true;
 }
 
-// Carries out one line of orders. False when it says to quit.
+// Carries out one line of orders. False when the order is to quit.
 static bool obey(struct console *c, const char *line)
 {
     struct order order;
@@ -86,7 +86,7 @@ struct input {
     bool ended;
 };
 
-// Reads what is there and obeys each whole line. False: quit.
+// Reads the input that has come and obeys each whole line. False when an order is to quit.
 static bool read_orders(struct console *c, struct input *in)
 {
     ssize_t n = read(STDIN_FILENO, in->text + in->len, sizeof in->text - 1 - in->len);
@@ -112,7 +112,7 @@ static bool read_orders(struct console *c, struct input *in)
     return go_on;
 }
 
-// Runs until quit or a signal. The end of standard input only ends the orders.
+// Runs until an order to quit or a signal. At the end of standard input, only the orders end.
 static void serve(struct console *c)
 {
     struct input in = {0};
@@ -148,7 +148,7 @@ static bool run(const struct options *o, struct target *target, struct console *
     if (!parse_listen(o->listen, &open, e) || !check_to(o->proxy.to, e) ||
         !target_init(target, o->proxy.to, e))
         return false;
-    // Every order is read before anything listens.
+    // All orders are parsed before the proxy listens.
     for (size_t i = 0; o->args[i]; i++) {
         struct order order;
         if (!console_parse(o->args[i], &order, e))

@@ -1,5 +1,5 @@
-// Judges a stored run again. The steps are called in the order below; replay_fini accepts a
-// zeroed struct, and one after a failed step.
+// Judges a stored run again. Call the steps in the order below. replay_fini accepts a zeroed
+// struct, and one in which a step failed.
 #pragma once
 
 #include "base/err.h"

@@ -62,7 +62,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     return ok;
 }
 
-// Renders all folders; a failure of one does not stop the others.
+// Renders all folders. A folder that fails does not stop the others.
 static int render_all(const char *dir, const struct options *o)
 {
     struct gathered g;

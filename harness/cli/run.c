@@ -1,4 +1,4 @@
-// mailproof run SCENARIO...
+// mailproof run SCENARIO...: runs scenarios and judges them.
 #include "cli/cli.h"
 
 #include <math.h>
@@ -26,12 +26,12 @@
 
 // The results of all runs together.
 struct tally {
-    int exit_code; // of the worst so far
+    int exit_code; // worst exit code so far
     size_t runs, passed, skipped;
     size_t not_run;     // scenarios that an early end left out
     struct buf suites;  // JUnit, of all runs
     struct suite table; // one row per scenario
-    struct live *live;  // NULL: without --metrics
+    struct live *live;  // NULL without --metrics
 };
 
 // Checks the limits that only show in the plan (the number of tokens, overlapping faults) or
@@ -100,7 +100,7 @@ static bool every_cut(const struct scenario *s, const struct options *o,
            everycut_run(s, run, &how, outcome, e);
 }
 
-// False: there is no verdict, and e says why.
+// Runs a scenario once. False: there is no verdict, and e says why.
 static bool run_once(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct run_outcome *outcome, struct err *e)
 {
@@ -110,8 +110,8 @@ static bool run_once(const struct scenario *s, const struct options *o,
     return tries_cuts(o) ? every_cut(s, o, how, outcome, e) : run_scenario(s, how, outcome, e);
 }
 
-// Runs a scenario again while it is inconclusive. Such a run keeps its folder and its table,
-// but only the last try counts.
+// Runs a scenario again while it is inconclusive. An inconclusive run keeps its folder and its
+// table, but only the last try counts.
 static bool run_with_retries(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {
@@ -289,7 +289,7 @@ static const char *cuts_option(const struct options *o)
 }
 
 // Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
-// message without a tag, because kinds are counted.
+// message without a tag, because messages are counted by kind.
 static bool cut_is_possible(const struct options *o, struct err *e)
 {
     struct message_kind kind;

@@ -12,9 +12,9 @@
 #include "run/shared.h"
 #include "runner.h"
 
-// The number of confirming runs of a failure, which may depend on chance.
+// How often a failure is run again at the end, because it may depend on chance.
 #define CONFIRMATIONS 3
-#define LOOKS_MAX 3 // tries with a candidate whose runs were inconclusive
+#define LOOKS_MAX 3 // most tries of a candidate whose runs are inconclusive
 
 // --- is there time for a run? -----------------------------------------------------------
 
@@ -95,7 +95,7 @@ static void stop_sharing(struct shrinking *h)
     h->shared = false;
 }
 
-// False: no verdict, and h->err or an interrupt says why.
+// Runs a scenario once. False: there is no verdict, and h->err or an interrupt says why.
 static bool run_once(struct shrinking *h, const struct scenario *s, size_t tokens,
     const struct sketch *k, struct stored *run)
 {
@@ -111,7 +111,7 @@ static bool run_once(struct shrinking *h, const struct scenario *s, size_t token
 
     if (!run_scenario(s, &how, &outcome, &e) || !stored_read(run, outcome.folder, &e) ||
         interrupt_signal()) {
-        stop_sharing(h); // whatever it was, the next run gets another server
+        stop_sharing(h); // whatever happened, the next run gets another server
         h->err = e;
         return false;
     }
@@ -181,8 +181,8 @@ static int end(struct shrinking *h, const struct confirmation *c, struct err *e)
     return h->search.kept_count > 1 ? EXIT_OK : verdict_exit_code(VERDICT_INCONCLUSIVE);
 }
 
-// Shares one server, because starting it would take most of a short run. The confirmation at
-// the end gives each run its own server, as a user's run has.
+// Searches on one shared server, because starting a server would take most of a short run. In the
+// confirmation at the end each run has its own server, as a user's run has.
 static bool search(struct shrinking *h, struct confirmation *c, struct err *e)
 {
     h->shared = shared_fits(&h->scenario);

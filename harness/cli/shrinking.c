@@ -16,12 +16,13 @@
 #include "scenario/units.h"
 
 #define FILE_MAX ((size_t)512 << 20)
-static const int64_t overhead_ns = 2 * NS_PER_S; // of a run, before the first has shown it
+static const int64_t overhead_ns = 2 * NS_PER_S; // estimate for a run besides load and drain, until
+                                                 // the first run has ended
 
-// --- what it starts from ----------------------------------------------------------------
+// --- the original run --------------------------------------------------------------------
 
 // Chooses the invariant that a smaller scenario must break, too: the one that --breaks names, or
-// the worst that the run broke.
+// else the most important one that the run broke.
 static bool choose_wanted(struct shrinking *h, struct err *e)
 {
     const char *name = h->options->breaks;
@@ -53,7 +54,7 @@ static bool read_within(struct shrinking *h, struct err *e)
     return true;
 }
 
-// Names the scenario after its file.
+// Names the scenario after the file that it goes to.
 static bool name_output(struct shrinking *h, struct err *e)
 {
     const char *given = h->options->output;
@@ -177,7 +178,7 @@ bool shrinking_write(struct shrinking *h, struct err *e)
 
 // --- printing ---------------------------------------------------------------------------
 
-// Returns the time from the start of the load to the end of the drain; NAN when unknown.
+// Returns the seconds from the start of the load to the end of the drain; NAN when unknown.
 static double run_seconds(const char *folder)
 {
     char scenario[PATH_MAX], path[PATH_MAX];

@@ -1,5 +1,5 @@
-// The state of one `mailproof shrink`: the original run, how a candidate is run, and the files
-// written at the end.
+// The state of one `mailproof shrink`: the original run, how candidates are run, and the files that
+// are written at the end.
 #pragma once
 
 #include <limits.h>
@@ -11,32 +11,32 @@
 
 // The last run of a sketch that failed.
 struct failed_run {
-    uint64_t hash; // of the sketch
+    uint64_t hash; // hash of the sketch
     char folder[PATH_MAX];
     struct stored stored;
 };
 
 struct shrinking {
     const struct options *options;
-    const char *folder;  // the result that was violated
-    char path[PATH_MAX]; // its scenario.yaml
+    const char *folder;  // the result folder of the violated run
+    char path[PATH_MAX]; // path of its scenario.yaml
     char out[PATH_MAX];  // results/shrink/<UTC time>
     char output[PATH_MAX];
-    char name[80]; // of the small scenario: the output's file name without .yaml
+    char name[80]; // name of the small scenario: the output's file name without .yaml
     struct overrides sets;
     struct scenario scenario;
     struct plan plan;
     struct whole whole;
     struct search search;
     struct stored original;
-    enum metric_id wanted; // the invariant that what is left must break
+    enum metric_id wanted; // the invariant that a smaller scenario must break
     int64_t deadline_ns;
-    int64_t overhead_ns; // of a run: what it takes beyond load and drain
+    int64_t overhead_ns; // time that a run takes beyond load and drain
     int runs;
     bool confirming;
-    bool shared; // one server for all runs of the search
+    bool shared; // true: one server for all runs of the search
     struct server server;
-    struct err err;            // why the search cannot go on; ERR_NONE when it only ended
+    struct err err;            // why the search cannot go on; ERR_NONE when it merely ended
     struct failed_run *failed; // owned; one for each sketch that failed
     size_t failed_count;
 };
@@ -45,7 +45,7 @@ struct shrinking {
 MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
 void shrinking_fini(struct shrinking *h);
 
-// Runs the candidate; this is an oracle (search.h).
+// Runs the candidate. This is an oracle for search.h.
 enum answer shrinking_ask(void *context, const struct sketch *k);
 
 // Writes the small scenario, and the recorded arrivals that belong to it.

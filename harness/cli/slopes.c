@@ -1,4 +1,4 @@
-// mailproof slopes RESULT...: what grew while a long run lasted.
+// mailproof slopes RESULT...: shows what grew during a long run.
 #include <stdio.h>
 
 #include "cli/cli.h"

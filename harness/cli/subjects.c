@@ -9,7 +9,7 @@
 #include "scenario/metrics.h"
 #include "subject/manifest.h"
 
-// Prints "[no_loss, order]".
+// Appends a list such as "[no_loss, order]".
 static bool print_promises(char **out, int promises)
 {
     struct buf text;
@@ -70,7 +70,7 @@ void subjects_sets_fini(struct subject_sets *sets)
     *sets = (struct subject_sets){0};
 }
 
-// Removes expectations that rest on a promise which the subject does not make.
+// Removes the expectations that need a promise which the subject does not make.
 static void drop_expectations(struct scenario *s)
 {
     size_t kept = 0;
@@ -97,7 +97,7 @@ static bool is_client(const struct scenario *s)
     return client;
 }
 
-// A client puts one job at a time, outside of any transaction of ours.
+// Fits a phase to a client: the client puts one job at a time, outside of any transaction of ours.
 static void suit_client(struct load_phase *phase)
 {
     phase->rollback = phase->hold_share = 0;
@@ -109,7 +109,7 @@ void subjects_suit(struct scenario *s)
     if (!scenario_is_queue(s))
         return;
     drop_expectations(s);
-    s->collector.dequeue = DEQUEUE_CURSOR; // a queue itself decides how it hands out its jobs
+    s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
     bool client = is_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         if (client)

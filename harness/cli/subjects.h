@@ -4,13 +4,13 @@
 #include "cli/options.h"
 
 struct subject_sets {
-    const char **items; // owned array, with the options' own sets behind the subject's
+    const char **items; // owned array: the subject's sets, then those of the options
     char *texts[3];     // owned
     struct overrides overrides;
 };
 
-// Makes overrides of --subject, followed by those of the other options. ERR_USAGE when there
-// is no such subject.
+// Makes the overrides of --subject, and appends those of the other options. ERR_USAGE when there is
+// no such subject.
 MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e);
 void subjects_sets_fini(struct subject_sets *sets);
 

@@ -10,7 +10,7 @@
 #include "os/process.h"
 #include "os/workdir.h"
 
-#define CONFIRMATIONS 2 // further runs of each
+#define CONFIRMATIONS 2 // number of further runs of each suspect
 #define SHRINK_WITHIN "90s"
 #define TEXT_MAX (1u << 20)
 
@@ -37,7 +37,7 @@ static bool store(struct exploring *x, struct failure *f, struct scenario *s, st
     return ok;
 }
 
-// Reads the shrunk scenario, or the drawn one when there is no smaller.
+// Reads the shrunk scenario, or the drawn one if no smaller one was found.
 static bool load_smallest(
     const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
 {
@@ -45,7 +45,7 @@ static bool load_smallest(
            scenario_load(out, s->path, &x->sets, e);
 }
 
-// Finishes a suspect. Now that it is small, a known failure may explain it.
+// Finishes a suspect. Now that its scenario is small, a known failure may explain it.
 static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
@@ -146,8 +146,8 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
     return false;
 }
 
-// Takes the result of a repeated run. After enough of them the suspect is shrunk, but not with
-// --fail-fast, which stops at once, and not when the failure never repeated.
+// Takes the result of a repeated run. After enough of these runs the suspect is shrunk. It is not
+// shrunk with --fail-fast, which stops at once, nor when the failure never repeated.
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;

@@ -1,23 +1,23 @@
-// Investigates draws that broke something: each is run again, shrunk, named, and folded into
-// an equal failure. One step at a time is done between the draws.
+// Investigates draws that broke something. Each is run again, shrunk and named, and then joined
+// with an equal failure if there is one. Between two draws, one step of this is done.
 #pragma once
 
 #include "cli/exploring.h"
 
-// Adds a draw that broke something. It is folded at once when a known failure explains all of
-// it. `folder` holds its result.
+// Adds a draw that broke something. If a known failure explains all of it, it is joined with that
+// failure at once. `folder` holds the draw's result.
 MUST_USE bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example, struct err *e);
 
 // Returns a suspect that needs a further run; NULL when none does.
 struct suspect *suspects_to_confirm(struct exploring *x);
 
-// Takes the result of such a run; `t` is NULL when it was not judged.
+// Takes the result of such a run; `t` is NULL when the run was not judged.
 MUST_USE bool suspects_answer(
     struct exploring *x, struct suspect *s, const struct tried *t, struct err *e);
 
-// Collects finished searches for smaller scenarios and starts new ones, at most `places` at a
-// time. *shrinking becomes the number of running ones.
+// Collects finished searches for smaller scenarios, and starts new ones while fewer than `places`
+// run. *shrinking gets the number of those that run.
 MUST_USE bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err *e);
 
 // Returns how many suspects are still under investigation.

@@ -13,15 +13,15 @@
 #include "run/shared.h"
 #include "runner.h"
 
-// Long enough to see how many round trips a batch costs.
+// Length of the load that counts round trips: long enough to see how many a batch costs.
 static const int64_t counting_ns = 2 * NS_PER_S;
-static const size_t runs_max = 20; // of a pair; more would not be worth the wait
+static const size_t runs_max = 20; // of a pair; the wait for more would be too long
 
 struct sweeping {
     struct tuning *tuning;
     struct server server;
     bool shared;
-    int64_t began_ns, longest_ns; // of the runs so far
+    int64_t began_ns, longest_ns; // when the sweep began, and the longest run so far
 };
 
 // --- one run --------------------------------------------------------------------------
@@ -92,7 +92,7 @@ static bool run_once(struct sweeping *s, size_t pair, bool counted, struct err *
         recording_fini(&o.recording);
         return false;
     }
-    // A collector that did not work through the proxy leaves round trips unknown.
+    // If the collector did not work through the proxy, its round trips stay unknown.
     double delivered = o.run.values[METRIC_DELIVERED];
     if (counted && delivered > 0 && delivered >= o.run.values[METRIC_EXPECTED])
         o.cost.round_trips = (double)outcome.trips / delivered;

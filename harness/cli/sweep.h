@@ -3,5 +3,5 @@
 
 #include "cli/tuning.h"
 
-// Fills in the pairs. ERR_INTERRUPTED after a signal.
+// Runs the pairs and fills in their figures. ERR_INTERRUPTED after a signal.
 MUST_USE bool sweep(struct tuning *t, struct err *e);

@@ -1,4 +1,4 @@
-// mailproof tune SCENARIO: a grid of batch limits and timeouts, run or simulated.
+// mailproof tune SCENARIO: runs or simulates a grid of batch limits and timeouts.
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static bool simulate_all(struct tuning *t, struct err *e)
 
 // --- printing -------------------------------------------------------------------------
 
-// Says whether the load fits the budget, and how long a limiter would hold e-mails back.
+// Writes whether the load fits the budget, and how long a limiter would hold e-mails back.
 static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 {
     const struct tune_pair *p = tune_recommend(&t->tune);
@@ -168,7 +168,8 @@ static bool tell(struct tuning *t, struct err *e)
 
 // --- all of it ------------------------------------------------------------------------
 
-// Measured query times replace the assumed ones.
+// Takes the query times for the model: measured ones, if there are any, instead of the assumed
+// ones.
 static bool take_queries(struct tuning *t, struct err *e)
 {
     struct queries measured = {0};

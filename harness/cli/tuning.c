@@ -57,7 +57,7 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
 
-// Converts money into a rate by the price: "$100/month" at "0.10/1000".
+// Reads the budget. Converts money into a rate by the price: "$100/month" at "0.10/1000".
 static bool read_money(struct tuning *t, struct err *e)
 {
     const double month_s = 30 * 86400;
@@ -93,7 +93,8 @@ static bool read_budget(struct tuning *t, struct err *e)
            (t->budget_per_s > 0 || err_set(e, ERR_USAGE, "--budget must be more than 0/s"));
 }
 
-// Makes an error about the expectation that --for stands for one about --for.
+// Rewrites an error so that it names --for. The objective is parsed as an expectation, and the
+// error names that.
 static bool blame_objective(const char *set, struct err *e)
 {
     char blame[220], why[sizeof e->text];
@@ -105,7 +106,7 @@ static bool blame_objective(const char *set, struct err *e)
     return err_set(e, ERR_USAGE, "--for '%.100s': %s", set + strlen("expect."), why);
 }
 
-// The scenario's own parser takes the objective as one more expectation.
+// Loads the scenario. Its parser takes the objective as one more expectation.
 static bool load_scenario(struct tuning *t, struct err *e)
 {
     struct overrides sets = options_overrides(t->options);
@@ -171,7 +172,7 @@ static bool read_within(struct tuning *t, struct err *e)
 
 static bool check_repeat(const struct options *o, struct err *e)
 {
-    // One more run of each pair counts round trips.
+    // One run of each pair is needed to count round trips.
     const int most = MEASURED_MAX - 1;
 
     return o->repeat <= most ||
@@ -179,7 +180,7 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// Refuses options that only the model would follow, because runs and model must get the same load.
+// Refuses options that only the model would follow, because runs and model must have the same load.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {
@@ -226,8 +227,8 @@ void tuning_fini(struct tuning *t)
 
 // --- the load and the query times of the model ----------------------------------------
 
-// A closed loop has no intended times. So its latency cannot be counted from them, and the model
-// has no arrivals.
+// True when the load has rates. A closed loop has no intended times, so its latency cannot be
+// counted from them, and the model would have no arrivals.
 static bool load_has_rates(const struct tuning *t, struct err *e)
 {
     for (size_t i = 0; i < t->scenario.load_count; i++) {
@@ -240,8 +241,8 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     return true;
 }
 
-// A trace that repeats begins again one average gap after its last arrival. The time before its
-// first arrival is that gap, or a part of it.
+// Returns the length of a trace that repeats. It begins again one average gap after its last
+// arrival. The time before its first arrival is that gap, or a part of it.
 static int64_t length_of_trace(const struct load_phase *p)
 {
     int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];
@@ -272,7 +273,8 @@ static bool read_trace(struct tuning *t, struct err *e)
     return true;
 }
 
-// Reads "on-off:1s/9s": nothing for nine seconds, and all that the rate asks for in one.
+// Reads a load such as "on-off:1s/9s": nothing for nine seconds, and then all that the rate asks
+// for in one second.
 static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
 {
     struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];

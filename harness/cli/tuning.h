@@ -1,4 +1,4 @@
-// The state of mailproof tune: a scenario, a grid of pairs and a model, as the options ask.
+// The state of mailproof tune: a scenario, a grid of pairs and a model, all by the options.
 #pragma once
 
 #include <limits.h>
@@ -14,15 +14,15 @@
 
 struct tuning {
     const struct options *options;
-    const char *path;         // of the scenario's file
-    struct scenario scenario; // as it is, with the objective
+    const char *path;         // path of the scenario's file
+    struct scenario scenario; // the scenario as it is, with the objective
     struct tune_pair pairs[TUNE_PAIRS_MAX];
-    struct measured runs[TUNE_PAIRS_MAX]; // what was measured of each pair
+    struct measured runs[TUNE_PAIRS_MAX]; // the measurements of each pair
     struct tune tune;
-    struct load_phase arrivals[2]; // the model's load, unless it is the scenario's
+    struct load_phase arrivals[2]; // the model's load, unless the model uses the scenario's load
     struct queries queries;
     struct model model;
-    double budget_per_s; // 0: none was given
+    double budget_per_s; // e-mails per second; 0: no budget was given
     int64_t within_ns;
     char out[PATH_MAX / 2];
 };

@@ -1,4 +1,4 @@
-// Stored runs, found by the folders they are in.
+// Finds stored runs by their folders.
 #pragma once
 
 #include "compare/compare.h"

@@ -1,4 +1,4 @@
-// Stored results: what is read of them, which are found, and how their scenarios differ.
+// Stored results: what is read from them, which of them are found, and how their scenarios differ.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void put_result(const char *folder, const char *more)
     fclose(file);
 }
 
-// One run in a folder, the link `latest` to it, and a link to the folder.
+// There is one run in a folder, the link `latest` to the run, and a link to the folder.
 static void links_are_followed_when_named(void **state)
 {
     char dir[] = "/tmp/mailproof-compare.XXXXXX";

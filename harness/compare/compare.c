@@ -7,7 +7,7 @@
 
 #define FALSE_ALARMS 0.05
 
-// The metrics that decide. Other metrics follow these or are too noisy.
+// The metrics that decide about speed. Other metrics follow these or are too noisy.
 static const struct {
     enum metric_id id;
     bool more_is_better;
@@ -22,7 +22,7 @@ static const struct {
 #define JUDGED (sizeof judged / sizeof *judged)
 _Static_assert(JUDGED <= COMPARED_MAX, "a row for each");
 
-// True of invariants that a busy machine can break by itself.
+// True for invariants that a busy machine alone can break.
 static bool is_timing(enum metric_id id)
 {
     return id == METRIC_EARLY || id == METRIC_LATE || id == METRIC_UNRECOVERED ||
@@ -93,7 +93,8 @@ static size_t ways_seen(const struct comparison *c)
 // True when more runs of one side fail than chance explains, in any way or in one of them.
 static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
-    const double alpha = FALSE_ALARMS / 2 / 2; // one direction, and two families of tests
+    const double alpha = FALSE_ALARMS / 2 / 2; // half for each direction, and half of that for each
+                                               // of the two families of tests
 
     if (stats_hits_p(other->any, other->runs, one->any, one->runs) <= alpha)
         return true;
@@ -105,8 +106,8 @@ static bool fails_more(const struct failed *one, const struct failed *other, siz
     return false;
 }
 
-// True when no run failed or all failed alike, so that no difference can exist. A few
-// inconclusive runs, no more than chance explains, do not count.
+// True when no difference can exist, because no run failed or all failed in the same way. A few
+// inconclusive runs do not count, if chance explains them.
 static bool fail_alike(const struct comparison *c)
 {
     for (int f = 0; f < FAILURES; f++) {
@@ -235,7 +236,8 @@ static bool any_may_be_worse(const struct comparison *c)
     return false;
 }
 
-// Combines the rows. One slower metric makes the whole slower, because somebody relies on it.
+// Combines the rows. If one metric is slower, the whole is slower, because somebody relies on that
+// metric.
 static enum change judge_overall(const struct comparison *c)
 {
     if (c->correctness == CHANGE_WORSE || c->correctness == CHANGE_BETTER)

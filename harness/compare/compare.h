@@ -1,10 +1,11 @@
 // Compares two sets of runs of one scenario: better, worse, no difference, or unknown. Pure.
 //
-// A run is one value, not the thousands of tokens in it: those are not independent, because they
-// share the state of the machine. Correctness comes first, compared as rates of runs. Speed is
-// judged by a few metrics; the more metrics there are, the stricter is the test of each
-// (Bonferroni). When both sides are alike, all tests together say worse in at most 5% of
-// comparisons, and better in at most 5%.
+// Each run counts as one value, and not as the thousands of tokens in it. These are not
+// independent, because they share the state of the machine.
+//
+// Correctness comes first, compared as rates of runs. Speed is judged by a few metrics; the more
+// metrics there are, the stricter is the test of each (Bonferroni). When both sides are alike, all
+// tests together say worse in at most 5% of comparisons, and better in at most 5%.
 #pragma once
 
 #include "measure/stats.h"
@@ -14,29 +15,29 @@ struct side {
     const char *name;
     struct stored *runs; // owned
     size_t count;
-    size_t interrupted; // runs that were left out, because a person ended them
+    size_t interrupted; // number of runs that were left out because a person ended them
 };
 
 enum change {
     CHANGE_NONE, // equivalent within the margin, or nothing to find
     CHANGE_BETTER,
     CHANGE_WORSE,
-    CHANGE_UNKNOWN, // it cannot be told
+    CHANGE_UNKNOWN, // the runs do not tell
 };
 
 // One metric of speed or cost.
 struct compared {
     enum metric_id id;
     bool more_is_better;
-    double base, new;         // medians; INFINITY when most runs were inconclusive
-    struct stats_ratio ratio; // new / base; the interval is as strict as the test
+    double base, new;         // medians of the runs; INFINITY when most runs were inconclusive
+    struct stats_ratio ratio; // ratio new / base; its interval is as strict as the test
     enum change change;
 };
 
 #define COMPARED_MAX 8
 #define COMPARED_NOTES 4
 
-// The ways in which runs fail: each invariant, and these two.
+// The ways in which runs fail: each invariant, and the following two.
 #define FAILURE_INCONCLUSIVE METRIC_COUNT    // the run was inconclusive
 #define FAILURE_OTHERWISE (METRIC_COUNT + 1) // violated without a broken invariant
 #define FAILURES (METRIC_COUNT + 2)
@@ -53,28 +54,29 @@ struct comparison {
     const struct side *base, *new;
     struct failed base_failed, new_failed;
     enum change correctness;
-    double unseen; // the highest failure rate that a side without a failed run may have, 95%
+    double unseen; // with 95% confidence, the highest failure rate of a side without a failed run
     struct compared rows[COMPARED_MAX];
     size_t row_count;
-    double confidence; // of each row's interval
-    double margin;     // 0.1: a change within 10% is no difference
-    bool too_few;      // too few runs to show any difference in speed, however large
+    double confidence; // confidence of each row's interval
+    double margin;     // share below which a change counts as no difference; 0.1: 10%
+    bool too_few;      // true: too few runs to show any difference in speed, however large it is
     enum change overall;
-    char notes[COMPARED_NOTES][480]; // what else differs, in words
+    char notes[COMPARED_NOTES][480]; // other differences between the sides, in words
     size_t note_count;
 };
 
-// Differences smaller than `margin` (0.1: a tenth) do not count, however certain they
-// are; "no difference" means that the interval lies within the margin. A run that was
-// inconclusive counts against its side: as a failure, and as slower than any other. The
-// runs of both sides are of one scenario.
+// Compares two sides, whose runs are all of one scenario. Differences smaller than `margin` (0.1: a
+// tenth) do not count, however certain they are. "No difference" means that the interval lies
+// within the margin. A run that was inconclusive counts against its side: as a failure, and as
+// slower than any other run.
 MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
     double margin, struct err *e);
 
-// Returns "lost", "inconclusive" or "violated".
+// Returns a name such as "lost", "inconclusive" or "violated".
 const char *compare_failure_name(int failure);
 
-// True when the run broke more than promises on time, which a busy machine breaks, too.
+// True when the run broke something beside promises on time. A busy machine can break promises on
+// time, too.
 bool compare_violated_for_good(const struct stored *run);
 
 // Returns the most important invariant that the run broke: lost mail first, promises on time

@@ -12,9 +12,9 @@
 
 #define RUNS 10
 #define SERIES 1000
-#define FLAKY 300 // series, where a series has more runs
+#define FLAKY 300 // number of series in the tests whose series have more runs
 
-// Two runs of one collector on a shared machine differ by about this much.
+// How much two runs of one collector on a shared machine differ, about.
 static double noise = 0.1;
 
 static double normal(struct rng *r)
@@ -86,8 +86,8 @@ static void like_with_like_raises_no_alarm(void **state)
     assert_true(worse <= SERIES * 5 / 100 && better <= SERIES * 5 / 100);
 }
 
-// On a quiet machine, equal sides are found equal. A difference on the edge of the margin is called
-// equivalent in at most 5% of the comparisons.
+// On a quiet machine, equal sides are found equal. If the difference lies on the edge of the
+// margin, at most 5% of the comparisons call it equivalent.
 static void no_difference_is_an_equivalence(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void correctness_is_compared_as_rates(void **state)
     (void)state;
     assert_int_equal(judge_losses(1, RUNS, 1), CHANGE_WORSE);
     assert_int_equal(judge_losses(RUNS, 1, 1), CHANGE_BETTER);
-    // Ten runs do not tell these apart.
+    // Ten runs are too few to tell these two apart.
     assert_int_equal(judge_losses(0, 1, 1), CHANGE_UNKNOWN);
     assert_int_equal(judge_losses(5, 5, 1), CHANGE_UNKNOWN);
     // The same failures count when that side is slower as well.
@@ -211,7 +211,7 @@ static void a_flake_on_both_sides_raises_no_alarm(void **state)
     }
 }
 
-// A machine that stalls once makes one token late, whatever the collector.
+// A machine that stalls once makes one token late, whatever the collector does.
 static void one_late_run_may_be_chance(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void one_late_run_may_be_chance(void **state)
     }
 }
 
-// Slowness makes runs inconclusive: dropping them would hide it.
+// Slowness makes runs inconclusive, so dropping such runs would hide it.
 static void inconclusive_runs_count_against_their_side(void **state)
 {
     (void)state;

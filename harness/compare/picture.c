@@ -44,7 +44,7 @@ static struct scale scale_of(const struct comparison *c)
         most = fmax(most, widest(c->rows[i].ratio.high));
         most = fmax(most, widest(c->rows[i].ratio.estimate));
     }
-    // Larger ratios are drawn at the edge.
+    // Ratios beyond the scale are drawn at its edge.
     return (struct scale){fmin(exp(most * 1.05), 16)};
 }
 
@@ -66,7 +66,7 @@ static void put_ticks(const struct comparison *c, struct scale s, struct buf *ou
         "<path class=\"one\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
         "text-anchor=\"middle\">1</text>",
         x_of(s, 1), bottom, x_of(s, 1), bottom + 15);
-    // A tick is drawn only where its number has room.
+    // A tick is drawn only if there is room for its number.
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double right = x_of(s, all[i]) - x_of(s, 1);
         if (all[i] > s.most || right - last < 48)
@@ -225,7 +225,8 @@ static void put_table(const struct comparison *c, struct buf *out)
     buf_append_str(out, "</table></div>\n");
 }
 
-// Appends a text of print.c, escaped: it may hold the name of a folder or a command.
+// Appends a text that print.c makes, escaped, because it may hold the name of a folder or a
+// command.
 static void put_text(const struct comparison *c,
     void (*print)(const struct comparison *c, struct buf *out), struct buf *out)
 {

@@ -1,5 +1,5 @@
-// The comparison as one HTML file with everything inside: what changed, the ratios with
-// their intervals as a picture, and each run as a dot.
+// The comparison as an HTML page that needs no other file: what changed, the ratios with their
+// intervals as a picture, and each run as a dot.
 #pragma once
 
 #include "compare/compare.h"

@@ -221,7 +221,7 @@ static double spread(const struct side *s, enum metric_id id)
         if (s->runs[i].verdict != VERDICT_INCONCLUSIVE && !isnan(s->runs[i].values[id]))
             values[n++] = s->runs[i].values[id];
     }
-    // Sorts them, too.
+    // stats_median sorts the values, which the next lines rely on.
     stats_median(values, n);
     double half = n > 0 ? (values[n - 1 - n / 4] - values[n / 4]) / 2 : 0;
     free(values);

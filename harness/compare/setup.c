@@ -11,9 +11,9 @@
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)
-#define SHOWN 6 // differences; more would not be read
+#define SHOWN 6 // most differences that are shown; nobody would read more
 
-// Keys that may differ: they are the object of the comparison, or name the place of the run.
+// Keys that may differ. They are what the comparison is about, or they name the place of the run.
 static const char *const may_differ[] = {
     "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};
 
@@ -48,7 +48,7 @@ static void add_entry(struct entries *all, const char *key, const char *value)
     snprintf(e->value, sizeof e->value, "%s", value);
 }
 
-// An empty list or mapping is the same as none.
+// An empty list or map counts as an absent key.
 static void flatten(yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
 {
     const char *dot = *key ? "." : "";
@@ -245,7 +245,7 @@ void setup_notes(struct comparison *c)
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
     note(c, "seeds", a, b);
-    // A difference cannot be told when a file cannot be read.
+    // Without a file that can be read, no difference can be told.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
         !environment_read(&new, c->new->runs[0].folder, &unread))

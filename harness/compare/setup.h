@@ -1,5 +1,5 @@
-// Checks whether runs may be compared: same scenario, machine, server and rules. Reads their
-// result folders.
+// Checks whether runs may be compared: they need the same scenario, machine, server and rules.
+// Reads their result folders.
 #pragma once
 
 #include "base/buf.h"

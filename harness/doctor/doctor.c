@@ -16,7 +16,7 @@ static bool parse(struct patient *p, const char *conninfo, struct err *e)
 
     p->options = PQconninfoParse(conninfo, &message);
     if (!p->options) {
-        // libpq's message may quote the string, and with it a password.
+        // libpq's message is left out, because it may quote the string and with it a password.
         err_set(e, ERR_USAGE, "doctor: that is not a conninfo string or URI (%s)",
             message && strstr(message, "invalid") ? "libpq finds an invalid option in it"
                                                   : "see libpq's connection strings");
@@ -28,7 +28,7 @@ static bool parse(struct patient *p, const char *conninfo, struct err *e)
 
 static PGconn *open_session(const char *conninfo)
 {
-    // A keyword of the conninfo comes later in the list, and wins.
+    // A keyword of the conninfo comes later in this list than our own, so it wins.
     static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     const char *values[] = {CONNECT_TIMEOUT, "mailproof doctor", conninfo, NULL};
 

@@ -1,7 +1,7 @@
-// doctor: finds what would break a collector or a run, on a server or on a pooler or proxy before
-// it.
+// doctor: finds what would break a collector or a run, on a server or on a pooler or proxy in front
+// of it.
 //
-// It tries everything in two sessions of our own, or asks the server. It creates nothing, and
+// It tries everything in two sessions of its own, or asks the server. It creates nothing, and
 // changes nothing of others.
 #pragma once
 
@@ -11,16 +11,16 @@
 #include "base/err.h"
 
 enum weight {
-    WEIGHT_GOOD,   // examined, and nothing is wrong
-    WEIGHT_NOTE,   // works, but the user should know
-    WEIGHT_BREAKS, // a collector or a run would fail, lose or wait
+    WEIGHT_GOOD,   // it was examined, and nothing is wrong
+    WEIGHT_NOTE,   // it works, but the user should know about it
+    WEIGHT_BREAKS, // because of it a collector or a run would fail, wait or lose tokens
 };
 
 struct finding {
-    const char *about; // the examination's name, static
+    const char *about; // name of the examination; static
     enum weight weight;
-    char what[300];   // what was found, and what it breaks
-    char advice[300]; // what to do; "" for WEIGHT_GOOD
+    char what[300];   // the finding, and what it breaks
+    char advice[300]; // what the user can do; "" for WEIGHT_GOOD
 };
 
 #define DOCTOR_FINDINGS_MAX 40
@@ -30,9 +30,9 @@ struct diagnosis {
     size_t count;
 };
 
-// Examines the server that conninfo names, in a few seconds. A server that does
-// not answer is a finding. False only when we ourselves fail: ERR_USAGE for a
-// conninfo that cannot be parsed. Texts never show a password.
+// Examines the server that conninfo names, in a few seconds. A server that does not answer is a
+// finding, too. False only when we ourselves fail: ERR_USAGE for a conninfo that cannot be parsed.
+// The texts never show a password.
 MUST_USE bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e);
 
 // Returns how many findings have that weight.

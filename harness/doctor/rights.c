@@ -17,7 +17,7 @@ static bool answers_yes(struct patient *p, const char *sql, bool *yes)
     return true;
 }
 
-// Examines the migrations when the tables are there.
+// Examines the migrations. It is called when the tables exist.
 static void examine_migrations(struct patient *p, const char *missing)
 {
     static const char apply[] =
@@ -77,7 +77,7 @@ static void examine_pgcrypto(struct patient *p)
             "the extension pgcrypto is not there, and this role may not create it");
 }
 
-// Examines the collector's own rights, where the schema is there already.
+// Examines the collector's own rights, if the schema exists already.
 static void examine_collector(struct patient *p)
 {
     bool works;
@@ -95,7 +95,7 @@ static void examine_collector(struct patient *p)
             "this role may not read tokens and move the cursor");
 }
 
-// A run makes a database and three roles of its own.
+// Examines whether a run can make its database and its three roles.
 static void examine_run(struct patient *p)
 {
     bool enough;

@@ -11,8 +11,8 @@
 #include "scenario/scenario.h"
 
 #define OLDEST_VERSION 130000
-#define DEADLINE_MS 4000 // the collector's limit for one statement
-#define TOKEN_LIFE_S 900 // accounts get 15 minutes to answer
+#define DEADLINE_MS 4000 // limit of the collector for one statement
+#define TOKEN_LIFE_S 900 // life of a token: accounts get 15 minutes to answer
 
 static void examine_version(struct patient *p)
 {
@@ -43,8 +43,8 @@ static void examine_role(struct patient *p)
         patient_good(p, "a primary that takes writes");
 }
 
-// Examines each setting that must be `good` for an acknowledged commit to survive; NULL: anything
-// but off.
+// Examines settings. An acknowledged commit survives only if each has the value `good`; with good
+// NULL, any value but off will do.
 static void examine_durability(struct patient *p)
 {
     static const struct {
@@ -72,7 +72,7 @@ static void examine_durability(struct patient *p)
             p, "settings keep acknowledged commits; whether the disk does is proved by a run");
 }
 
-// Finds time-outs of the server that are shorter than a collector needs; 0 is off.
+// Finds timeouts of the server that are shorter than a collector needs. A timeout of 0 is off.
 static void examine_timeouts(struct patient *p)
 {
     static const struct {
@@ -92,7 +92,7 @@ static void examine_timeouts(struct patient *p)
     for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
         char sql[160], advice[128];
         double ms;
-        // Some versions lack some of these settings; those have no row.
+        // A setting that this version of the server lacks has no row.
         snprintf(
             sql, sizeof sql, "SELECT setting FROM pg_settings WHERE name = '%s'", timeouts[i].name);
         if (!patient_number(p, sql, &ms))
@@ -121,7 +121,7 @@ static void examine_clock(struct patient *p)
     if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
         return;
     const double after_s = wall_clock_s();
-    // The server gave its time at some moment between the two readings.
+    // The server read its clock at some moment between our two readings.
     const double bound_s = (after_s - before_s) / 2;
     const double offset_s = there_s - (before_s + after_s) / 2;
     if (fabs(offset_s) - bound_s > 60)

@@ -1,5 +1,6 @@
-// Examines whether a session is our own, and keeps what a collector needs. A pooler may lend one
-// server session to many clients; then locks and LISTEN are not kept, without any error.
+// Examines whether a session is our own alone, and whether it keeps what a collector needs. A
+// pooler may lend one server session to many clients. Then locks and LISTEN are not kept, and no
+// error tells so.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 static const char own_session[] =
     "Connect to the server itself, or to a pool in session mode (pool_mode = session).";
 
-// A pooler in statement mode refuses every transaction block.
+// Tries a transaction block. A pooler in statement mode refuses every one.
 static void examine_transactions(struct patient *p)
 {
     struct err why;
@@ -28,7 +29,7 @@ static void examine_transactions(struct patient *p)
         p, own_session, "a transaction of several statements is refused: %.200s", why.text);
 }
 
-// A pooler gives libpq another pid than the server process has.
+// True when libpq was told another pid than that of the server process, as by a pooler.
 static bool behind_pooler(struct patient *p)
 {
     char pid[32];
@@ -37,8 +38,8 @@ static bool behind_pooler(struct patient *p)
            strtol(pid, NULL, 10) != PQbackendPID(p->first);
 }
 
-// Sets *kept to whether a lock that the first session holds is refused to the second. It is granted
-// where the server sees both as one session.
+// Sets *kept to whether the second session is refused a lock that the first one holds. The lock is
+// granted if the server sees both as one session.
 static bool lock_is_kept(struct patient *p, bool *kept)
 {
     char got[8], got_again[8], ignored[8];
@@ -108,7 +109,7 @@ static void examine_listen(struct patient *p)
             "LISTEN is accepted, but a notification does not arrive: a collector would look at the "
             "queue only at its health checks");
     if (!sql_exec(p->first, "UNLISTEN *", &why)) {
-        // It ends with the session anyway.
+        // A failure does not matter, because the lock ends with the session.
     }
 }
 
@@ -118,8 +119,8 @@ static bool is_local(const char *host)
            strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
 
-// The server names the address at which it was reached. If it is not the one that we used,
-// something lies in between.
+// Examines the way to the server. The server names the address at which it was reached. If we used
+// another address, something lies in between.
 static void examine_path(struct patient *p)
 {
     char port[16], want[16];
@@ -139,7 +140,8 @@ static void examine_path(struct patient *p)
             PQhost(p->first));
 }
 
-// With several hosts libpq takes the first that answers, even if it is a standby.
+// Examines a conninfo with several hosts. libpq takes the first that answers, even if it is a
+// standby.
 static void examine_hosts(struct patient *p)
 {
     const char *host = NULL, *attrs = NULL;

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-// A fault is felt for a moment after its end.
+// A fault is still felt for this long after its end.
 static const double felt_s = 0.1;
 
 enum { GAIN_PAIR = 4, GAIN_MODE = 2, GAIN_STATE = 1 };
@@ -48,7 +48,7 @@ static unsigned unseen_states(const struct coverage *c, size_t verb)
     return count;
 }
 
-// Each cell counts once, so the cells gained are marked as seen, in a copy.
+// Counts each cell once. So the cells that are gained are marked as seen, in a copy.
 unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const struct plan *plan)
 {
     struct coverage seen = *c;
@@ -116,7 +116,8 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
 
     for (int mode = 0; mode < MODES; mode++) {
         for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-            // Leased mode needs a sender that answers. It counts as a mode once it was drawn.
+            // Leased mode counts as a mode only once it was drawn, because it needs a sender that
+            // answers.
             bool both = wanted(limits, verb) && (mode < MODE_LEASED || c->draws[mode] > 0);
             share.of += both;
             share.seen += both && c->modes[mode][verb] > 0;

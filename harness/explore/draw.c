@@ -9,7 +9,8 @@
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 
-// The random streams of one draw. When one part draws more numbers, the other parts stay the same.
+// The streams of random numbers of one draw. When one part of it needs more numbers, the other
+// parts stay the same.
 enum stream {
     STREAM_COLLECTOR,
     STREAM_LOAD,
@@ -24,7 +25,7 @@ enum stream {
 struct drawing {
     const struct draw_limits *limits;
     uint64_t seed, number;
-    const struct profile *profile; // NULL with limits->base
+    const struct profile *profile; // NULL when limits->base is set
     enum dequeue dequeue;
     int instances;
     int64_t load_ns;
@@ -218,7 +219,7 @@ static const struct verb *draw_verb(const struct drawing *d, struct rng *rng)
     return NULL;
 }
 
-// Writes the parameters of a fault, except `for` and `jitter`, which have rules of their own.
+// Writes the parameters of a fault, except `for` and `jitter`, which other functions write.
 static void write_params(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char path[80], value[160];
@@ -289,7 +290,7 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t be
 static void write_faults(struct drawing *d)
 {
     static const double counts[] = {
-        0.08, 0.33, 0.68, 0.9, 1}; // cumulative chances of none, one, two, three and four
+        0.08, 0.33, 0.68, 0.9, 1}; // cumulative probabilities of none, one, two, three and four
     struct rng rng;
     int64_t at_ns = -1;
     int count = 0;
@@ -314,7 +315,7 @@ static void write_faults(struct drawing *d)
     }
 }
 
-// Leased collectors do not know the bell.
+// Writes whether the collector asks for announcements. Leased collectors do not know the bell.
 static bool write_announce(struct drawing *d)
 {
     char value[160];
@@ -328,8 +329,8 @@ static bool write_announce(struct drawing *d)
     return true;
 }
 
-// Some verbs need something of the server: a standby, a crashable disk. The scenario
-// asks for it when it has such a fault.
+// Writes what the faults need of the server. Some verbs need a standby or a crashable disk, and the
+// scenario then asks for it.
 static void write_postgres(struct drawing *d)
 {
     bool any = write_announce(d);
@@ -339,7 +340,7 @@ static void write_postgres(struct drawing *d)
     for (size_t i = 0; text && i < VERB_COUNT; i++) {
         const char *needs = draw_needs(&verbs[i]);
         snprintf(wanted, sizeof wanted, "do: %s", verbs[i].name);
-        // Several verbs may need the same.
+        // Several verbs may need the same key, which is written once.
         if (!needs || !strstr(text, wanted) || strstr(text, needs))
             continue;
         buf_printf(d->out, "%s  %s\n", any ? "" : "postgres:\n", needs);
@@ -350,7 +351,8 @@ static void write_postgres(struct drawing *d)
 
 // --- all of it ----------------------------------------------------------------------------
 
-// Draws a mode that the limits allow and in which the profile makes sense; cursor mode most often.
+// Draws a mode that the limits allow and in which the profile makes sense. Cursor mode is drawn
+// most often.
 static enum dequeue draw_dequeue(const struct drawing *d)
 {
     static const unsigned weights[] = {
@@ -371,14 +373,16 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     return (enum dequeue)at;
 }
 
-// A good collector is back long before this limit, even when the server was away.
+// Writes the limits at the end. A good collector is back long before the recovery limit, even when
+// the server was away.
 static void write_rest(struct drawing *d)
 {
     const char *recovery = d->stops_server ? "5s" : "2500ms";
 
     buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
         d->profile->expect ? d->profile->expect : "",
-        // A due retry opens the window, too.
+        // In leased mode a retry that is due opens the window, too, so tokens may seem early or
+        // late.
         d->dequeue == DEQUEUE_LEASED ? "allow: {late: any, early: any}\n" : "");
 }
 

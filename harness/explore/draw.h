@@ -1,8 +1,8 @@
-// A scenario drawn by a seed. Pure: the same seed, number and limits give the same text.
+// Draws a scenario by a seed. Pure: the same seed, number and limits give the same text.
 //
-// Two tables decide: what the keys of a scenario may be (rows.c), and the verbs of scenario/verbs.h
-// with the values of their parameters. A new verb is drawn as soon as it is in that table; a new
-// key needs a row.
+// Two tables decide: the values that the keys of a scenario may have (rows.c), and the verbs of
+// scenario/verbs.h with the values of their parameters. A new verb is drawn as soon as it is in
+// that table; a new key needs a row.
 #pragma once
 
 #include <stdbool.h>
@@ -15,22 +15,23 @@
 
 #define DRAW_VERBS_MAX 64
 
-// Leased mode needs a collector that knows it.
+// The modes that are drawn by default. Leased mode is not among them, because it needs a collector
+// that knows it.
 #define DRAW_DEQUEUES (1u << DEQUEUE_CURSOR | 1u << DEQUEUE_SHARED)
 
-// Limits of what is drawn; zeroed: none.
+// Limits on what is drawn; a zeroed struct sets no limit.
 struct draw_limits {
-    bool only[DRAW_VERBS_MAX]; // by index into verbs[]
-    bool any_only;             // some of `only` are set
-    unsigned dequeues;         // 1 << enum dequeue, of the modes to draw; 0: DRAW_DEQUEUES
+    bool only[DRAW_VERBS_MAX]; // by index into verbs[]: only these are drawn, if any_only
+    bool any_only;             // true: some of `only` are set
+    unsigned dequeues;         // bits 1 << enum dequeue of the modes to draw; 0: DRAW_DEQUEUES
     bool bell;                 // the collector asks for its announcements: postgres.announce: bell
-    const char *base;          // YAML that replaces everything but name, seed and faults; NULL:
-                               // none
-    int64_t base_load_ns;      // how long its load lasts
+    const char *base;          // YAML for everything except name, seed and faults; NULL: that is
+                               // drawn, too
+    int64_t base_load_ns;      // length of the load in `base`
     int base_instances;
 };
 
-// Appends the YAML of draw `number`. False: out of memory.
+// Appends the YAML of draw number `number`. False: out of memory.
 MUST_USE bool draw_scenario(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out);
 
@@ -41,13 +42,13 @@ bool draw_watched(uint64_t seed, uint64_t number);
 // --- rows.c: the vocabulary ----------------------------------------------------------
 
 // How a key gets its value. The path is the key as `mailproof list` shows it. A variable of
-// collector.env is written behind "collector.env.", or behind "leased.env." when only leased mode
-// has it. A path that ends in a dot stands for all keys below it.
+// collector.env is written behind "collector.env.", or behind "leased.env." if only leased mode has
+// it. A path that ends in a dot stands for all keys below it.
 struct draw_row {
     const char *path;
-    const char *options; // values, each as likely: "10|10|50"; NULL: the key is not drawn
-    double chance;       // the chance that the key is written at all
-    const char *why;     // the reason why a key is not drawn, or is drawn elsewhere
+    const char *options; // values, each equally likely: "10|10|50"; NULL: the key is not drawn
+    double chance;       // probability that the key is written at all
+    const char *why;     // why a key is not drawn, or is drawn elsewhere
 };
 
 extern const struct draw_row draw_rows[];
@@ -56,14 +57,13 @@ extern const size_t draw_row_count;
 // Returns the row of a key; NULL: none.
 const struct draw_row *draw_row(const char *path);
 
-// Returns how often a verb is drawn, compared with others.
+// Returns how often a verb is drawn, relative to the others.
 unsigned draw_weight(const struct verb *verb);
 
-// Returns how long the fault must last to take effect for certain; 0: any time.
+// Returns how long the fault must last to take effect for certain; 0: it may last for any time.
 int64_t draw_least_ns(const struct verb *verb);
 
-// Returns the key of postgres without which the verb is refused, such as "storage: crashable";
-// NULL: it needs none.
+// Returns the key of postgres that the verb requires, such as "storage: crashable"; NULL: none.
 const char *draw_needs(const struct verb *verb);
 
 // Draws one of the options into `value`.

@@ -63,8 +63,8 @@ static void the_same_seed_draws_the_same(void **state)
     }
 }
 
-// A few draws are not valid, because they kill more collectors than there are, for example. They
-// are skipped.
+// A few draws are not valid, for example because they kill more collectors than there are. Such
+// draws are skipped.
 static void nearly_all_draws_can_be_run(void **state)
 {
     (void)state;
@@ -326,7 +326,8 @@ static void the_journal_goes_on(void **state)
     assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e) && journal_end(&j, 12.5, &e));
     f.again = 3;
     assert_true(journal_found(&j, &f, &e));
-    fputs("{\"draw\": 77, \"ver", j.file); // the process was killed while it wrote
+    fputs("{\"draw\": 77, \"ver", j.file); // the beginning of a line, as after a kill while it was
+                                           // written
     journal_close(&j);
 
     assert_true(journal_open(&j, path, &head, &e));

@@ -12,7 +12,7 @@ static bool has_verb(const struct scenario *s, size_t verb)
     return false;
 }
 
-// Names take small letters, digits and '-'.
+// Appends a word to the name, which may have small letters, digits and '-'.
 static void append(char *name, const char *word)
 {
     size_t len = strlen(name);

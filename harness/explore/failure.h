@@ -1,5 +1,5 @@
-// A failure that was found. Its name says what broke and which faults it takes, so that equal
-// failures get one name. Pure.
+// A failure that was found. Its name is made of what broke and of the faults that are needed for
+// it, so that equal failures get the same name. Pure.
 #pragma once
 
 #include "explore/tried.h"
@@ -7,20 +7,20 @@
 #define FAILURE_NAME_MAX 64
 
 struct failure {
-    char name[FAILURE_NAME_MAX + 1]; // of its scenario's file
+    char name[FAILURE_NAME_MAX + 1]; // file name of its scenario, without .yaml
     bool broken[METRIC_COUNT];
-    bool verbs[DRAW_VERBS_MAX]; // that its scenario has
+    bool verbs[DRAW_VERBS_MAX]; // the verbs that its scenario has
     enum mode mode;
-    uint64_t draw; // that showed it first
+    uint64_t draw; // number of the draw that showed it first
     unsigned confirmed, asked;
-    unsigned again;    // draws that showed it later
-    double found_s;    // since the search began, all calls together
-    char file[200];    // its scenario, below the folder of the search; "": none
-    char example[256]; // one case, in words
+    unsigned again;    // number of draws that showed it later
+    double found_s;    // seconds since the search began, over all calls
+    char file[200];    // path of its scenario below the folder of the search; "": none
+    char example[256]; // one case in words
 };
 
-// Describes the failure by the invariants that `s` breaks and by its verbs; both make
-// its name.
+// Describes the failure by the invariants that `s` breaks and by its verbs, which both make its
+// name.
 void failure_describe(struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
 
 // True when the known failure explains a run that breaks these invariants with these verbs.

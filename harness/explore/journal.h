@@ -1,5 +1,5 @@
-// The journal of a search, in memory and as lines of JSON in its folder, so that the
-// results of several calls add up: one line for each draw, each failure and each call.
+// The journal of a search: in memory, and as lines of JSON in its folder, so that the results of
+// several calls add up. It has one line for each draw, each failure and each call.
 #pragma once
 
 #include <stdio.h>
@@ -9,11 +9,11 @@
 
 #define JOURNAL_WHYS_MAX 12
 
-// The settings that all draws of a search share. With other settings it is another search.
+// The settings that all draws of a search share. A search with other settings is another search.
 struct journal_head {
     uint64_t seed;
-    const char *collector; // "" for the scenario's
-    const char *sets;      // everything else that changes a draw, as one text
+    const char *collector; // "": the scenario names it
+    const char *sets;      // all other settings that change a draw, as one text
 };
 
 struct journal_why {
@@ -26,18 +26,19 @@ struct journal {
     struct coverage coverage;
     struct failure *failures; // owned
     size_t failure_count;
-    uint64_t *numbers; // owned; of the draws that were tried
+    uint64_t *numbers; // owned; numbers of the draws that were tried
     size_t tried;
     size_t verdicts[VERDICT_MISSED + 1];
-    size_t unjudged;                           // draws that the harness could not run
-    struct journal_why whys[JOURNAL_WHYS_MAX]; // of what was inconclusive or not judged
+    size_t unjudged;                           // number of draws that the harness could not run
+    struct journal_why whys[JOURNAL_WHYS_MAX]; // reasons of the draws that were inconclusive or not
+                                               // judged
     size_t why_count;
     size_t calls;
-    double spent_s; // how long the calls before this one took
+    double spent_s; // seconds that the earlier calls took
 };
 
 // Opens the folder's journal and reads what is there. ERR_USAGE when it belongs to a search with
-// another head. Call journal_close also on failure.
+// other settings. Call journal_close also on failure.
 MUST_USE bool journal_open(
     struct journal *j, const char *path, const struct journal_head *head, struct err *e);
 void journal_close(struct journal *j);

@@ -9,7 +9,7 @@ struct page {
     const struct journal *journal;
     const struct journal_head *head;
     const struct draw_limits *limits;
-    double spent_s; // all calls together
+    double spent_s; // seconds that all calls took together
 };
 
 bool page_html(const struct page *p, struct buf *out);

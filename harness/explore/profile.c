@@ -8,7 +8,7 @@
 
 static const struct profile profiles[] = {
     {.share = 0.72, .dequeues = CURSOR | SHARED | LEASED, .instances = 1},
-    // A bulk in batches of one would outlast any drain.
+    // A large number of tokens at once; batches of one would outlast any drain.
     {.share = 0.06,
         .dequeues = CURSOR | SHARED | LEASED,
         .instances = 1,
@@ -17,7 +17,7 @@ static const struct profile profiles[] = {
         .load = "  - {name: bulk, for: 2s, rate: 3000/s, connections: 16, "
                 "rows_per_transaction: 100, recovery: 0.5, "
                 "hold_open: {share: 0.5, for: 150ms}}\n"},
-    // More at once than one collector can handle, while another waits.
+    // More tokens at once than one collector can handle, while another waits.
     {.share = 0.04,
         .dequeues = SHARED | LEASED,
         .quiet = true,
@@ -44,8 +44,8 @@ static const struct profile profiles[] = {
         .collector = "  batch_limit: 1\n  batch_timeout: 200ms\n",
         .load = "  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
         .expect = "expect: {leak: \"= 0\"}\n"},
-    // falls_behind is judged where the capacity is known. Even a busy machine sustains 25 lines a
-    // second, but in leased mode a sender that hangs does not.
+    // A capacity that is known, so that falls_behind is judged. Even a busy machine sustains 25
+    // lines a second, but in leased mode a sender that hangs does not.
     {.share = 0.04,
         .dequeues = CURSOR | SHARED,
         .quiet = true,
@@ -53,8 +53,8 @@ static const struct profile profiles[] = {
         .load_ns = 3 * NS_PER_S,
         .collector = "  batch_limit: 10\n  batch_timeout: 100ms\n  capacity: 250/s\n",
         .load = "  - {name: paced, for: 3s, rate: 200/s, arrivals: constant}\n"},
-    // Two lanes, and a sender that takes about four seconds for the higher one alone: starved is
-    // judged.
+    // Two lanes, and a sender that needs about four seconds for the higher lane alone, so that
+    // starved is judged.
     {.share = 0.04,
         .dequeues = LEASED,
         .quiet = true,
@@ -76,6 +76,6 @@ const struct profile *profile_draw(const struct draw_limits *limits, struct rng 
 
     for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && left >= p->share; i++, p++)
         left -= p->share;
-    // Profiles without faults tell nothing about verbs.
+    // A profile without faults is left out when the search is for certain verbs.
     return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
 }

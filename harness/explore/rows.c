@@ -9,7 +9,7 @@
 #define ON_OUR_DISK "storage: crashable"
 #define WARM "the server is the same for many draws"
 
-// Small runs: two seconds of load at rates that a shared machine can keep.
+// The runs are small: two seconds of load at rates that a shared machine can sustain.
 const struct draw_row draw_rows[] = {
     {"name", NULL, 0, ELSEWHERE},
     {"summary", NULL, 0, ELSEWHERE},
@@ -52,7 +52,7 @@ const struct draw_row draw_rows[] = {
     {"collector.sender.", NULL, 0, "drawn together, as collector.sender"},
     {"collector.env.MAILROOM_HEALTHCHECK_INTERVAL", "500|1000|3000", 0.4, NULL},
 
-    // Retries and timeouts end within a short run.
+    // With these values retries and timeouts end within a short run.
     {"leased.env.MAILROOM_RETRY_BASE", "20|20|200|1000", 1, NULL},
     {"leased.env.MAILROOM_RETRY_MAX", "1000", 1, NULL},
     {"leased.env.MAILROOM_ATTEMPTS", "2|5|20|20", 1, NULL},
@@ -115,13 +115,13 @@ const struct draw_row draw_rows[] = {
 
 const size_t draw_row_count = sizeof draw_rows / sizeof *draw_rows;
 
-// A verb without a row here has the usual weight, may last for any time, and asks for no special
-// server.
+// The weight of a verb without a row here. Such a verb may also last for any time, and asks for no
+// special server.
 #define USUAL 4
 static const struct {
     unsigned weight;
-    int64_t least_ns;  // how long it must last to take effect
-    const char *needs; // a key of postgres
+    int64_t least_ns;  // how long the fault must last to take effect
+    const char *needs; // the key of postgres that the verb requires
 } special[VERB_COUNT] = {
     [VERB_TERMINATE_BACKEND] = {.weight = 8},
     [VERB_KILL_COLLECTOR] = {.weight = 8},
@@ -129,12 +129,12 @@ static const struct {
     [VERB_CUT_AT] = {.weight = 8},
     [VERB_RESET] = {.weight = 6},
     [VERB_PAUSE_READER] = {.weight = 6},
-    // These take seconds of both processors.
+    // These verbs take seconds of both processors.
     [VERB_EXHAUST_CONNECTIONS] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
     [VERB_FILL_NOTIFY_QUEUE] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
     [VERB_LONG_VACUUM] = {.weight = 1},
     [VERB_ACTIVE_READERS] = {.weight = 1},
-    // These need a server that is not kept.
+    // These verbs need a server that is not used for other runs.
     [VERB_CUT_POWER] = {.weight = 1},
     [VERB_KILL_HOST] = {.weight = 2, .needs = ON_OUR_DISK},
     [VERB_SLOW_DISK] = {.weight = 1},
@@ -143,7 +143,7 @@ static const struct {
     [VERB_PROMOTE_STANDBY] = {.weight = 1, .needs = "standby: sync"},
 };
 
-// A row whose path ends in a dot speaks for all keys below it.
+// True when a row is about this path. A row whose path ends in a dot is about all keys below it.
 static bool speaks_for(const char *row, const char *path)
 {
     size_t len = strlen(row);
@@ -160,7 +160,7 @@ const struct draw_row *draw_row(const char *path)
     return NULL;
 }
 
-// The failovers of a cluster take longer than a draw.
+// Returns 0 for failovers of a cluster, because they take longer than a draw.
 unsigned draw_weight(const struct verb *verb)
 {
     if (verb->needs_cluster)

@@ -1,5 +1,5 @@
-// One draw that was run: its result, and what happened in it. Made from a run's result.json, kept
-// as one line of the journal, and read back from there.
+// One draw that was run: its result, and what happened in it. It is made from a run's result.json,
+// stored as one line of the journal, and read back from there.
 #pragma once
 
 #include <jansson.h>
@@ -45,7 +45,7 @@ struct tried {
     char why[160]; // the reason of a run that is inconclusive or was not judged
 };
 
-// Fills in what a result.json says; number, mode and took_s are the caller's.
+// Fills in what a result.json says. The caller sets number, mode and took_s.
 MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 
 // Converts it to a JSON object (a new reference, NULL without memory), and back.

@@ -35,7 +35,7 @@ struct fault_record *agenda_next_end(struct fault_record *faults, size_t begun, 
     return next;
 }
 
-// True when the plan has `next` begin at the moment at which r ends.
+// True when, by the plan, `next` begins at the moment at which r ends.
 static bool is_followed_by(const struct fault_record *r, const struct fault_record *next)
 {
     int64_t lasts_ns = plan_lasts_ns(r->spec);
@@ -57,8 +57,8 @@ int64_t agenda_begin_ns(const struct fault_record *faults, size_t begun)
     return at_ns;
 }
 
-// Sessions of other clients slow the server down; they take no backend, process or byte
-// away from the collector.
+// False for faults that are sessions of other clients: they slow the server down, but take no
+// backend, process or byte away from the collector.
 static bool takes_away(const struct verb *verb)
 {
     switch (verb->id) {

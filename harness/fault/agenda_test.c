@@ -62,7 +62,7 @@ static void a_late_one_lasts_as_long(void **state)
     assert_next(&f, &f.records[0], 3000);
 }
 
-// A fault with a session of its own cannot end while the server is away: it would wait for the
+// A fault with a session of its own cannot end while the server is away. It would wait for the
 // server, and the fault that brings the server back would wait for it.
 static void sessions_wait_for_the_server(void **state)
 {
@@ -97,7 +97,8 @@ static void the_next_waits_for_a_late_one_that_it_collides_with(void **state)
     late->undone = false;
     f.specs[1].verb = verb_find("kill-collector");
     assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 3000 * NS_PER_MS);
-    f.records[1].planned_ns = RUN_NS + 2000 * NS_PER_MS; // where the first one was to end
+    f.records[1].planned_ns = RUN_NS + 2000 * NS_PER_MS; // the end that the plan has for the first
+                                                         // fault
     assert_int_equal(agenda_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
 }
 
@@ -115,7 +116,7 @@ static void another_fault_explains_a_miss(void **state)
     server->ended_ns = RUN_NS + 2000 * NS_PER_MS;
     assert_ptr_equal(agenda_culprit(f.records, 3, miss, 2 * NS_PER_S), server);
     assert_null(agenda_culprit(f.records, 3, miss, NS_PER_S));
-    // A fault that ends a collector for good is at work until the end.
+    // A fault that ends a collector for good is at work until the end of the run.
     f.specs[0].verb = verb_find("kill-collector");
     f.specs[0].for_ns = FOR_REST;
     assert_ptr_equal(agenda_culprit(f.records, 3, miss, NS_PER_S), server);

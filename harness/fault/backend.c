@@ -12,8 +12,8 @@
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
 
-// A fault that repeats more often than this does not wait for a victim. Waiting would always hit
-// the backend at the same point, its first query.
+// A fault that repeats more often than this does not wait for a victim. If it waited, it would
+// always hit the backend at the same point, namely its first query.
 static const int64_t waits_from_ns = 100 * NS_PER_MS;
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
@@ -30,7 +30,7 @@ static const char *roles_of(enum fault_target target)
 
 struct backends {
     int count;
-    char text[2048]; // the second column: a pid, or a list of them, the first one first
+    char text[2048]; // the second column: a pid, or a list of pids
 };
 
 // Runs a statement with one parameter until it returns a positive count.
@@ -58,21 +58,24 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
     }
 }
 
-// pid and backend_start together identify a backend, because the system uses pids again.
+// Terminates by pid and backend_start, which together identify a backend: the system uses pids
+// again.
 static const char terminate_sql[] =
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'";
 
-// A subject may use a separate session for LISTEN: it is the one whose last query was a LISTEN.
+// Terminates the session that listens. A subject may use a separate session for LISTEN; that is the
+// session whose last query was a LISTEN.
 static const char terminate_listener_sql[] =
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
     " AND query ~* '^\\s*LISTEN\\M'";
 
-// A collector's query takes a millisecond and would always be over before we could cancel it. So
-// the server itself watches for one and cancels what it sees.
+// A function that runs in the server, watches for a query of the collector, and cancels the query
+// that it sees. A collector's query takes a millisecond and would always be over before we could
+// cancel it from outside.
 static const char cancel_function_sql[] =
     "CREATE OR REPLACE FUNCTION pg_temp.cancel_one(roles name[]) RETURNS text LANGUAGE plpgsql AS "
     "$$"
@@ -116,8 +119,8 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// A query that was over before the signal came is not cancelled. When the harness can read the
-// server's log, the log must show the cancellation; otherwise the sent signal must suffice.
+// True when the server's log shows the cancellation: a query that was over before the signal came
+// is not cancelled. When the harness cannot read the log, the sent signal must do.
 static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";

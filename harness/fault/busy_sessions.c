@@ -1,5 +1,5 @@
-// Faults that keep a server busy. Each one is a thread with sessions of its own until it is told to
-// stop.
+// Faults that keep a server busy. Each fault is a thread with sessions of its own, until it is told
+// to stop.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,9 +26,9 @@ struct busy {
     pthread_t thread;
     bool started;
     atomic_bool stop;
-    // The thread owns these until it is joined.
-    uint64_t rounds; // queries, or connections that the server refused
-    double fullest;  // of the notification queue
+    // These belong to the thread until it is joined.
+    uint64_t rounds; // number of queries, or of connections that the server refused
+    double fullest;  // largest used share of the notification queue
     bool failed;
     struct err why;
 };
@@ -159,8 +159,8 @@ static void cancel(PGconn *conn)
 
 // --- fill-notify-queue ------------------------------------------------------------------
 
-// A listener within a transaction reads nothing, so the queue keeps every notification since. The
-// listener holds neither a snapshot nor a transaction id.
+// Fills the notification queue. A listener within a transaction reads nothing, so the queue keeps
+// every notification since. The listener holds neither a snapshot nor a transaction id.
 static void fill_queue(struct busy *s)
 {
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
@@ -194,12 +194,12 @@ static PGconn *begin_connecting(const struct server *server)
         conn = PQconnectStart(conninfo.data);
     sql_silence(conn);
     buf_fini(&conninfo);
-    // For a connection that failed, libpq reports the SQLSTATE only with this setting.
+    // Only with this setting does libpq report the SQLSTATE of a connection that failed.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
     return conn;
 }
 
-// Returns false when the server refused the connection, or when it is not wanted any more.
+// Returns false when the server refused the connection, or when the fault is told to stop.
 static bool finish_connecting(const struct busy *s, PGconn *conn)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
@@ -215,8 +215,8 @@ static bool finish_connecting(const struct busy *s, PGconn *conn)
     return status == PGRES_POLLING_OK;
 }
 
-// True for too_many_connections. Any other failure, for example of a server that is away, proves
-// nothing. The text before the code may be translated; the code is not.
+// True for the error too_many_connections. Any other failure, for example that of a server that is
+// away, proves nothing. The text before the code may be translated; the code is not.
 static bool was_refused(const PGconn *conn)
 {
     return strstr(PQerrorMessage(conn), ":  53300\n") != NULL;

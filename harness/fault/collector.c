@@ -28,7 +28,7 @@ static size_t signal_when_there(
     return count;
 }
 
-// Without `for`, the subject starts the collector again by itself.
+// True when the fault has a `for`. Without it, the subject starts the collector again by itself.
 static bool stays_away(const struct fault_spec *spec)
 {
     return spec->for_ns != 0;
@@ -91,7 +91,8 @@ static bool stop_collector(struct fault_context *c, struct fault_record *r, stru
     return end_collector(c, r, SIGTERM, e);
 }
 
-// The fault is over when the collectors run again. Another fault may still keep one of them down.
+// Ends the fault. It is over when the collectors run again, but another fault may still hold one of
+// them down.
 bool fault_start_collector(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t held = r->mark;

@@ -4,12 +4,12 @@ static void take_server(struct exchange *x, const struct wire_message *m)
 {
     x->notified = m->type == 'A';
     if (m->type == 'Z') {
-        // The message's one byte is I, T or E. When it has not come yet, I is likely.
+        // The message's only byte is I, T or E. While that byte has not come yet, I is likely.
         x->in_transaction = m->text_len > 0 && m->text[0] != 'I';
         x->opened = true;
         x->asking = x->answering = false;
     } else if (x->asking && m->type != 'A' && m->type != 'N' && m->type != 'S') {
-        // The three types above may come at any time, so they are no part of an answer.
+        // Messages of the types above may come at any time, so they are no part of an answer.
         x->answering = true;
     }
 }

@@ -1,5 +1,5 @@
-// The state of a connection, as an observer of its messages sees it. Pure: it is told of each
-// message and returns the state.
+// The state of a connection, as an observer of its messages sees it. Pure: the observer is told of
+// each message and returns the state.
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 
 // The states, from the least busy to the busiest.
 enum exchange_state {
-    EXCHANGE_UNSEEN,   // no proxy watched
+    EXCHANGE_UNSEEN,   // no proxy watches the connection
     EXCHANGE_NONE,     // there is no connection
     EXCHANGE_IDLE,     // the server waits for a question
     EXCHANGE_NOTIFIED, // idle, and the last message was a notification
-    EXCHANGE_OPENING,  // not yet ready for its first question
+    EXCHANGE_OPENING,  // the session is not ready for its first question yet
     EXCHANGE_OPEN,     // the server waits for a question, in a transaction
     EXCHANGE_ASKED,    // a question was sent, and nothing of the answer has come
     EXCHANGE_ANSWERED, // a part of the answer has come
@@ -22,7 +22,7 @@ enum exchange_state {
 struct exchange {
     bool opened;         // the server was ready for a query once
     bool asking;         // the client sent something since the server was last ready
-    bool answering;      // the server sent something since then
+    bool answering;      // the server sent a part of the answer since the client asked
     bool notified;       // the last message was a notification
     bool in_transaction; // a transaction was open when the server was last ready
 };

@@ -8,6 +8,7 @@
 #include "fault/exchange.h"
 
 // Takes messages such as "cQ" or "sZI": the sender (c client, s server), the type, the content.
+// Returns the state after the last one.
 static enum exchange_state after(const char *const *messages)
 {
     struct exchange x = {0};

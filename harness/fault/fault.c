@@ -27,7 +27,7 @@ const struct fault_verb *fault_verb_find(enum verb_id id)
 
 static bool is_possible(const struct provider *p, const struct fault_verb *verb)
 {
-    assert(verb); // fault_test.c proves that each has a family
+    assert(verb); // fault_test.c proves that each verb has a family
     return verb->need == NEEDS_STOP      ? p->stop != NULL
            : verb->need == NEEDS_PAUSE   ? p->pause != NULL
            : verb->need == NEEDS_PROMOTE ? p->promote != NULL
@@ -78,7 +78,8 @@ static void failed(struct fault_record *r, const struct err *e)
     snprintf(r->evidence, sizeof r->evidence, "%.*s", (int)sizeof r->evidence - 1, e->text);
 }
 
-// True when another fault is the reason why this one found nothing to hit.
+// True when another fault explains why this one found nothing to hit. Then it also marks this one
+// as left out.
 static bool is_left_out(const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
     const struct fault_record *busy = NULL;
@@ -107,7 +108,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         failed(r, &e);
     if (!r->left_out)
         return;
-    // Half of the fault may have happened.
+    // A half of the fault may have happened, so it is undone.
     if (verb->end && !verb->end(c, r, &ignored)) {
         // There was nothing to undo.
     }
@@ -125,15 +126,15 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     if (!verb->end)
         return;
     memcpy(why, r->evidence, sizeof why);
-    // A fault that did not take effect is undone as well, because half of it may have happened; its
-    // evidence stays the reason of that failure. A fault that is left out only now keeps its times,
-    // because the subject may have felt it.
+    // A fault that did not take effect is undone as well, because a half of it may have happened.
+    // Its evidence keeps the reason why it failed. A fault that is left out only at its end keeps
+    // its times, because the subject may have felt it.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);
     else if (!ended && !is_left_out(c, r, &e))
         failed(r, &e);
-    // A fault of the leader excuses nothing after another leader has taken over.
+    // After another leader has taken over, a fault of the leader excuses nothing.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();
 }
 

@@ -1,7 +1,7 @@
 // Carries out the plan's faults and proves that each took effect.
 //
 // A fault begins and, if it lasts, ends. The run's main thread calls both at their times. A fault
-// without proof makes the run inconclusive: `ok` is false, and `evidence` says what happened
+// without proof makes the run inconclusive: `ok` is then false, and `evidence` says what happened
 // instead.
 #pragma once
 
@@ -18,37 +18,42 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_NOBODY, // a repetition found no victim, or the one before it was still at work
-    LEFT_OUT_BUSY,   // another planned fault was at work and left it nothing to hit
+    LEFT_OUT_NOBODY, // a repeated fault found no victim, or its turn before was still at work
+    LEFT_OUT_BUSY,   // another planned fault was at work, and nothing was left to hit
 };
 
 struct fault_record {
     const struct fault_spec *spec;
-    int64_t planned_ns; // absolute, on the run's clock
-    int64_t began_ns;   // 0: never begun
+    int64_t planned_ns; // planned time on the run's clock
+    int64_t began_ns;   // 0: it never began
     int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
-    int64_t served_ns;  // for a fault of the leader: when another took over; 0: none did
-    bool left_known;    // left_ns is known
-    int64_t left_ns;    // the failover left behind the old leader's commits since then; 0: none
+    int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did
+    bool left_known;    // true: left_ns is known
+    int64_t left_ns;    // the commits of the old leader since this time are lost; 0: none
     bool ok;
     enum left_out left_out;
-    bool undone; // an instant fault is undone as soon as it is over
+    bool undone; // true: it was undone; an instant fault is undone as soon as it is over
     char evidence[160];
     enum exchange_state wire; // what the collector's connection was doing when the fault began
-    uint64_t mark; // what a verb counted when it began, or the instances that it keeps from running
-    void *hold;    // what a lasting verb keeps until it ends; the verb's own
+    uint64_t mark; // a count that the verb took at the beginning, or bits of the instances that it
+                   // holds down
+    void *hold;    // data that a lasting verb keeps until it ends; the verb owns it
 };
 
 // The fault context: everything that the verbs act on. It owns nothing.
 struct fault_context {
     struct server *server;
     struct subject *subject;
-    struct proxy *proxy;     // in the collector's connections; NULL unless the scenario needs it
-    const struct netns *net; // between collector and server; NULL unless the scenario needs it
-    PGconn *admin;           // re-opened by the verbs when the server was away
-    const struct fault_record *begun; // the plan's faults up to now, which may explain a miss
+    struct proxy *proxy;     // the proxy of the collector's connections; NULL unless the scenario
+                             // needs it
+    const struct netns *net; // the network between collector and server; NULL unless the scenario
+                             // needs it
+    PGconn *admin;           // the superuser's connection; the verbs open it again when the server
+                             // was away
+    const struct fault_record *begun; // the faults of the plan that have begun, which may explain a
+                                      // miss
     size_t begun_count;
-    int64_t recovery_ns; // how long a fault is felt after it was undone
+    int64_t recovery_ns; // time for which a fault is still felt after it was undone
 };
 
 // Begins the fault of r->spec. An instant fault is over when this returns. A fault is left out when
@@ -59,16 +64,16 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a lasting fault, and does nothing for an instant one.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
-// Releases everything that lasting faults still hold, without proof, when a run ends before its
-// plan.
+// Releases everything that lasting faults still hold, without looking for proof. For a run that
+// ends before its plan.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
-// True when a fault of the scenario breaks the collector's network in this place: the harness's
-// proxy or the kernel.
+// True when the scenario has a fault of the collector's network that is made in this way: by the
+// harness's proxy or by the kernel.
 bool fault_needs(const struct scenario *s, enum fault_through through);
 
-// Call it before anything starts. ERR_SKIP names the fault that this provider's server does not
-// support.
+// Checks that the provider's server supports all faults of the scenario. Call it before anything
+// starts. ERR_SKIP names a fault that it does not support.
 MUST_USE bool fault_possible(
     const struct provider *provider, const struct scenario *s, struct err *e);
 

@@ -15,7 +15,8 @@ static void every_verb_has_a_family(void **state)
             return;
         }
         assert_int_equal(found->id, id);
-        // A verb that requires `for` must have an end; one that acts on a disk must need a disk.
+        // A verb that requires `for` must have an end. A verb that acts on a disk must say that it
+        // needs one.
         assert_true(found->end || !(verbs[id].params & PARAM_NEEDS_FOR));
         assert_int_equal(found->need == NEEDS_DISK, verbs[id].needs_disk);
         assert_int_equal(found->need == NEEDS_CLUSTER, verbs[id].needs_cluster);

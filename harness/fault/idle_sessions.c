@@ -1,4 +1,4 @@
-// Faults that are one idle session: it keeps a transaction open, or a lock.
+// Faults that are one idle session, which keeps a transaction or a lock open.
 #include "fault/idle_sessions.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct horizon {
     PGconn *conn;
     const char *database;
     char xid[32];
-    char prepared[64]; // its name; "" when it is an ordinary transaction
+    char prepared[64]; // name of the prepared transaction; "" when it is an ordinary one
 };
 
 PGconn *connect_without_timeout(
@@ -72,8 +72,8 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
     return h->conn && open_transaction(h, r->spec, e);
 }
 
-// Ends the transaction. A prepared one outlives its session, so another session rolls it back: the
-// one that prepared it may be gone.
+// Ends the transaction. A prepared transaction outlives its session, and the session that prepared
+// it may be gone. So another session rolls it back.
 static bool close_transaction(struct fault_context *c, struct horizon *h, struct err *e)
 {
     char sql[128];
@@ -112,7 +112,8 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
     if (h && *h->xid) {
         struct err ignored;
         ok = was_in_progress(c, h, r, e);
-        // This runs in any case, because a prepared transaction would hold the horizon for ever.
+        // This runs even after an error, because a prepared transaction would hold the horizon for
+        // ever.
         ok = close_transaction(c, h, ok ? e : &ignored) && ok;
     }
     PQfinish(h ? h->conn : NULL);
@@ -126,7 +127,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
 // The state of old-snapshot until its end.
 struct snapshot {
     PGconn *conn;
-    char xmin[32]; // the oldest transaction that it may still look at
+    char xmin[32]; // id of the oldest transaction that the snapshot may still look at
 };
 
 static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -167,8 +168,8 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 
 // --- lock-jobs ---------------------------------------------------------------------
 
-// An EXCLUSIVE lock lets others read, and to take it needs no transaction id. So nothing but the
-// lock is in the way, and the horizon moves on.
+// Takes an EXCLUSIVE lock, which lets others read and needs no transaction id. So only the lock is
+// in the way, and the horizon moves on.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     PGconn *conn = fault_admin(c, e)

@@ -1,10 +1,10 @@
-// The sessions of other clients that these faults use.
+// How these faults connect to the server, as other clients do.
 #pragma once
 
 #include "fault/inside.h"
 #include "postgres/sql.h"
 
-// Connects a role to a database of the run's server, without a statement timeout. Returns NULL with
-// the reason.
+// Connects as a role to a database of the run's server, without a statement timeout. Returns NULL
+// with the reason.
 MUST_USE PGconn *connect_without_timeout(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e);

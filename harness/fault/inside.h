@@ -19,7 +19,7 @@ typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct 
 struct fault_verb {
     enum verb_id id;
     fault_step *begin;
-    fault_step *end; // NULL: an instant fault
+    fault_step *end; // NULL: the fault takes an instant
     enum fault_need need;
 };
 
@@ -28,7 +28,7 @@ extern const struct fault_verb fault_backend_verbs[], fault_server_verbs[], faul
     fault_cluster_verbs[], fault_storage_verbs[], fault_collector_verbs[], fault_reader_verbs[],
     fault_sender_verbs[], fault_network_verbs[], fault_idle_verbs[], fault_busy_verbs[];
 
-// Returns NULL when no family has the verb.
+// Finds the functions of a verb; NULL when no family has it.
 const struct fault_verb *fault_verb_find(enum verb_id id);
 
 // Returns the provider's word for a verb of the cluster.
@@ -37,7 +37,7 @@ enum cluster_fault fault_cluster_of(enum verb_id id);
 // Returns until when a fault that begins now waits for a victim.
 int64_t fault_patience_until_ns(const struct fault_context *c);
 
-// kill-host uses these steps of the server and of the collectors.
+// The steps of the server and of the collectors that kill-host also uses.
 fault_step fault_stop_server, fault_start_server; // server.c
 fault_step fault_start_collector;                 // collector.c
 

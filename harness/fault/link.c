@@ -29,7 +29,7 @@ struct link *link_new(int client, int server)
 
 void link_free(struct link *l, bool reset)
 {
-    // A TCP socket that is closed without lingering sends a reset.
+    // When a TCP socket is closed without lingering, the kernel sends a reset.
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
 
     if (!l)
@@ -50,7 +50,7 @@ static bool is_full(const struct flow *f)
 
 static void stamp(struct flow *f, int64_t due_ns)
 {
-    // Bytes never overtake each other, even when the jitter of later ones is smaller.
+    // Bytes never overtake others, even when the jitter of the later bytes is smaller.
     if (f->stamp_count > 0) {
         size_t last = (f->first_stamp + f->stamp_count - 1) % LINK_STAMPS;
         if (due_ns < f->stamps[last].due_ns)
@@ -79,13 +79,13 @@ static void take_in(struct flow *f, int from, int64_t delay_ns, int64_t now)
             stamp(f, now + delay_ns);
         else
             f->ready = f->in;
-        // A short read has probably emptied the socket; if not, the next poll says so.
+        // A short read has probably emptied the socket. If it has not, the next poll says so.
         if ((size_t)got < CHUNK)
             return;
     }
 }
 
-// The answer to a request for encryption comes in the other flow.
+// Tells the other flow of a request for encryption, because the answer comes in that flow.
 static void couple(struct link *l, enum message_sender sender, const struct wire_message *m)
 {
     if (m->type == MESSAGE_SSL_REQUEST || m->type == MESSAGE_GSS_REQUEST)
@@ -94,7 +94,7 @@ static void couple(struct link *l, enum message_sender sender, const struct wire
         l->flows[MESSAGE_CLIENT].wire.phase = WIRE_OPAQUE;
 }
 
-// Follows the framing to the last byte that is there, or to the place of a cut.
+// Follows the framing to the last byte that has arrived, or to the place of a cut.
 static void follow(struct link *l, enum message_sender sender, const struct link_watcher *watcher)
 {
     struct flow *f = &l->flows[sender];
@@ -145,13 +145,13 @@ static size_t throttled(struct flow *f, size_t len, double rate, int64_t now, in
     }
     f->budget += rate * (double)(now - f->budget_ns) / 1e9;
     f->budget_ns = now;
-    // An unused budget does not accumulate.
+    // An unused budget does not accumulate for longer than a twentieth of a second.
     if (f->budget > rate / 20 + 1)
         f->budget = rate / 20 + 1;
     if ((double)len <= f->budget)
         return len;
     *wake_ns = clock_min(*wake_ns, now + throttle_step_ns);
-    // The budget is below zero by the bytes that went out before the throttle began.
+    // Bytes that went out before the throttle began have made the budget negative.
     return f->budget > 0 ? (size_t)f->budget : 0;
 }
 
@@ -192,7 +192,7 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         size_t len = due_now(f, now_ns, wake_ns);
         pass_on(f, l->fds[!s], throttled(f, len, conditions->rate, now_ns, wake_ns));
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
-        // A held direction does not show the end of the far side either.
+        // While a direction is held, the end of the far side does not show either.
         over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);
     }
     return !over && !*was_cut;

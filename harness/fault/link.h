@@ -7,64 +7,66 @@
 #include "fault/wire.h"
 #include "scenario/verbs.h"
 
-// The bytes up to number `upto` of the flow may pass from due_ns on.
+// A time at which bytes may pass: those up to number `upto` of the flow, from due_ns on.
 struct link_stamp {
     uint64_t upto;
     int64_t due_ns;
 };
 
 #define LINK_STAMPS 512
-#define LINK_BUFFER (256u << 10) // when this many bytes wait, no more are read: the sender blocks
+// When this many bytes wait, the link reads no more, and the sender blocks.
+#define LINK_BUFFER (256u << 10)
 
 struct flow {
     struct wire wire;
-    struct buf bytes;   // read, not yet passed on
-    size_t cleared;     // how many of these bytes may pass: the framing was followed over them
-    uint64_t in, ready; // bytes that were ever read, and those of them that are due
+    struct buf bytes;   // bytes that were read and not passed on yet
+    size_t cleared;     // number of these bytes that may pass, because the framing was followed
+                        // over them
+    uint64_t in, ready; // numbers of bytes so far: those read, and those of them that are due
     struct link_stamp stamps[LINK_STAMPS];
     size_t first_stamp, stamp_count;
-    double budget; // bytes that a throttle lets pass now
+    double budget; // number of bytes that a throttle lets pass now
     int64_t budget_ns;
     bool ended;    // nothing more comes from its source
     bool dead;     // nothing more can go to its sink
-    bool blocked;  // its sink took less than there was
+    bool blocked;  // its sink took fewer bytes than there were
     bool cut_next; // the connection ends after the message that has begun
     bool cut;      // the connection ends after the cleared bytes
 };
 
 struct link {
-    int fds[2];           // by enum message_sender
-    struct flow flows[2]; // by the sender of its bytes
+    int fds[2];           // indexed by enum message_sender
+    struct flow flows[2]; // indexed by the sender of the flow's bytes
     struct exchange exchange;
 };
 
 // The faults of the network at this moment.
 struct link_conditions {
-    bool hold[2]; // by sender: nothing passes
+    bool hold[2]; // by sender: true: its bytes do not pass
     int64_t delay_ns;
-    double rate; // bytes per second each way; 0: unlimited
+    double rate; // throttle: bytes per second each way; 0: unlimited
 };
 
-// The link calls this for each message at its boundary, before it passes on a byte of it. True: cut
-// the flow, on the side in *side.
+// The link calls `message` for each message at its boundary, before it passes on a byte of it.
+// True: cut the flow, on the side that *side gets.
 struct link_watcher {
     bool (*message)(
         void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
     void *self;
 };
 
-// Takes over both descriptors, which must be non-blocking. NULL without memory.
+// Makes a link. Takes over both descriptors, which must be non-blocking. NULL without memory.
 struct link *link_new(int client, int server);
 // Closes both ends; with `reset` by a TCP reset where the end is TCP.
 void link_free(struct link *l, bool reset);
 
 // Moves all bytes that can move. Returns false when the connection is over and must be freed;
-// *was_cut says whether a cut ended it. Lowers *wake_ns to the time of the next call when no
-// descriptor becomes ready.
+// *was_cut says whether a cut ended it. Lowers *wake_ns to the time at which it must be called
+// again even if no descriptor becomes ready.
 bool link_pump(struct link *l, const struct link_conditions *conditions,
     const struct link_watcher *watcher, int64_t now_ns, int64_t *wake_ns, bool *was_cut);
 
-// Returns the events to wait for at one end; 0: leave it out of the poll.
+// Returns the events to wait for at one end; 0: leave this end out of the poll.
 short link_events(const struct link *l, enum message_sender end);
 
 // Returns how many bytes were read and are not passed on.

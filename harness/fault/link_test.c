@@ -1,4 +1,4 @@
-// One connection through the proxy, over socket pairs and on a clock of its own.
+// One connection through the proxy, over socket pairs and with a clock that the test sets.
 #include "fault/link.h"
 
 #include <setjmp.h>
@@ -16,12 +16,12 @@
 #define SYNC "S\0\0\0\4"
 
 struct fixture {
-    int client, server; // the far ends
+    int client, server; // the ends outside of the link
     struct link *link;
     struct link_conditions conditions;
-    unsigned char cut_type; // 0: nowhere
+    unsigned char cut_type; // type of the message to cut at; 0: no cut
     enum cut_side cut_side;
-    char types[64]; // of the messages seen
+    char types[64]; // types of the messages seen so far
     int64_t now_ns, wake_ns;
     bool was_cut;
 };
@@ -177,7 +177,7 @@ static void delays_in_order(void **state)
     assert_true(pump(&f));
     expect_nothing(f.server);
     assert_true(f.wake_ns == f.now_ns + 30 * NS_PER_MS);
-    // The delay is over before the first bytes are due: these must not overtake.
+    // The delay is over before the first bytes are due. Later bytes must not overtake those.
     f.conditions.delay_ns = 0;
     SEND(f.client, QUERY);
     f.now_ns += 10 * NS_PER_MS;

@@ -1,5 +1,5 @@
-// Faults of the network between collector and server: in the proxy, or in the
-// kernel between two network namespaces.
+// Faults of the network between collector and server. They are made in the proxy, or in the kernel
+// between two network namespaces.
 #include "fault/inside.h"
 
 #include <stdio.h>
@@ -27,7 +27,8 @@ static bool begin_silence(struct fault_context *c, struct fault_record *r, struc
     return true;
 }
 
-// Both ends are healed in any case. The filter's own counters prove the fault.
+// Ends a fault in the kernel. Both ends are healed even after an error. The filter's own counters
+// prove the fault.
 static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t at_server = 0, at_collector = 0;
@@ -44,8 +45,8 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
     return ok;
 }
 
-// The bytes that are withheld at the end of the silence prove it: the load goes on, so some were
-// sent.
+// Ends a silence. The bytes that are withheld at its end prove it: the load goes on, so some bytes
+// were sent.
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
@@ -81,7 +82,7 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// The bytes that pass under a delay or a throttle prove it.
+// Begins a delay or a throttle. The bytes that pass under it prove it.
 static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
@@ -98,7 +99,7 @@ static bool end_slow(struct fault_context *c, struct fault_record *r, struct err
     uint64_t passed = proxy_counts(c->proxy).passed - r->mark;
     double seconds = (double)(clock_now_ns() - r->began_ns) / 1e9;
 
-    // A delay and a throttle may overlap, so only this one of them ends.
+    // A delay and a throttle may overlap, so this ends only the one.
     if (r->spec->verb->id == VERB_DELAY)
         proxy_delay(c->proxy, 0, 0);
     else

@@ -120,8 +120,8 @@ void proxy_free(struct proxy *p)
     free(p);
 }
 
-// Asks for no encryption, because a cut has to see the messages, and on this side the bytes never
-// leave the machine. The password travels as a setting that nobody reads.
+// Appends settings without encryption: a cut has to see the messages, and on this side of the proxy
+// the bytes never leave the machine. The password travels as a server setting that nobody reads.
 bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
 {
     return buf_printf(conninfo,

@@ -2,11 +2,11 @@
 //
 // The collector connects to a port of 127.0.0.1, so its TCP timers and resets are real. The proxy
 // connects to the server's address. One thread passes the bytes on; any other thread may call the
-// functions here. Only a run whose scenario breaks the network has a proxy: without one, a run
-// measures PostgreSQL and nothing else.
+// functions here. Only a run whose scenario breaks the network has a proxy. All other runs measure
+// PostgreSQL alone.
 //
-// A proxy has one limit: its kernel acknowledges everything, so the collector's own deadlines
-// notice a partition and its TCP does not.
+// A proxy has one limit: its kernel acknowledges everything that the collector sends. So the
+// collector's own deadlines notice a partition, and its TCP does not.
 #pragma once
 
 #include "base/buf.h"
@@ -20,22 +20,24 @@
 struct proxy;
 
 struct proxy_counts {
-    size_t links;       // connections at this moment
-    size_t opaque;      // those that are encrypted, so that no messages are seen
-    uint64_t passed;    // bytes, both ways, ever
-    size_t withheld[2]; // by sender: bytes that were read and are not passed on
-    uint64_t refused;   // connections without the run's password, or whose server was away
+    size_t links;       // number of connections at this moment
+    size_t opaque;      // number of those that are encrypted, so that their messages cannot be seen
+    uint64_t passed;    // number of bytes passed since the start, both ways
+    size_t withheld[2]; // by sender: number of bytes that were read and not passed on
+    uint64_t refused;   // number of connections without the run's password, or whose server was
+                        // away
 };
 
-// The proxy asks for the server's address again for every connection.
+// Starts a proxy, which asks for the server's address again for every connection.
 MUST_USE struct proxy *proxy_start(const struct server *server, struct err *e);
 
-// A proxy for any client, without a server of the harness. It listens at `at` and lets everyone in,
-// because the server asks for its own password. A port of 0 takes a free one.
+// Where a proxy listens that serves any client and is not in front of a server of the harness. It
+// listens at `at` and lets everyone in, because the server asks for its own password. With port 0
+// it takes a free port.
 struct proxy_open {
     struct sockaddr_storage at;
     socklen_t at_len;
-    const struct target *to; // outlives the proxy
+    const struct target *to; // where the server is; must outlive the proxy
 };
 MUST_USE struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e);
 
@@ -56,7 +58,7 @@ enum exchange_state proxy_state(struct proxy *p);
 void proxy_hold(struct proxy *p, bool client, bool server);
 void proxy_heal(struct proxy *p, bool client, bool server, bool drop);
 
-// Resets every connection; returns how many.
+// Resets every connection. Returns how many it reset.
 size_t proxy_reset(struct proxy *p);
 
 // Sets the delay; 0, 0: none. The bytes of one read get one delay and never overtake others.
@@ -65,19 +67,19 @@ void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns);
 // Sets the bytes per second, in each direction of each connection; 0: unlimited.
 void proxy_throttle(struct proxy *p, double rate);
 
-// Cuts one connection before or after the n-th message of this kind, counted
-// over all connections from now on. A cut replaces one that was not reached.
+// Cuts one connection before or after the n-th message of this kind, counted over all connections
+// from now on. A cut that was not reached yet is replaced.
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
 // Arms a second cut, whose messages count from the moment of the first.
 void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
 
-// The proxy's thread calls this at each cut, with the cut's number from 0, while both ends are
+// The proxy's thread calls this hook at each cut, with the cut's number from 0, while both ends are
 // still open and nothing passes. The hook may kill the collector there. It must not call the proxy.
-// proxy_forget_cut releases it.
+// proxy_forget_cut removes it.
 typedef void proxy_hook(void *arg, size_t cut);
 void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg);
 
-// Returns how many cuts were made since the last proxy_cut, and when. at_ns may be NULL.
+// Returns how many cuts were made since the last proxy_cut. at_ns gets their times; it may be NULL.
 #define PROXY_CUTS_MAX 2
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX]);
 bool proxy_was_cut(struct proxy *p);

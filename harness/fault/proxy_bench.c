@@ -14,7 +14,7 @@
 #include "fault/proxy.h"
 #include "measure/histogram.h"
 
-#define BLOCK 100 // questions asked one way before the other way has its turn
+#define BLOCK 100 // number of questions asked one way before it is the other way's turn
 #define STREAMS 5
 #define STREAM "SELECT repeat('x', 1000) FROM generate_series(1, 50000)"
 #define STREAM_BYTES (50000 * 1000)
@@ -68,7 +68,7 @@ static bool ask(struct bench *b, enum way way, int count, struct err *e)
     return true;
 }
 
-// The first turn of each way does not count.
+// The first turn of each way is a warm-up and is not counted.
 static bool measure(struct bench *b, long questions, struct err *e)
 {
     int64_t took_ns;
@@ -105,7 +105,7 @@ static void print(const struct bench *b)
     }
 }
 
-// This does not use sql_connect, whose options would replace the proxy's password.
+// Connects without sql_connect, whose options would replace the proxy's password.
 static PGconn *connect_to(const char *conninfo, struct err *e)
 {
     PGconn *conn = PQconnectdb(conninfo);

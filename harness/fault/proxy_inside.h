@@ -11,15 +11,16 @@
 #include "postgres/target.h"
 
 #define PROXY_LINKS_MAX 128
-#define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS) // when there was no descriptor for a client
+// Pause after a client came for whom there was no descriptor.
+#define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS)
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 
 enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
 
 struct cut {
-    enum cut_state state; // begun: the message has come, and the connection is about to end
+    enum cut_state state; // CUT_BEGUN: the message has come, and the connection is about to end
     struct message_kind kind;
-    int left; // messages of the kind until the cut
+    int left; // number of messages of the kind until the cut
     enum cut_side side;
 };
 
@@ -37,24 +38,24 @@ struct proxy {
 
     pthread_mutex_t lock;
     bool stopping;
-    int64_t accept_at_ns; // no client is taken in before
+    int64_t accept_at_ns; // no client is accepted before this time
     struct link *links[PROXY_LINKS_MAX];
     size_t link_count;
     struct link_conditions conditions;
     int64_t jitter_ns;
     struct rng rng;
-    struct cut cut, next; // next: armed when the cut is done
+    struct cut cut, next; // next is armed when the first cut is done
     proxy_hook *hook;
     void *hook_arg;
     size_t cut_count;
     int64_t cut_ns[PROXY_CUTS_MAX];
     unsigned tally[2][256];
-    uint64_t passed_before; // by links that are gone
+    uint64_t passed_before; // number of bytes passed by links that are gone
     uint64_t refused;
 };
 
 // Runs as a thread: passes bytes until `stopping` is set. Its argument is the proxy.
 void *proxy_pass_bytes(void *proxy);
 
-// Ends a connection and keeps its count of bytes. The caller holds the lock.
+// Ends a connection, and adds the number of its bytes to passed_before. The caller holds the lock.
 void proxy_remove_link(struct proxy *p, size_t i, bool reset);

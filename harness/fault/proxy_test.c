@@ -1,4 +1,4 @@
-// The proxy when the process has no descriptor left for a client.
+// Tests the proxy when the process has no descriptor left for a client.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,12 +19,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t refused_ns[REFUSALS];
 static int refused;
 
-// The names that the linker's --wrap gives.
+// The names that the linker gives to a wrapped function and its replacement.
 #define WRAP_OF(name) __wrap_##name
 #define REAL(name) __real_##name
 
-// The linker puts the second in place of the first (--wrap). It has no descriptor for the first few
-// calls.
+// The linker replaces accept4() by our function (--wrap), which finds no free descriptor in its
+// first few calls.
 int REAL(accept4)(int fd, struct sockaddr *at, socklen_t *len, int flags);
 int WRAP_OF(accept4)(int fd, struct sockaddr *at, socklen_t *len, int flags);
 
@@ -68,7 +68,7 @@ static void without_descriptors_it_tries_again_after_a_pause(void **state)
     struct proxy *p = proxy_start_open(&open, &e);
     assert_non_null(p);
     int fd = connect_to(proxy_port(p));
-    // The proxy takes the client in at last, and nobody is behind it.
+    // The proxy accepts the client at last, and there is no server behind the proxy.
     alarm(100);
     assert_true(recv(fd, &byte, 1, 0) <= 0);
     alarm(0);

@@ -60,8 +60,8 @@ static void take_in(struct proxy *p, int client)
         close(server);
 }
 
-// A client that cannot be taken in stays in the kernel's queue, and poll would report it again at
-// once.
+// Accepts clients. If one cannot be accepted, it pauses: the client stays in the kernel's queue,
+// and poll would report it again at once.
 static void accept_some(struct proxy *p)
 {
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
@@ -124,7 +124,7 @@ static void finish_cut(struct proxy *p)
     }
 }
 
-// Moves all bytes that can move. Returns when it must be called again at the latest.
+// Moves all bytes that can move. Returns the time at which it must be called again at the latest.
 static int64_t pump_all(struct proxy *p)
 {
     const struct link_watcher watcher = {.message = watch_message, .self = p};

@@ -1,4 +1,4 @@
-// Faults of the reader of the collector's output.
+// Faults of the harness as the reader of the collector's output.
 #include "fault/inside.h"
 
 #include <stdio.h>
@@ -26,7 +26,8 @@ static bool slow_reader(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-// The bytes that wait in the pipe were written and not read, so the reader really was slow.
+// Ends the fault. Bytes that wait in the pipe were written and not read, so they prove that the
+// reader was slow.
 static bool resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     size_t unread = subject_unread(c->subject, r->spec->instance);

@@ -1,4 +1,4 @@
-// Faults of the sender that answers the collector's lines: the harness itself.
+// Faults of the harness as the sender that answers the collector's lines.
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ static bool hang_sender(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-// A read line proves that a collector waited for an answer.
+// Ends the fault. A line that was read proves that a collector waited for an answer.
 static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t read = subject_tokens(c->subject) - r->mark;

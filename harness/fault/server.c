@@ -36,8 +36,8 @@ static bool started_at(struct fault_context *c, char *out, size_t size, struct e
            sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
 }
 
-// The evidence is the postmaster's start time. The record keeps the old one, which must have
-// changed when the server is back.
+// Stops the server. The evidence is the postmaster's start time: the record keeps the old time,
+// which must have changed when the server is back.
 bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char before[64];
@@ -55,7 +55,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     char before[64], now[64];
 
     snprintf(before, sizeof before, "%.60s", r->evidence);
-    // A stop that was never tried, because the server was away, left no start time.
+    // Without an old start time the stop was never tried, because the server was away.
     if (!c->server->provider->start(c->server, e) || !started_at(c, now, sizeof now, e))
         return false;
     if (strcmp(before, now) == 0)

@@ -61,8 +61,8 @@ static unsigned count_in_log(const struct server *s, long from, const char *word
     return count;
 }
 
-// Waits until the server works again after its disk failed. *started: it could not recover by
-// itself, so it was started again.
+// Waits until the server works again after its disk failed. *started gets true when it could not
+// recover by itself and was started again.
 static bool repair(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);
@@ -72,7 +72,7 @@ static bool repair(struct fault_context *c, bool *started, struct err *e)
 
 // --- fail-flush ---------------------------------------------------------------------
 
-// Waits for the server's panic: a server that goes on was not hit where it matters.
+// Waits for the server's panic. A server that goes on was not hit by the failure of the flush.
 static bool await_panic(struct fault_context *c, long from, struct err *e)
 {
     int64_t deadline = clock_now_ns() + hit_limit_ns;

@@ -51,7 +51,7 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     uint32_t total = number(data), code = number(data + 4);
     if (total < STARTUP_HEADER || total > STARTUP_MAX)
         return opaque(w);
-    // Waits for the whole message, because its observer wants to read it.
+    // This waits for the whole message, because the observer wants to read its content.
     if (len < total)
         return false;
     m->text = data + STARTUP_HEADER;
@@ -68,8 +68,8 @@ static bool begin_startup(struct wire *w, const char *data, size_t len, struct w
     return begin(w, m, MESSAGE_STARTUP, total);
 }
 
-// 'N' means that the client goes on in plain text. A server that does not know the request sends an
-// error, which is an ordinary message.
+// Takes the server's answer to a request for encryption. 'N' means that the client goes on in plain
+// text. A server that does not know the request sends an error, which is an ordinary message.
 static bool begin_answer(struct wire *w, const char *data, struct wire_message *m)
 {
     w->phase = *data == 'N' || *data == 'E' ? WIRE_MESSAGES : WIRE_OPAQUE;
@@ -85,11 +85,12 @@ static bool begin_message(struct wire *w, const char *data, size_t len, struct w
     if (len < HEADER)
         return false;
     uint64_t total = (uint64_t)number(data + 1) + 1;
-    // Types are letters and digits. The values below them are our own names for messages without a
-    // type.
+    // The protocol's types are letters and digits. Smaller values are our own numbers for messages
+    // without a type.
     if (total < HEADER || (unsigned char)*data <= MESSAGE_TYPELESS_MAX)
         return opaque(w);
-    // A command's tag decides whether this is the place to cut.
+    // The tag of a CommandComplete decides whether this is the place to cut, so its text must be
+    // there.
     bool tagged = w->sender == MESSAGE_SERVER && *data == 'C';
     uint64_t tag_end = total < HEADER + MESSAGE_TAG_MAX ? total : HEADER + MESSAGE_TAG_MAX;
     uint64_t need = tagged ? tag_end : HEADER;

@@ -11,31 +11,31 @@
 enum wire_phase {
     WIRE_STARTUP,  // the client's first messages have no type byte
     WIRE_ANSWER,   // one byte of the server's answers a request for encryption
-    WIRE_MESSAGES, // type, length, content
+    WIRE_MESSAGES, // messages of a type, a length and a content
     WIRE_OPAQUE,   // encrypted, or not our protocol: there are no boundaries to see
 };
 
 struct wire {
     enum message_sender sender;
     enum wire_phase phase;
-    uint64_t left; // bytes of the message that has begun
+    uint64_t left; // number of bytes until the end of the message that has begun
 };
 
 struct wire_message {
     unsigned char type; // as in scenario/messages.h
-    uint64_t len;       // header included
-    const char *text;   // its content, as much of it as is there; points into the data
+    uint64_t len;       // bytes, header included
+    const char *text;   // the part of its content that has arrived; points into the data
     size_t text_len;
 };
 
 void wire_init(struct wire *w, enum message_sender sender);
 
-// Call it at a boundary (left == 0). Returns true when the bytes that are there identify the
-// message that begins here, which then counts as begun. False: it needs more bytes, or the wire has
-// become opaque.
+// Call it at a boundary (left == 0). Returns true when the bytes identify the message that begins
+// here; the message then counts as begun. False: more bytes are needed, or the wire has become
+// opaque.
 bool wire_begin(struct wire *w, const char *data, size_t len, struct wire_message *m);
 
-// Returns how many of the next `len` bytes belong to the message that has begun, and takes them as
+// Returns how many of the next `len` bytes belong to the message that has begun, and counts them as
 // passed. On an opaque wire these are all bytes.
 size_t wire_pass(struct wire *w, size_t len);
 

@@ -1,4 +1,4 @@
-// The framing finds the same messages in pieces of any size.
+// The framing finds the same messages whatever the size of the pieces in which the bytes come.
 #include "fault/wire.h"
 
 #include <setjmp.h>
@@ -12,10 +12,10 @@
 
 struct stream {
     enum message_sender sender;
-    bool after_request; // of encryption, which the server is about to answer
+    bool after_request; // the server is about to answer a request for encryption
     const char *bytes;
     size_t len;
-    const char *names; // of the messages, one after another
+    const char *names; // the names of the expected messages, one after another
     enum wire_phase phase;
 };
 

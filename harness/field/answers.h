@@ -1,5 +1,5 @@
-// Answers: the figures of one run, and a file that keeps them, so that an interrupted table
-// continues where it stopped.
+// Stores the figures of runs in a file, so that an interrupted table continues where it stopped. An
+// answer is the figures of one run.
 #pragma once
 
 #include <jansson.h>
@@ -9,28 +9,28 @@
 
 // A figure that was not measured is NAN.
 struct answer {
-    double p50, p99; // ms
-    double wal;      // bytes per job
-    double cpu_ms;   // of the server per job
-    double dead;     // most dead tuples at once
+    double p50, p99; // latency, ms
+    double wal;      // WAL bytes per job
+    double cpu_ms;   // CPU time of the server per job
+    double dead;     // largest number of dead tuples at one time
     double lost, left, again, exits;
-    double recovery_ms;     // the longest recovery
-    double planned, struck; // faults, and those that took effect
-    double judged;          // 0: inconclusive
+    double recovery_ms;     // longest recovery
+    double planned, struck; // numbers of planned faults, and of those that took effect
+    double judged;          // 0: the run was inconclusive
 };
 
 struct answers {
     const char *path; // NULL: nothing is stored
-    json_t *all;      // by key; owned
+    json_t *all;      // owned; the answers by key
 };
 
-// Reads a file of JSON lines; one that does not exist yet is empty.
+// Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
-void answers_close(struct answers *a); // accepts a zeroed one
+void answers_close(struct answers *a); // accepts a zeroed struct
 
-// The key says what was run: the subject's version and the command.
+// Finds the answer of a key. The key says what was run: the subject's version and the command.
 bool answers_find(const struct answers *a, const char *key, struct answer *answer);
 
-// Appends a line, at once.
+// Adds an answer and appends its line to the file at once.
 MUST_USE bool answers_keep(
     struct answers *a, const char *key, const struct answer *answer, struct err *e);

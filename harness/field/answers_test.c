@@ -62,7 +62,7 @@ static void refuses_a_line_that_is_no_answer(void **state)
     assert_false(answers_open(&a, path, &e));
     answers_close(&a);
     unlink(path);
-    assert_true(answers_open(&a, path, &e)); // nothing is there yet
+    assert_true(answers_open(&a, path, &e)); // there is no file yet
     answers_close(&a);
 }
 

@@ -105,7 +105,8 @@ void grid_fault_cell(struct cell *c, const struct fault_outcome *o)
 
 // --- text -------------------------------------------------------------------------------
 
-// Writes a block for each subject: a terminal is too narrow for all columns side by side.
+// Writes the table as text, with a block for each subject: a terminal is too narrow for all columns
+// side by side.
 void grid_text(const struct grid *g, struct buf *out)
 {
     size_t widest = 0;
@@ -134,7 +135,7 @@ static bool was_shown(const struct grid_row *r, size_t cell)
     return r->cells[cell].command[0] == '\0';
 }
 
-// Writes the titles of all cells that this cell's command answers: "p50, p99".
+// Writes the titles of all cells that this cell's command answers, such as "p50, p99".
 static void titles_of(
     const struct grid *g, const struct grid_row *r, size_t cell, char *titles, size_t size)
 {
@@ -163,7 +164,7 @@ static void markdown_commands(const struct grid *g, struct buf *out)
     }
 }
 
-// Writes what the maintainers of a queue need to see the failure themselves.
+// Writes what the maintainers of a queue need to see a failure for themselves.
 static void markdown_convictions(const struct grid *g, struct buf *out)
 {
     for (size_t i = 0; i < g->row_count; i++) {

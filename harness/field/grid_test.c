@@ -1,4 +1,5 @@
-// Cells tell the outcome of a run, and the three tables hold each cell with its command.
+// Cells show the outcome of a run, and the three forms of the table have each cell with its
+// command.
 #include "field/grid.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ static size_t count_of(const char *text, const char *what)
     return count;
 }
 
-// A command that answers several cells is listed once; a conviction is told with its seeds.
+// A command that answers several cells is listed once. A conviction is shown with its seeds.
 static void lists_hold_each_command_once(void **state)
 {
     struct grid g;

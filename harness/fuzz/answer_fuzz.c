@@ -1,6 +1,6 @@
-// Each line of a sender is an answer that says exactly what was read, or is refused with a
-// reason: nothing is guessed, and nothing accepted that the grammar does not allow. What
-// the grammar plainly allows is not refused either.
+// Each line of a sender either is an answer, and then says exactly what was read, or is refused
+// with a reason. The parser guesses nothing and accepts only what the grammar allows. What the
+// grammar plainly allows it must accept.
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "lease/answer.h"
 
-// A part of the grammar: its numbers are surely below the limits.
+// A part of the grammar. Numbers that match are certainly below the limits.
 static const char grammar[] = "^[1-9][0-9]{0,15}([.][1-9][0-9]{0,5})?"
                               "( sent| error (transient|permanent)( .*)?)$";
 
@@ -23,7 +23,7 @@ static bool is_allowed(const char *line)
     return regexec(&regex, line, 0, NULL, 0) == 0;
 }
 
-// Writes all of the answer but its text again.
+// Writes the answer again, except its text.
 static size_t spell(const struct answer *a, char *out, size_t size)
 {
     static const char *const words[] = {[ANSWER_SENT] = "sent",
@@ -36,7 +36,8 @@ static size_t spell(const struct answer *a, char *out, size_t size)
     return (size_t)snprintf(out, size, "%lld%s %s", (long long)a->line, place, words[a->kind]);
 }
 
-// The text is what follows the blank, cut to its limit, with '?' for what is not printable.
+// Checks the text: it is what follows the blank, cut to its limit, with '?' for each character that
+// is not printable.
 static void check_text(const struct answer *a, const char *rest, size_t len)
 {
     FUZZ_MUST(len == 0 || rest[0] == ' ');
@@ -60,7 +61,7 @@ static void check_answer(const struct answer *a, const char *line, size_t len)
     check_text(a, line + head, len - head);
 }
 
-// The line has a copy of its own, so that a sanitizer sees what is read beyond its end.
+// Checks one line. The line gets a copy of its own, so that a sanitizer sees a read beyond its end.
 static void check_line(const char *at, size_t len)
 {
     char *line = malloc(len + 1), *exact = malloc(len ? len : 1);

@@ -1,8 +1,8 @@
-// The harness, with a decoder of its own, reads the same fields from every line that the reference
-// collector would send.
+// From every line that the reference collector would send, the harness's own decoder must read the
+// same fields.
 //
-// The input is a batch: for each token a byte of flags, then email, login,
-// secret and code, each with a length of one byte.
+// The input is a batch: for each token a byte of flags, then email, login, secret and code, each
+// with a length of one byte.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { RECOVERY = 1, NO_CODE = 2, NO_EMAIL = 4, NO_LOGIN = 8, GOOD_SECRET = 16, 
 #define TOKENS_MAX 64
 
 struct batch_line {
-    struct token tokens[TOKENS_MAX]; // those on the line
+    struct token tokens[TOKENS_MAX]; // the tokens that are on the line
     size_t count;
     struct buf text;
 };

@@ -1,6 +1,6 @@
-// Any environment is refused with a text that names the variable and repeats no secret, or gives
-// settings within their limits. The input: the variables, each ended by a NUL; then an empty one,
-// and the content of the key file.
+// Any environment either gives settings within their limits, or is refused with a text that names
+// the variable and shows no secret. The input: the variables, each ended by a NUL; then an empty
+// variable, and the content of the key file.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define VARIABLES_MAX 64
 
-// True for the texts about a secret that leave its value out.
+// True for refusals about a secret, whose texts leave the value out.
 static bool hides_value(const char *refusal)
 {
     static const char *const texts[] = {

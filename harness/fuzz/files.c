@@ -28,7 +28,7 @@ void files_clear(void)
     file_count = 0;
 }
 
-// The names that the linker's --wrap gives.
+// The names that the linker gives to a wrapped function and its replacement.
 #define WRAP_OF(name) __wrap_##name
 #define REAL(name) __real_##name
 

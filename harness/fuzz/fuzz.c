@@ -25,7 +25,7 @@ bool fuzz_accepted(void)
     return was;
 }
 
-// For a target that makes no seeds.
+// The default for a target that makes no seeds.
 __attribute__((weak)) size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     memset(data, (int)index, size);

@@ -1,6 +1,6 @@
-// A fuzz target is one function that takes bytes from anywhere and aborts when
-// something that must hold does not. x_fuzz.c holds the target for x; either
-// libFuzzer calls it or replay.c, which is why it has libFuzzer's name.
+// A fuzz target is one function that takes arbitrary bytes and aborts when a property that must
+// hold does not. x_fuzz.c holds the target for x. Either libFuzzer calls it or replay.c, so it has
+// the name that libFuzzer expects.
 #pragma once
 
 #include <stdbool.h>
@@ -10,24 +10,24 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // Makes seeds that cannot well be stored, because they hold signatures, lengths or a version.
-// Returns the length of the index-th, 0 after the last, and sets `good` if it must be accepted. A
-// target without such seeds leaves this out.
+// Returns the length of seed number `index`, 0 behind the last, and sets `good` if it must be
+// accepted. A target without such seeds leaves this function out.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good);
 
-// Call it when the input was accepted. Replay requires this of the seeds that a target makes and of
-// files whose name begins with "good", because a seed that is refused at its first byte would test
+// Call it when the input was accepted. Replay requires this of the seeds that a target makes, and
+// of files whose name begins with "good". A seed that is refused at its first byte would test
 // nothing.
 void fuzz_accept(void);
 bool fuzz_accepted(void); // true when an input was accepted since the last call
 
 #define FUZZ_SEED_MAX ((size_t)1 << 16)
 
-// Unlike assert() it is there in every build.
+// As assert(), but present in every build.
 #define FUZZ_MUST(holds) ((holds) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #holds))
 
 _Noreturn void fuzz_fail(const char *file, int line, const char *what);
 
-// The input, taken piece by piece; at its end there are only zeros.
+// The rest of the input. It is taken piece by piece; behind its end there are only zeros.
 struct fuzz_bytes {
     const uint8_t *at;
     size_t left;
@@ -36,5 +36,5 @@ struct fuzz_bytes {
 uint8_t fuzz_byte(struct fuzz_bytes *b);
 uint64_t fuzz_number(struct fuzz_bytes *b, unsigned bytes);
 
-// Takes a length of one byte and as many bytes, as far as they are there.
+// Takes a length of one byte and then as many bytes, or fewer if the input ends.
 struct fuzz_bytes fuzz_piece(struct fuzz_bytes *b);

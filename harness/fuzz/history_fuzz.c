@@ -1,5 +1,5 @@
-// Any stored history is either refused or can be judged. If it can, it gives the same verdict after
-// it is written and read again.
+// Any stored history is either refused or can be judged. A history that can be judged gives the
+// same verdict after it is written and read again.
 //
 // The input: a byte that chooses the scenario, then the history uncompressed, which zlib reads as
 // well.
@@ -64,7 +64,7 @@ static void judge(struct result *r, const struct history *h)
     FUZZ_MUST(check_ledger(r, &h->ledger, &input, &e));
 }
 
-// A value that was not measured is NAN in both.
+// Compares two values. NAN, which says that a value was not measured, equals NAN.
 static bool same_value(double a, double b)
 {
     return isnan(a) ? isnan(b) : !(a < b) && !(a > b) && !isnan(b);
@@ -96,7 +96,7 @@ static void check_same(const struct result *a, const struct result *b)
         FUZZ_MUST(strcmp(a->reasons[i], b->reasons[i]) == 0);
 }
 
-// The checks use these indexes and values without testing them.
+// Checks the indexes and values of a history that the checks use without testing them.
 static void check_records(const struct history *h)
 {
     const struct subject_log *log = &h->log;
@@ -123,7 +123,7 @@ static void check_records(const struct history *h)
         FUZZ_MUST(log->samples[i].process < log->process_count || log->process_count == 0);
 }
 
-// These properties of a verdict hold for any history.
+// Checks properties that the verdict on any history has.
 static void check_sound(const struct result *r, const struct history *h)
 {
     const struct ledger *l = &h->ledger;
@@ -258,8 +258,8 @@ static void plan_faults(struct story *s, size_t specs)
         };
 }
 
-// Each function below damages a history in a way that no run does. The writer does not
-// check for it, or writes it all the same.
+// Each function below damages a history as no run does. The writer does not notice the damage, or
+// writes the history all the same.
 static void damage_nothing(struct story *s)
 {
     (void)s;
@@ -324,7 +324,7 @@ static size_t unpack(const struct memory_file *file, uint8_t *data, size_t size)
     return (size_t)len;
 }
 
-// Makes each story in each scenario; then each damage to the last of them.
+// Makes each story in each scenario, and then each kind of damage to the last of them.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const uint8_t choices[] = {0, 1 + 4, 3 + 8 + 16};

@@ -1,6 +1,6 @@
-// Encoded histograms. A histogram is the same after encoding and decoding. Any text is refused, or
-// is a histogram of which the same holds. A line of a log has exactly its fields. The input's first
-// byte chooses what is tested.
+// Encoded histograms. A histogram is the same after encoding and decoding. Any text is either
+// refused or decodes to a histogram for which this holds, too. A line of a log has exactly its
+// fields. The input's first byte chooses what is tested.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void put_number(unsigned char *at, uint32_t number)
         at[i] = (unsigned char)(number >> (24 - 8 * i));
 }
 
-// Compresses and encodes the input itself, because no random change of a compressed text could be
+// Compresses and encodes the input itself. A random change of a compressed text could never be
 // read.
 static void decode_plain(const struct fuzz_bytes *in)
 {
@@ -134,7 +134,7 @@ static void record_values(struct fuzz_bytes *in)
         size_t index = histogram_index(value);
         FUZZ_MUST(histogram_lowest_at(index) <= (value > 0 ? value : 0));
         FUZZ_MUST(histogram_highest_at(index) >= value);
-        // Three digits: a bucket is never wider than a thousandth of its values.
+        // With three significant digits, a bucket is never wider than a thousandth of its values.
         FUZZ_MUST(histogram_highest_at(index) - histogram_lowest_at(index) <=
                   histogram_lowest_at(index) / 1000);
     }
@@ -177,7 +177,7 @@ static void check_header(const char *comment, int64_t wall_ns)
     buf_fini(&out);
 }
 
-// Reads tag, times and histogram of a line, as a reader would take it apart.
+// Takes tag, times and histogram of a line apart as a reader would.
 static void check_line(struct fuzz_bytes *in)
 {
     struct fuzz_bytes tag = fuzz_piece(in), comment = fuzz_piece(in);

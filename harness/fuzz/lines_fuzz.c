@@ -1,5 +1,5 @@
-// Output is decoded the same way in whatever pieces it arrives, and an accepted token has exactly
-// one spelling: encoded again, it is the bytes that were read.
+// Output is decoded in the same way whatever the pieces in which it arrives. A token that is
+// accepted has exactly one spelling: encoded again, it gives the bytes that were read.
 //
 // The input: two bytes from which the sizes of the pieces are drawn, then the output.
 #include <stdlib.h>
@@ -20,7 +20,8 @@
 
 static const struct process_record process = {.pid = 1};
 
-// Reads `bytes` in pieces (with no rng: in one) and then the end of the file.
+// Reads `bytes` in pieces of random size, or in one piece if rng is NULL, and then the end of the
+// file.
 static void read_all(struct reader *r, struct rng *rng, const uint8_t *bytes, size_t len)
 {
     struct buf pending;
@@ -59,7 +60,7 @@ static void check_same(const struct reader *a, const struct reader *b)
         FUZZ_MUST(atomic_load(&a->seen_ns[i]) == atomic_load(&b->seen_ns[i]));
 }
 
-// Makes the signature that the spec gives to a token with these fields.
+// Makes the signature that the specification gives to a token with these fields.
 static void sign(const struct decoded *t, unsigned char mac[32])
 {
     unsigned char text[64];
@@ -76,7 +77,8 @@ static void sign(const struct decoded *t, unsigned char mac[32])
     FUZZ_MUST(HMAC(EVP_sha256(), fuzz_key, 32, text, len, mac, &mac_len));
 }
 
-// Spells the token as a line has it, except for the signature, which may be wrong.
+// Spells the token as a line has it. The signature is `mac`, because that of the token may be
+// wrong.
 static size_t spell(const struct decoded *t, const unsigned char mac[32], char *out)
 {
     unsigned char both[64], secret[89];
@@ -111,7 +113,7 @@ static void check_token(const struct decoded *t, const char *text, size_t len)
     FUZZ_MUST(spell(t, mac, out) == len);
     bool same = memcmp(out, text, len) == 0;
     FUZZ_MUST(same == t->signature_ok);
-    // A wrong signature changes at most the last 44 letters of the 86; the rest is right.
+    // A wrong signature changes at most the last 44 letters of the 86. The other letters are right.
     FUZZ_MUST(memcmp(out, text, secret_ends - 44) == 0);
     FUZZ_MUST(memcmp(out + secret_ends, text + secret_ends, len - secret_ends) == 0);
     free(out);
@@ -139,7 +141,7 @@ static size_t check_line(
     return whole ? shape : 0;
 }
 
-// Checks the tokens of whole lines, and between them the names found in torn ones.
+// Checks the tokens of whole lines and, between them, the names found in torn lines.
 static void check_deliveries(const struct reader *r)
 {
     size_t next = 0;

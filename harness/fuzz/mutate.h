@@ -1,4 +1,5 @@
-// Small random damage to an input, for runs without libFuzzer. It is the same on every machine.
+// Makes small random changes to an input, for runs without libFuzzer. The changes are the same on
+// every machine.
 #pragma once
 
 #include <stddef.h>

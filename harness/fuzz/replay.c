@@ -1,10 +1,11 @@
-// Runs a target over its seeds and kept findings, then over a fixed number of
-// damaged copies of them: what ctest does, without libFuzzer.
+// Runs a target over its seeds and the findings that were kept, then over a fixed number of damaged
+// copies of these. ctest does this, without libFuzzer.
 //
-//     fuzz_x [--mutations N] [--write FOLDER] FILE|FOLDER…
+// fuzz_x [--mutations N] [--write FOLDER] FILE
+// FOLDER…
 //
-// An input that ends the program is left in the working folder under the name
-// that is printed. --write only stores the seeds that the target makes itself.
+// An input that ends the program is left in the working folder under the name that is printed.
+// --write only stores the seeds that the target makes itself.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ struct input {
 static struct input inputs[INPUTS_MAX];
 static size_t input_count;
 
-// The signal handler reads this.
+// State that the signal handler reads.
 static struct {
     char file[300];
     const uint8_t *data;

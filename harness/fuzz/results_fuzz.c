@@ -1,4 +1,4 @@
-// Any stored results are refused or can be compared, and the printed comparison has exactly its
+// Any stored results are either refused or can be compared. The printed comparison has exactly its
 // fields.
 //
 // The input: texts of result.json, each ended by a NUL. They belong in turn to one side and to the
@@ -93,7 +93,8 @@ static void check_comparison(const struct side *base, const struct side *new)
     check_csv(&c);
     check_json(&c);
     check_text(&c);
-    // Each side may break an invariant that the other keeps: then both directions are worse.
+    // Each side may break an invariant that the other keeps. Then the comparison says worse in both
+    // directions.
     FUZZ_MUST(compare_sides(&back, new, base, 0.1, &e));
     FUZZ_MUST(c.row_count == back.row_count && c.base_failed.any == back.new_failed.any);
     if (c.correctness != CHANGE_WORSE)

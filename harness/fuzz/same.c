@@ -13,7 +13,7 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_strings(char *const *a, char *const *b)
 {
-    // An empty list may also be NULL.
+    // NULL counts as an empty list.
     for (; a && b && *a && *b; a++, b++)
         if (strcmp(*a, *b) != 0)
             return false;
@@ -98,7 +98,7 @@ static size_t width(const struct field *f)
     case FIELD_RATE:
         return 2 * sizeof(double) + sizeof(bool);
     default:
-        return sizeof(int64_t); // a duration, a seed, a double or the address of a verb
+        return sizeof(int64_t); // size of a duration, a seed, a double or the address of a verb
     }
 }
 

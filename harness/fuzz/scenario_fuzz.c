@@ -1,6 +1,8 @@
-// Any text is either refused, with the place and the reason, or is a scenario that can be planned
-// and is the same after it is written and read again. The input is a scenario file; lines that
-// begin with "--set " are options, and those after a line "--trace" are the file of recorded times.
+// Any text is either refused, with the place and the reason, or is a scenario. A scenario can be
+// planned, and is the same after it is written and read again.
+//
+// The input is a scenario file. Lines that begin with "--set " are options, and those after a line
+// "--trace" are the file of recorded times.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static bool begins(const char *line, size_t len, const char *word)
     return len >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
-// Splits `text` in place: each option is ended with a NUL.
+// Splits `text` in place, and ends each option with a NUL.
 static void split(struct sections *s, char *text, size_t len)
 {
     static const char set[] = "--set ", trace[] = "--trace\n";
@@ -70,8 +72,8 @@ static size_t lines_of(const struct sections *s)
 {
     size_t lines = 1;
 
-    // libyaml knows five kinds of line ends. Each takes a byte or more, so there cannot be more
-    // lines than bytes.
+    // Counts the lines by bytes, because libyaml knows five kinds of line ends. Each takes a byte
+    // or more, so there cannot be more lines than bytes.
     for (size_t i = 0; i < s->yaml_len; i++)
         lines++;
     return lines + 1;

@@ -1,5 +1,5 @@
-// A scraper may send anything: only GET /metrics over HTTP/1.0 or 1.1 is served. A status once
-// given stays, however many bytes follow.
+// A scraper may send anything. Only GET /metrics over HTTP/1.0 or 1.1 is served. A status that was
+// given once stays, however many bytes follow.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bool is_status(int status)
     return status == 200 || status == 400 || status == 404 || status == 405 || status == 505;
 }
 
-// Judges a copy of the data, so that a sanitizer sees what is read beyond its end.
+// Judges a copy of the data, so that a sanitizer sees a read beyond its end.
 static int judge(const uint8_t *data, size_t len)
 {
     char *exact = malloc(len ? len : 1);

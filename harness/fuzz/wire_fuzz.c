@@ -1,5 +1,5 @@
-// In whatever pieces the bytes of a connection arrive, the framing finds the same messages as in
-// one piece, and every tag that a cut waits for.
+// Whatever the pieces in which the bytes of a connection arrive, the framing finds the same
+// messages as in one piece, and every tag that a cut waits for.
 //
 // The input: a byte of flags, four bytes from which the sizes of the pieces are drawn, and the
 // bytes of one direction.
@@ -37,8 +37,9 @@ static uint64_t fingerprint(const char *text, size_t len)
     return hash + len;
 }
 
-// Only the header of most messages need have arrived. The text that the proxy reads of the others
-// (a password, a tag) must not depend on how much more has arrived.
+// Returns a fingerprint of the text that the proxy reads of a message, such as a password or a tag.
+// That text must not depend on how many more bytes have arrived. Of other messages only the header
+// need have arrived.
 static uint64_t text_of(const struct wire *w, const struct wire_message *m)
 {
     size_t len = m->text_len;
@@ -109,8 +110,8 @@ static uint32_t number(const char *at)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-// Follows the framing once more, for a whole stream of plain messages as the protocol's
-// documentation has it: a byte, a length that counts itself, the rest.
+// Follows the framing a second time, for a whole stream of plain messages, by the protocol's
+// documentation: a byte, a length that includes itself, the rest.
 static void check_messages(const struct findings *s, const char *bytes, size_t len)
 {
     size_t at = 0, i = 0;

@@ -27,10 +27,10 @@ enum order_id {
 
 struct order {
     enum order_id id;
-    int64_t for_ns; // undone after this long; 0: by heal
+    int64_t for_ns; // time after which the order is undone; 0: only heal undoes it
     int64_t by_ns, jitter_ns;
-    double rate; // bytes per second
-    bool drop;   // heal: drops the withheld bytes and resets their connections
+    double rate; // throttle: bytes per second
+    bool drop;   // heal: drop the withheld bytes and reset their connections
     enum fault_direction direction;
     enum cut_side side;
     int n;
@@ -38,19 +38,20 @@ struct order {
     struct message_kind kind;
 };
 
-// "cut-at before 3 server CommandComplete COMMIT", "delay 20ms for 2s". ERR_USAGE
-// names the word that is wrong, and what the order takes.
+// Parses an order such as "cut-at before 3 server CommandComplete COMMIT" or "delay 20ms for 2s".
+// ERR_USAGE names the word that is wrong, and what the order takes.
 MUST_USE bool console_parse(const char *line, struct order *o, struct err *e);
 
 // Prints one line for each order.
 void console_help(FILE *out);
 
-// Keeps which orders are at work, and until when. The caller sets proxy and out, the rest to zero.
+// The orders that are at work, and until when. The caller sets proxy and out, and the rest to zero.
 struct console {
     struct proxy *proxy;
-    FILE *out;                    // one line for each thing that happens
-    int64_t undo_ns[ORDER_COUNT]; // 0: nothing; CLOCK_NEVER: until heal
-    struct order cut;             // the order whose cut is awaited
+    FILE *out;                    // gets one line for each event
+    int64_t undo_ns[ORDER_COUNT]; // per order: when it is undone; 0: it is not at work;
+                                  // CLOCK_NEVER: until heal
+    struct order cut;             // the cut that was ordered and not reached yet
     bool cutting, warned;
     struct order half_open;
 };
@@ -58,5 +59,5 @@ struct console {
 // Carries out an order that is not ORDER_QUIT.
 void console_apply(struct console *c, const struct order *o, int64_t now_ns);
 
-// Undoes what has lasted long enough and tells of a cut that was reached.
+// Undoes the orders whose time is over, and tells of a cut that was reached.
 void console_tick(struct console *c, int64_t now_ns);

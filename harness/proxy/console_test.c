@@ -1,4 +1,4 @@
-// Orders are read as they are meant, and wrong ones are refused with the reason.
+// Orders are parsed correctly, and wrong ones are refused with the reason.
 #include "proxy/console.h"
 
 #include <setjmp.h>

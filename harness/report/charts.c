@@ -58,8 +58,8 @@ json_t *charts_series(const struct ledger *l, struct err *e)
 
 static const double nothing = NAN;
 
-// Adds counters as rates since the sample before. There is no rate when the server was away
-// or a crash had reset its counters.
+// Adds the growth of counters as rates since the sample before. There is no rate when the server
+// was away or a crash had reset its counters.
 static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
 {
     bool counted = now->up && before && before->up && now->commits >= before->commits;
@@ -106,14 +106,14 @@ static double percentile_ms(const struct histogram *h, double percentile)
     return h->total > 0 ? (double)histogram_percentile(h, percentile) / 1e6 : nothing;
 }
 
-// Makes the curve on a scale of nines: 1 is 90%, 2 is 99%. It ends where only one value of
+// Makes the curve on a scale of nines: 1 is 90%, 2 is 99%. The curve ends where only one value of
 // the run is larger.
 json_t *charts_percentiles(const struct result *r)
 {
     enum { STEPS_PER_NINE = 20 };
     json_t *columns = json_object();
     const struct histogram *intended = &r->from_intended, *commit = &r->from_commit;
-    // A closed loop has no intended times.
+    // A closed loop has no intended times, so its curve is only that from the commit.
     int64_t most = intended->total > commit->total ? intended->total : commit->total;
     int steps = most > 0 ? (int)ceil(STEPS_PER_NINE * log10((double)most)) : -1;
 
@@ -139,7 +139,8 @@ static size_t largest_line(const struct ledger *l)
     return most;
 }
 
-// Returns {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, in the order of enum fired_by.
+// Returns a row such as {"tokens": 3, "lines": 7, "by": [2, 5, 0, …]}, with `by` in the order of
+// enum fired_by.
 static json_t *size_row(size_t tokens, const size_t *by)
 {
     json_t *list = json_array();

@@ -5,14 +5,14 @@
 
 #include "report/report.h"
 
-// The run over time: columns of equal length, named as report.js uses them.
+// Returns the run over time as columns of equal length. report.js uses their names.
 MUST_USE json_t *charts_series(const struct ledger *l, struct err *e);
 
-// Returns the server and the machine over time, from the samples: columns again.
+// Returns the server and the machine over time, from the samples, also as columns.
 json_t *charts_server(const struct report *r);
 
-// Returns latency by percentile, on a scale of nines.
+// Returns the latencies by percentile, on a scale of nines.
 json_t *charts_percentiles(const struct result *r);
 
-// The number of lines of each size, by the reason why they were sent.
+// Returns the number of lines of each size, split by the reason why they were sent.
 MUST_USE json_t *charts_batches(const struct ledger *l, struct err *e);

@@ -6,7 +6,7 @@
 #include "postgres/durability.h"
 
 struct environment {
-    char mailproof[32], commit[48]; // of the program that made the run
+    char mailproof[32], commit[48]; // version and commit of the program that made the run
     int postgres_version;
     char kernel[128], machine[128];
     int cpus, memory_mb;
@@ -20,6 +20,6 @@ void environment_take(
 // Reads the env.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool environment_read(struct environment *v, const char *folder, struct err *e);
 
-// A new json_t object, for env.json and result.json.
+// Returns a new json_t object, for env.json and result.json.
 struct json_t;
 struct json_t *environment_json(const struct environment *v);

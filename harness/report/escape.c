@@ -19,7 +19,7 @@ void append_escaped(struct buf *out, const char *text)
             buf_append_str(out, "&quot;");
             break;
         default:
-            // XML 1.0 knows no other control characters, not even escaped.
+            // XML 1.0 allows no other control characters, not even escaped ones.
             buf_append_char(
                 out, (char)((unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text));
         }

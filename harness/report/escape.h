@@ -1,9 +1,9 @@
-// Quotes text for XML, HTML, links and shells, and fills pages that have marks.
+// Quotes text for XML, HTML, links and shells, and fills in pages that have marks.
 #pragma once
 
 #include "base/buf.h"
 
-// Appends text as XML and HTML take it, in content and in attributes.
+// Appends text so that XML and HTML show it unchanged, in content and in attributes.
 void append_escaped(struct buf *out, const char *text);
 
 // Appends a relative path as a link.
@@ -13,5 +13,5 @@ void append_url(struct buf *out, const char *path);
 // The pages are our own, so the mark is always there.
 const char *append_until(struct buf *out, const char *page, const char *mark);
 
-// Appends a word as a shell takes it. It is quoted when the shell would split or change it.
+// Appends a word, in quotes when a shell would split or change it.
 void append_word(struct buf *out, const char *word);

@@ -13,7 +13,7 @@
 struct folder {
     char path[PATH_MAX];
     char logs[PATH_MAX]; // path/logs
-    bool judged;         // a verdict was written
+    bool judged;         // true: a verdict was written
 };
 
 #define FOLDER_STAMP_LEN 40
@@ -31,10 +31,10 @@ MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 // Points `latest` to the folder. Called when the verdict is written.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
-// Call it for every folder, at the end. Removes one that has neither a verdict nor a log.
+// Call it for every folder, at the end. Removes a folder that has neither a verdict nor a log.
 void folder_fini(struct folder *f);
 
-// A file that is being written. It has another name until it is whole.
+// A file that is being written. It has a temporary name until it is whole.
 struct folder_file {
     char path[PATH_MAX], fresh[PATH_MAX];
     FILE *out;
@@ -43,8 +43,8 @@ struct folder_file {
 MUST_USE bool folder_begin(
     const struct folder *f, const char *name, struct folder_file *file, struct err *e);
 
-// Closes the file. A whole file gets its name, another one is removed. False only when a
-// whole file could not be written.
+// Closes the file. A whole file gets its final name; one that is not whole is removed. False only
+// when a whole file could not be written.
 MUST_USE bool folder_finish(struct folder_file *file, bool whole, struct err *e);
 
 // Writes a text as a file: begin and finish in one call.

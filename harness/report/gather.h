@@ -1,4 +1,4 @@
-// The result folders at or below a path.
+// Finds the result folders at or below a path.
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include "base/err.h"
 
 struct gathered {
-    char **folders; // owned; each begins with the path that was named
+    char **folders; // owned; each begins with the path that the caller gave
     size_t count;
 };
 

@@ -90,7 +90,7 @@ static char *page_data(const struct report *r, struct err *e)
     json_t *root = page_json(r, e);
     char *text = NULL;
 
-    // Escaped slashes keep any text from ending the script element around it.
+    // Slashes are escaped, so that no text can end the script element around it.
     if (complete(root))
         text = json_dumps(root, JSON_COMPACT | JSON_ESCAPE_SLASH | JSON_REAL_PRECISION(15));
     if (!text)
@@ -104,7 +104,7 @@ static bool fill_page(struct buf *out, const char *data)
 {
     const struct {
         const char *mark;
-        const char *texts[2]; // put one after the other
+        const char *texts[2]; // two texts that are put one after the other
     } marks[] = {
         {"{{style}}", {dygraphs_css_dygraph, page_style}},
         {"{{data}}", {data, ""}},

@@ -16,7 +16,7 @@
 
 #define INDEX_MAX (16u << 20)
 
-// The figures of a row, in the order of the table's head.
+// The figures in a row, in the order of the table's head.
 static const struct {
     enum metric_id id;
     int digits;
@@ -55,7 +55,7 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
-// Names the page of a run. A recorded run may have none; then result.json is the link.
+// Returns the link of a run: its page, or result.json when a recorded run has no page.
 static const char *page_of(const char *folder)
 {
     char path[PATH_MAX];

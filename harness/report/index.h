@@ -1,10 +1,10 @@
-// index.html over a folder of results: one row for each run, with a link to its
-// report.
+// Writes index.html for a folder of results: one row for each run, with a link to its report.
 #pragma once
 
 #include "base/err.h"
 
-// The index shows at most this many runs, the newest. It only counts the older ones.
+// The index shows at most this many runs, the newest ones. Of the older runs it only gives the
+// number.
 #define INDEX_RUNS_MAX 1000
 
 // Writes dir/index.html, whole or not at all. A result that cannot be read gets no row. The

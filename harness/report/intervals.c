@@ -1,5 +1,5 @@
-// Writes intervals.csv with one row per second, and latency.hlog with one interval per
-// second (together they are the whole run) and one per phase.
+// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has one interval per
+// second, which together are the whole run, and one per phase.
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 struct writer {
     const struct report *report;
     struct buf *out;
-    size_t sample; // the next of the sampler's samples to look at
+    size_t sample; // index of the next sample of the sampler to look at
 };
 
 static const char head[] =

@@ -1,5 +1,5 @@
-// Writes result.json and env.json. Other programs rely on the names: every key exists in
-// every run, and a figure that was not measured is null.
+// Writes result.json and env.json. Other programs rely on the names, so every key exists in every
+// run, and a figure that was not measured is null.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -11,7 +11,8 @@ static json_t *number(double value)
 {
     if (isnan(value))
         return json_null();
-    // A strict reader must see counts as integers.
+    // A whole number is written as an integer, because a strict reader expects counts to be
+    // integers.
     if (!(value < rint(value) || value > rint(value)) && fabs(value) < 9e15)
         return json_integer((json_int_t)value);
     return json_real(rint(value * 1e6) / 1e6);
@@ -45,8 +46,8 @@ static json_t *all_metrics(const struct report *r)
     return object;
 }
 
-// Tells how much of each invariant was judged, and what excused the rest. "promised" is
-// false when the subject does not promise the invariant, so that it was not checked.
+// Tells how much of each invariant was judged, and what excused the rest. "promised" is false when
+// the subject does not promise the invariant; then it was not checked.
 static json_t *judged(const struct report *r)
 {
     json_t *object = json_object();
@@ -201,8 +202,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "latency_ms", latency);
     json_object_set_new(root, "generator",
         metrics_object(r, METRIC_GENERATOR_LAG_P99_MS, METRIC_GENERATOR_DROPPED));
-    // Null since version 2 of the rules, in which each repeat has a cause of its own. Version 1 had
-    // a budget for repeats.
+    // Always null: only version 1 of the rules had a budget for repeats.
     json_object_set_new(root, "duplicate_bound", json_null());
     json_object_set_new(root, "faults", faults(r));
     json_object_set_new(root, "cuts", cuts(r->cuts));

@@ -1,5 +1,5 @@
 // Writes junit.xml: a test suite for each run, with a case for each judged invariant and each
-// expectation, so that a CI shows which one broke.
+// expectation, so that a CI shows which of them failed.
 #include "report/junit.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ bool junit_close(struct buf *out)
 
 // --- a run that was judged --------------------------------------------------------
 
-// Adds the examples and the command that repeats the run below the message.
+// Adds a case with a failure: below its message, the examples and the command that repeats the run.
 static void trouble_case(const struct report *r, struct junit_case *c, const char lines[][256],
     size_t count, struct buf *out)
 {
@@ -168,7 +168,7 @@ bool report_junit_suite(const struct report *r, struct buf *out, struct err *e)
     return junit_close(out) || err_set(e, ERR_INTERNAL, "junit.xml would be too long");
 }
 
-// --- a run that was not -----------------------------------------------------------
+// --- a run that was not judged ---------------------------------------------------
 
 bool report_junit_skipped(const char *scenario, const char *why, struct buf *out)
 {

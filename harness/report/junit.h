@@ -8,13 +8,13 @@ struct junit_counts {
 };
 
 struct junit_case {
-    const char *kind, *name; // "invariant", "lost"
-    const char *trouble;     // "failure", "error" or "skipped"; NULL: none
+    const char *kind, *name; // such as "invariant" and "lost"
+    const char *trouble;     // "failure", "error" or "skipped"; NULL: the case passed
     const char *message;     // one line about the trouble
     const char *text;        // further text; NULL: none
 };
 
-// Append the parts of a <testsuite>: its beginning, a case, its end.
+// These append the parts of a <testsuite>: its beginning, a case, its end.
 void junit_open(
     const char *scenario, const struct junit_counts *c, double seconds, struct buf *out);
 void junit_case(const char *scenario, const struct junit_case *c, struct buf *out);

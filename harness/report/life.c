@@ -40,8 +40,8 @@ void life_delivery(const struct ledger *l, const struct delivery *d, char *out, 
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
 
-// Writes the token's name as its sender gives it in an answer: "12.3" is the line since the process
-// began, and the place in it.
+// Writes the token's name as its sender gives it in an answer. "12.3" is the third token of the
+// twelfth line since the process began.
 static void name_text(const struct ledger *l, const struct delivery *d, char *out, size_t size)
 {
     const struct line_record *lines = l->log->lines;
@@ -53,8 +53,7 @@ static void name_text(const struct ledger *l, const struct delivery *d, char *ou
         (size_t)(d - l->log->deliveries) - lines[d->line].first_delivery + 1);
 }
 
-// Leased mode: tells of the line that carried the token, and of the answer that the harness gave as
-// its sender.
+// Leased mode: writes which line carried the token, and what the harness answered as its sender.
 static void tell_attempt(const struct ledger *l, const struct delivery *d, unsigned attempt,
     life_tell *tell, void *context)
 {
@@ -143,7 +142,7 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
 
 struct event {
     int64_t at_ns;
-    size_t number; // in the order in which they were told; sorts those of the same time
+    size_t number; // order in which the events were told; sorts events of the same time
     char what[320];
 };
 
@@ -189,7 +188,7 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     return !kept.failed;
 }
 
-// In leased mode: what the collector recorded of the token in the database.
+// Leased mode: writes what the collector recorded of the token in the database.
 static void record_text(const struct ledger *l, uint32_t token, char *out, size_t size)
 {
     static const char *const ends[] = {[OUTCOME_NONE] = "no end",
@@ -204,7 +203,8 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
             t->attempts == 1 ? "" : "s");
 }
 
-// In shared mode a token is first taken, and confirmed after it was written.
+// Returns where a token waits that was not delivered. In shared mode a token is first taken, and
+// confirmed after it was written.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
     if (check_shares(l->scenario))

@@ -1,6 +1,6 @@
 // One token's life as text and as a picture: from its intended insert to its last delivery, with
-// the faults and processes that it met. In leased mode also each attempt with its answer, and the
-// outcome that the collector has recorded.
+// the faults and processes that it met. In leased mode the life also has each attempt with its
+// answer, and the outcome that the collector has recorded.
 #pragma once
 
 #include "base/buf.h"
@@ -12,9 +12,9 @@ typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, 
 // Calls `tell` for each event, in the order of their times. False: out of memory.
 MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
 
-// Writes its state at the end: "in the database, beyond the cursor, 1 delivery"; in leased mode
-// with what the database has recorded, "recorded: sent after 2 attempts".
+// Writes the token's state at the end, such as "in the database, beyond the cursor, 1 delivery". In
+// leased mode the text also says what the database has recorded: "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
-// Appends an HTML file that needs no other; false when `out` is full or memory runs out.
+// Appends an HTML page that needs no other file. False when `out` is full or memory runs out.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);

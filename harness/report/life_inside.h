@@ -5,7 +5,7 @@
 
 #include "report/life.h"
 
-// Returns what came of the token's transaction.
+// Returns the outcome of the token's transaction, in words.
 const char *life_outcome(const struct ledger *l, uint32_t token);
 // Writes when the fault ended, and its evidence.
 void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);

@@ -1,4 +1,4 @@
-// One token's life as a picture.
+// Draws one token's life as a picture.
 #include "report/life_inside.h"
 
 #include <stdio.h>

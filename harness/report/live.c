@@ -15,7 +15,7 @@
 #include "report/metrics_text.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
-#define RUNS_MAX 100 // about 20 KB each
+#define RUNS_MAX 100 // each takes about 20 KB
 
 // The facts that the main thread has reported. Guarded by the lock.
 struct told {
@@ -31,7 +31,7 @@ struct told {
 struct live {
     struct scrape scrape;
     pthread_t thread;
-    int stop[2]; // a pipe; a byte in it stops the thread
+    int stop[2]; // a pipe; a byte in it makes the thread stop
     pthread_mutex_t lock;
     struct told told;
     struct buf text;
@@ -110,8 +110,8 @@ static void *serve(void *context)
     return NULL;
 }
 
-// Starts the thread with all signals blocked: the main thread must get them, because they end its
-// waits.
+// Starts the thread with all signals blocked: the main thread must get the signals, because they
+// end its waits.
 static bool start_thread(struct live *l)
 {
     sigset_t all, before;
@@ -182,8 +182,8 @@ void live_show(struct live *l, const struct progress *p)
     pthread_mutex_unlock(&l->lock);
 }
 
-// Returns the entry of that scenario and seed: the existing one, a new one, or the oldest one's
-// place when there are too many.
+// Returns the entry of that scenario and seed. This is the existing entry, or a new one. When there
+// are too many, it replaces the oldest.
 static struct judged_run *place_for(struct told *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)

@@ -28,7 +28,7 @@ static void latencies(const struct report *r, struct buf *out)
     }
 }
 
-// Folds the table away, because the broken invariants are already listed above it.
+// Writes the table of invariants folded away, because the broken ones are already listed above it.
 static void invariants(const struct report *r, struct buf *out)
 {
     int count = 0, hold = 0;

@@ -1,5 +1,5 @@
-// The part of result.json beyond its contract: stages, batches, phases, the cost of the
-// generator and of the harness, and the server.
+// The part of result.json beyond the keys that other programs rely on: stages, batches, phases, the
+// cost of the generator and of the harness, and the server.
 #include "report/report.h"
 
 #include <jansson.h>
@@ -93,7 +93,7 @@ static void add_stalls(json_t *object, const struct stalls *s)
     json_object_set_new(object, "stall_max_ms", real((double)s->longest_ns / 1e6));
 }
 
-// Divides a thread's seconds by the number of things it did; the result is ns for one.
+// Returns ns per event: divides a thread's seconds by the number of its events.
 static json_t *ns_each(double seconds, double count)
 {
     return count > 0 ? real(seconds * 1e9 / count) : json_null();
@@ -147,8 +147,8 @@ static void raise_to(double *most, double value)
         *most = value;
 }
 
-// Adds up differences between neighbouring samples, so that a crash that resets a counter
-// costs only one second of it.
+// Adds up the differences between neighbouring samples. So a crash that resets a counter loses only
+// one second of it.
 static struct server_sums sum_up(const struct sample *samples, size_t count)
 {
     struct server_sums sums = {0};

@@ -21,7 +21,8 @@ static int64_t last_seen_ns(const struct ledger *l, uint32_t token)
 static int64_t overdue_at_ns(const struct ledger *l, int64_t from_ns)
 {
     int64_t at_ns = from_ns + l->scenario->collector.batch_timeout_ns + patience_ns;
-    int64_t counted_ns = from_ns; // faults that overlap count once
+    int64_t counted_ns = from_ns; // end of the faults that were counted so far; overlapping faults
+                                  // count once
 
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];

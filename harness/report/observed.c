@@ -11,7 +11,7 @@
 #include "report/escape.h"
 #include "report/parse.h"
 
-// The numbers of a sample, under the names that the file uses.
+// The numbers of a sample, under their names in the file.
 static const struct {
     const char *name;
     size_t at;
@@ -154,7 +154,8 @@ static void read_cpu(double *cpu_s, const json_t *from)
         cpu_s[g] = parse_number(from, usage_group_name(g));
 }
 
-// Rejects times of many years: they come from a damaged file and would overflow.
+// Reads a time. Rejects times of many years, because they come from a damaged file and would
+// overflow.
 static int64_t read_time(int64_t start_ns, const json_t *from)
 {
     const int64_t years_ns = INT64_MAX / 4;

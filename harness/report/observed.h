@@ -1,5 +1,5 @@
-// The sampler's observations of server and machine during a run, besides the history.
-// observed.json keeps them, and a later rendering reads them from there.
+// What the sampler observed of server and machine during a run. The history does not hold this.
+// observed.json keeps it, and a later rendering reads it from there.
 #pragma once
 
 #include "base/buf.h"
@@ -12,22 +12,23 @@ struct observed {
     size_t count;
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
-    bool sampled; // false: the sums below were not measured
+    bool sampled; // false: the figures below were not measured
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
-    int64_t start_wall_ns;  // since 1970: when the load began
-    int64_t harness_rss_kb; // the maximum of the harness itself
+    int64_t start_wall_ns;  // when the load began, ns since 1970
+    int64_t harness_rss_kb; // largest memory of the harness itself, in kB
     char *collector;        // owned; the value of --collector; NULL: not given
-    char *changed;          // owned; --set and --collector as a shell takes them; NULL: none
-    char *program;          // owned; what was tested, see subject/identity.h; NULL: not known
+    char *changed;          // owned; the options --set and --collector, quoted for a shell; NULL:
+                            // none
+    char *program;          // owned; the tested program, see subject/identity.h; NULL: not known
 };
 
-// Collects from a stopped sampler (NULL: there was none). The load began at start_ns on the run's
-// clock. Takes `program` over, even on failure. observed_fini accepts a zeroed struct.
+// Collects the samples from a stopped sampler (NULL: there was none). The load began at start_ns on
+// the run's clock. Takes `program` over, even on failure. observed_fini accepts a zeroed struct.
 MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
     const struct scenario *scenario, const char *collector, char *program, struct err *e);
 void observed_fini(struct observed *o);
 
-// The text of observed.json.
+// Appends the text of observed.json.
 MUST_USE bool observed_write(
     const struct observed *o, int64_t start_ns, struct buf *out, struct err *e);
 

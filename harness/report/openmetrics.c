@@ -1,7 +1,7 @@
-// Writes metrics.txt in the OpenMetrics text format 1.0, for a collector of text files or a
-// push gateway. Each metric of the table is a family. A metric that was not measured is left
-// out, as the format asks. The verdict is a gauge and no stateset, which the node exporter would
-// refuse in a file.
+// Writes metrics.txt in the OpenMetrics text format 1.0, for a collector of text files or a push
+// gateway. Each metric of the table is a family. A metric that was not measured is left out, as the
+// format asks. The verdict is a gauge and not a stateset, because the node exporter would refuse a
+// stateset in a file.
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "report/metrics_text.h"
 #include "report/report.h"
 
-// latency.p50 in ms becomes mailproof_latency_p50_seconds: OpenMetrics has base
-// units only.
+// The name and the unit of a metric in OpenMetrics, which has only base units: latency.p50 in ms
+// becomes mailproof_latency_p50_seconds.
 struct family {
     char name[80];
     double factor;
@@ -35,7 +35,7 @@ static struct family family_of(const struct metric *m)
     snprintf(bare, sizeof bare, "%s", m->name);
     for (char *c = bare; *c; c++)
         *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
-    // The suffix of a name such as rss_max_kb already says the unit.
+    // The end of a name such as rss_max_kb already names the unit, so it is removed.
     static const char *const said[] = {"_kb", "_ms", "_s"};
     for (size_t i = 0; m->unit != UNIT_COUNT && i < sizeof said / sizeof *said; i++) {
         char *end = bare + strlen(bare) - strlen(said[i]);

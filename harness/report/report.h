@@ -11,12 +11,12 @@
 // The part of a report that only --every-cut and --every-kill fill in.
 struct report_cuts {
     const char *mode;                            // "every-cut"
-    const char *options;                         // of the command, to repeat it: "--every-cut"
-    size_t tried, reached, broken, inconclusive; // trials
+    const char *options;                         // options that repeat it, such as "--every-cut"
+    size_t tried, reached, broken, inconclusive; // numbers of trials
 };
 
 struct report {
-    const struct report_cuts *cuts; // NULL: an ordinary run
+    const struct report_cuts *cuts; // NULL for an ordinary run
     const struct scenario *scenario;
     const struct ledger *ledger;
     const struct result *result;
@@ -32,7 +32,7 @@ MUST_USE bool report_write(const struct report *r, struct err *e);
 // Appends the command that repeats the run, quoted for a shell. The user must replace CONNINFO in
 // it with the server's conninfo.
 bool report_repeat(const struct report *r, struct buf *out);
-// Does the same for the scenario at `path`. `collector` is --collector's value, or NULL.
+// Appends the command for the scenario at `path`. `collector` is the value of --collector, or NULL.
 bool report_repeat_of(
     const char *path, const struct scenario *s, const char *collector, struct buf *out);
 
@@ -50,7 +50,7 @@ MUST_USE bool report_html(const struct report *r, struct buf *out, struct err *e
 MUST_USE bool report_summary(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_openmetrics(const struct report *r, struct buf *out, struct err *e);
 
-// Append the spans of tokens, processes and faults. report_write leaves them out.
+// These append the spans of tokens, processes and faults. report_write leaves them out.
 MUST_USE bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e);
 MUST_USE bool report_trace_otlp(const struct report *r, struct buf *out, struct err *e);
 
@@ -63,15 +63,15 @@ MUST_USE bool report_write_tokens(const struct report *r, struct err *e);
 // Returns the style that all pages share.
 const char *report_style(void);
 
-// Adds the figures that result.json has beyond its contract: measure, load and server.
-// `root` is a json_t object.
+// Adds the figures that result.json has beyond the keys that other programs rely on: measure, load
+// and server. `root` is a json_t object.
 struct json_t;
 void report_add_measurements(const struct report *r, struct json_t *root);
 
 // --- several runs in one junit.xml ---------------------------------------------------
 
-// Append one <testsuite>: of a judged run, of a skipped scenario, of a run that failed
-// without a verdict. report_junit_document makes a document of all of them.
+// These append one <testsuite>: of a judged run, of a skipped scenario, of a run that failed
+// without a verdict. report_junit_document makes one document of all of them.
 MUST_USE bool report_junit_suite(const struct report *r, struct buf *out, struct err *e);
 bool report_junit_skipped(const char *scenario, const char *why, struct buf *out);
 bool report_junit_failed(const char *scenario, const char *why, struct buf *out);

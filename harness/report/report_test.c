@@ -1,4 +1,4 @@
-// Parts of a report that need no run.
+// Tests parts of a report that need no run.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -70,7 +70,8 @@ static void percentiles_of_a_closed_loop(void **state)
     json_t *columns = charts_percentiles(&r);
     const json_t *commit = json_object_get(columns, "from_commit");
     const json_t *intended = json_object_get(columns, "from_intended");
-    assert_int_equal(json_array_size(commit), 41); // two nines, twenty steps each, and 0
+    assert_int_equal(json_array_size(commit), 41); // two nines of twenty steps each, and the value
+                                                   // at 0
     assert_true(json_real_value(json_array_get(commit, 20)) > 89);
     assert_int_equal(json_array_size(intended), 41);
     assert_true(json_is_null(json_array_get(intended, 20)));

@@ -32,7 +32,7 @@ static void count_commits(struct series *s, const struct ledger *l)
     }
 }
 
-// Sums over the lines of one point, until the point is complete.
+// The sums over the lines of the present point.
 struct gathering {
     struct histogram from_intended, from_commit;
     double stage_ns[SERIES_STAGES];
@@ -77,7 +77,8 @@ static void add_token(
     g->stage_ns[STAGE_DEQUEUE] += (double)t.dequeue_ns;
 }
 
-// Lines come in the order in which they were read, so one set of sums serves all points.
+// Counts the deliveries. The lines are in the order in which they were read, so one set of sums
+// serves all points.
 static void count_deliveries(struct series *s, const struct ledger *l, struct gathering *g)
 {
     struct series_point *current = s->points;
@@ -117,7 +118,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     int64_t length_ns = l->drain_end_ns - l->start_ns;
     struct gathering g = {0};
 
-    // A run whose collector never started ends before its load begins.
+    // If the collector never started, the run ends before its load begins.
     if (length_ns < 0)
         length_ns = 0;
     *s = (struct series){.step_ns = length_ns / POINTS};
@@ -134,7 +135,7 @@ bool series_make(struct series *s, const struct ledger *l, struct err *e)
     for (size_t i = 0; i < s->count; i++) {
         struct series_point *p = &s->points[i];
         p->at_ns = (int64_t)i * s->step_ns;
-        close_point(p, &g); // without any line, so that all its figures are NAN
+        close_point(p, &g); // a point without any line: all its figures are NAN
     }
     count_commits(s, l);
     count_deliveries(s, l, &g);

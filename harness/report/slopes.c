@@ -7,20 +7,20 @@
 #include "base/clock.h"
 #include "measure/stats.h"
 
-#define SAMPLES_PER_WINDOW 2 // at least
+#define SAMPLES_PER_WINDOW 2 // least number of samples in a window
 #define SECONDS_MAX 1000000
 
 static const double warm_up = 0.1;
 
-// A level is a value of a sample. A share is the growth of a counter per commit. A column is one of
-// intervals.csv.
+// Where a figure comes from. A level is a value of a sample. A share is the growth of a counter per
+// commit. A column is one of intervals.csv.
 enum kind { KIND_LEVEL, KIND_LEVEL_KB, KIND_SHARE, KIND_COLUMN };
 
 static const struct {
     const char *name, *unit;
     enum kind kind;
-    size_t at;          // in struct sample
-    const char *column; // of intervals.csv
+    size_t at;          // offset in struct sample
+    const char *column; // name of the column in intervals.csv
     double scale;
 } figures[SLOPES] = {
     [SLOPE_COLLECTOR_MEMORY] = {"collector, resident memory", "KiB", KIND_LEVEL_KB, 0, NULL, 1},
@@ -76,7 +76,8 @@ static double window_level(const struct sample *s, size_t count, enum slope_id i
     return stats_median(room, count);
 }
 
-// Returns the growth since the last sample before the window. A crash resets counters.
+// Returns the growth of a counter per commit, since the last sample before the window. NAN when a
+// crash has reset the counters meanwhile.
 static double window_share(const struct sample *s, size_t count, enum slope_id id)
 {
     const struct sample *from = s, *to = &s[count - 1];
@@ -236,7 +237,7 @@ bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct e
     return ok;
 }
 
-// A figure is steady when its interval holds zero.
+// A figure is steady when the interval of its slope holds zero.
 static const char *word_of(const struct slope *s)
 {
     return s->low > 0 ? "grows" : s->high < 0 ? "falls" : "steady";

@@ -1,8 +1,8 @@
-// Finds what grew during a run, and how fast. Each figure that should stay level gets a
+// Finds the figures that grew during a run, and how fast. Each figure that should stay level gets a
 // slope with its confidence interval.
 //
-// The run is cut into windows. A window gives one point: the median of its samples, or for
-// a counter the amount per commit. The first tenth is warm-up.
+// The run is cut into windows. A window gives one point: the median of its samples, or for a
+// counter the growth per commit. The first tenth of the run is warm-up.
 #pragma once
 
 #include "base/buf.h"
@@ -28,17 +28,17 @@ enum slope_id {
 };
 
 struct slopes {
-    struct slope rows[SLOPES]; // y in the figure's unit, x in hours
+    struct slope rows[SLOPES]; // y is in the figure's unit, x in hours
     bool measured[SLOPES];
     size_t windows;
-    double hours; // that the windows cover
+    double hours; // hours that the windows cover
 };
 
 const char *slope_name(enum slope_id id);
 const char *slope_unit(enum slope_id id);
 
-// Uses the samples and the text of intervals.csv, which it changes. ERR_USAGE when the run
-// was too short.
+// Computes the slopes from the samples and the text of intervals.csv, which it changes. ERR_USAGE
+// when the run was too short.
 MUST_USE bool slopes_take(struct slopes *s, const struct observed *o, char *csv, struct err *e);
 
 // Appends a Markdown table.

@@ -10,7 +10,7 @@
 #include "os/paths.h"
 
 #define RESULT_MAX (64u << 20)
-#define VALUE_MAX 1e15 // more than any run measures, in any unit
+#define VALUE_MAX 1e15 // no run measures more than this, in any unit
 
 static bool find_verdict(const char *name, enum verdict *verdict)
 {
@@ -23,8 +23,8 @@ static bool find_verdict(const char *name, enum verdict *verdict)
     return false;
 }
 
-// True of a valid scenario name. Any other text could forge fields and lines in the output
-// of a comparison.
+// True for a valid scenario name. Any other text could forge fields and lines in the output of a
+// comparison.
 static bool is_name(const char *name, size_t size)
 {
     size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
@@ -78,7 +78,8 @@ static bool take_all(struct stored *s, json_t *root)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         json_t *value = json_object_get(values, metrics[id].name);
         s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
-        // Sums of larger values could become infinite, which JSON cannot express.
+        // Larger values are refused, because sums of them could become infinite, which JSON cannot
+        // express.
         if (fabs(s->values[id]) > VALUE_MAX)
             return false;
     }

@@ -6,14 +6,14 @@
 #include "check/check.h"
 
 struct stored {
-    char folder[PATH_MAX]; // that it was read from; "" when a text was parsed
+    char folder[PATH_MAX]; // the folder from which it was read; "" when a text was parsed
     char scenario[128];
-    int rules;     // CHECK_RULES of the program that judged it; 1 where it does not say
+    int rules;     // CHECK_RULES of the program that judged the run; 1 if the file does not say
     char mode[16]; // "every-cut" or "every-kill"; "" for an ordinary run
     uint64_t seed;
     enum verdict verdict;
     bool interrupted;                // a signal ended the run early
-    char program[160], changed[240]; // cut short; "": not known, or nothing was changed
+    char program[160], changed[240]; // may be cut; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
 };
@@ -21,5 +21,5 @@ struct stored {
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.
 MUST_USE bool stored_read(struct stored *s, const char *folder, struct err *e);
 
-// Does the same with the text of a result.json; pure.
+// As stored_read, but takes the text of a result.json; pure.
 MUST_USE bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e);

@@ -10,8 +10,8 @@
 
 #define NAME_MAX_COLUMNS 40
 
-// An estimate of what a run takes besides its plan (starting and stopping the server, the
-// drain), used until one run has shown it.
+// How long a run takes besides its plan: starting and stopping the server, and the drain. This
+// estimate is used until the first run has ended.
 static const int64_t overhead_ns = 3 * NS_PER_S;
 
 bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
@@ -37,7 +37,7 @@ void suite_fini(struct suite *s)
     *s = (struct suite){0};
 }
 
-// --- what goes on ----------------------------------------------------------------
+// --- the present state ----------------------------------------------------------
 
 static void draw(struct suite *s);
 
@@ -87,7 +87,7 @@ void suite_end(struct suite *s, const struct suite_run *run)
     }
     r->lost = sum(r->lost, run->lost);
     r->duplicated = sum(r->duplicated, run->duplicated);
-    r->p50_ms = fmax(r->p50_ms, run->p50_ms); // of a NAN and a number: the number
+    r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
 }
 
@@ -109,7 +109,7 @@ static const char *state_name(const struct suite_row *r)
     }
 }
 
-// Returns green, red or yellow, and faint for a verdict without consequence.
+// Returns the colour of a row: green, red or yellow, and faint for a verdict without consequence.
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)
@@ -264,7 +264,7 @@ static void flush(struct suite *s)
     buf_clear(&s->text);
 }
 
-// Chooses as many rows as the window holds; the running one is always among them.
+// Draws as many rows as the window has room for. The running row is always among them.
 static void draw(struct suite *s)
 {
     size_t columns, lines;
@@ -279,7 +279,7 @@ static void draw(struct suite *s)
     fflush(stdout);
     take_away(s, columns);
     for (size_t i = first; i <= s->count && i <= first + fit; i++) {
-        // The last column stays free: some terminals wrap when it is filled.
+        // The last column stays free, because some terminals wrap the line when it is filled.
         struct terminal_line l = {
             .out = &s->text, .room = columns - 1, .colours = terminal_colours(STDERR_FILENO)};
         bool last = i == s->count || i == first + fit;
@@ -305,7 +305,7 @@ void suite_hide(struct suite *s)
 
 // --- the table at the end ------------------------------------------------------------
 
-// The total width of the columns behind the name, in the table at the end.
+// The total width of the table at the end without its column for the name.
 #define FIGURES_WIDTH 53
 
 static void put_figure(struct terminal_line *l, int width, double value, int digits)
@@ -339,7 +339,7 @@ static void put_result(struct terminal_line *l, const struct suite_row *r, size_
 
 void suite_print(const struct suite *s, FILE *out)
 {
-    // A file has no width limit.
+    // The default is for a file, which has no width limit.
     size_t columns = 200, lines;
     struct buf text;
 

@@ -1,4 +1,5 @@
-// Several scenarios in one command: a live table on a terminal, and a table of verdicts at the end.
+// Runs several scenarios in one command: shows a live table on a terminal, and prints a table of
+// verdicts at the end.
 //
 // The live table is on stderr, below all other output. It moves the cursor only over its own lines
 // and changes nothing else, so that the terminal stays usable if the program ends.
@@ -19,20 +20,21 @@ struct suite_row {
     int runs, done;     // the number of its runs, and how many of these are over
     int passed;
     enum suite_state state;
-    enum verdict verdict;                    // the worst so far
-    int64_t took_ns;                         // of all runs that are over
-    double lost, duplicated, p50_ms, p99_ms; // sums, and the worst; NAN: nothing measured
+    enum verdict verdict;                    // worst verdict so far
+    int64_t took_ns;                         // time that its finished runs took together
+    double lost, duplicated, p50_ms, p99_ms; // sums of lost and duplicated, largest latencies; NAN:
+                                             // nothing measured
 };
 
 struct suite {
     struct suite_row *rows; // owned
     size_t count, running;
-    bool live;             // the table is drawn
-    struct progress shown; // of the running scenario
+    bool live;             // true: the table is drawn
+    struct progress shown; // progress of the running scenario
     int64_t run_began_ns;
-    struct buf text;       // of one drawing
-    size_t drawn;          // lines that are on the terminal
-    unsigned short *width; // owned; columns of each of these lines
+    struct buf text;       // text of one drawing of the table
+    size_t drawn;          // number of lines that are on the terminal
+    unsigned short *width; // owned; width in columns of each of these lines
 };
 
 // The result of one run.
@@ -42,7 +44,8 @@ struct suite_run {
     double lost, duplicated, p50_ms, p99_ms;
 };
 
-// `live` asks for the table; it is drawn only where stderr is a terminal that can show it.
+// Makes a suite. `live` asks for the live table, which is drawn only if stderr is a terminal that
+// can show it.
 MUST_USE bool suite_init(struct suite *s, size_t rows, bool live, struct err *e);
 void suite_fini(struct suite *s);
 

@@ -18,7 +18,7 @@ void terminal_size(int fd, size_t *columns, size_t *lines);
 // A line that must not become wider than the window.
 struct terminal_line {
     struct buf *out;
-    size_t room, used; // columns
+    size_t room, used; // width of the window and of the text so far, in columns
     bool colours;
 };
 

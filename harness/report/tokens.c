@@ -1,6 +1,6 @@
-// Writes the history of every token for other programs. tokens.csv has a row for each token
-// with its first delivery, tokens.jsonl an object for each token with all deliveries. Times
-// are seconds since the load began; the time of an event that never happened is empty or null.
+// Writes the history of every token for other programs. tokens.csv has a row for each token with
+// its first delivery, and tokens.jsonl an object for each token with all deliveries. Times are
+// seconds since the load began. The time of an event that never happened is empty or null.
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "plan/names.h"
 #include "report/report.h"
 
-// Deliveries by token: those of t are at[from[t]] up to at[from[t + 1]].
+// Deliveries sorted by token: those of t are at[from[t]] up to, but not including, at[from[t + 1]].
 struct deliveries {
     uint32_t *from, *at;
 };
@@ -30,7 +30,7 @@ static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct
     }
     for (size_t t = 2; t < tokens + 2; t++)
         d->from[t] += d->from[t - 1];
-    // Each token's place moves to its end while it is filled.
+    // While the array is filled, from[t] moves to the end of the part of t.
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
             d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;
@@ -218,7 +218,7 @@ static bool write_file(const struct report *r, const char *name,
 
     if (!folder_begin(r->folder, name, &file, e))
         return false;
-    // The file is closed even after an error.
+    // The file must be closed even after an error.
     bool ok = write(r, file.out, e);
     return folder_finish(&file, ok, e) && ok;
 }

@@ -6,15 +6,16 @@
 #include "base/clock.h"
 #include "report/report.h"
 
-// Viewers cannot handle traces of more tokens. Of a longer run every n-th token is shown.
+// Viewers cannot handle traces of more tokens than this. Of a longer run every n-th token is shown.
 #define TOKENS_MAX 20000
 
-// Something with a beginning and an end, on the run's clock.
+// An activity with a beginning and an end, on the run's clock.
 struct span {
-    uint64_t track;     // spans of one track belong together: a token, a process, all faults
-    unsigned number;    // within its track, from 1
-    unsigned parent;    // its number; 0: none
-    const char *family; // "token", "fault", "process"
+    uint64_t track;     // the same for spans that belong together: those of a token, a process, all
+                        // faults
+    unsigned number;    // number within its track, from 1
+    unsigned parent;    // number of its parent span; 0: it has none
+    const char *family; // such as "token", "fault", "process"
     const char *name;
     char detail[160];
     int64_t from_ns, until_ns;
@@ -26,7 +27,7 @@ struct sink {
     void (*begin)(struct sink *, const struct report *, const struct span *);
     void (*end)(struct sink *, const struct span *);
     struct buf *out;
-    int64_t origin_ns; // what times count from, on the run's clock
+    int64_t origin_ns; // the time on the run's clock from which the file's times count
 };
 
 static void end_span(struct sink *to, const struct span *s)
@@ -151,8 +152,8 @@ static void append_text(struct buf *out, const char *text)
 
 // --- Chrome ---------------------------------------------------------------------------
 
-// Perfetto drops what happened before 0, and collectors start before the load. So times count
-// from the first span.
+// Finds the first span, from which the times count. They cannot count from the start of the load:
+// collectors start before it, and Perfetto drops what happened before 0.
 static void find_origin(struct sink *to, const struct report *r, const struct span *s)
 {
     (void)r;
@@ -168,8 +169,8 @@ static void append_chrome(struct sink *to, const struct span *s, char phase, int
     append_text(to->out, s->name);
 }
 
-// A span is an asynchronous slice. Slices of one track share an id and nest by their times,
-// which are in microseconds; where times are equal, by the order in the file.
+// Writes a span as an asynchronous slice. Slices of one track share an id and nest by their times,
+// which are in microseconds. Slices with equal times nest by the order in the file.
 static void begin_chrome(struct sink *to, const struct report *r, const struct span *s)
 {
     (void)r;
@@ -207,8 +208,9 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 
 // --- OTLP -----------------------------------------------------------------------------
 
-// Emits a span. Its ids are made of the run's seed, the track and the number, which are never
-// all 0. Its times are nanoseconds since 1970, by the server's clock to the second.
+// Writes a span. Its ids are made of the run's seed, the track and the number, so they are never
+// all 0. Its times are nanoseconds since 1970. They come from the server's clock, which is known to
+// the second.
 static void emit_otlp(struct sink *to, const struct report *r, const struct span *s)
 {
     struct buf *out = to->out;

@@ -86,7 +86,8 @@ static void describe(const struct cutkind *k, char *message, size_t size)
         cutkinds_others(k->sums));
 }
 
-// Adds a case. `only` is the one kind of message that the command cuts at; NULL: all kinds.
+// Adds a case. If `only` is given, the command that repeats the case cuts at this one kind of
+// message; NULL: at all kinds.
 static void add_case(
     const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
 {
@@ -151,9 +152,9 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
 
 // --- the files that every run has -------------------------------------------------------
 
-// The sums over all trials, as one run without a load.
+// The sums over all trials, in the form of one run without a load.
 struct sums {
-    struct scenario scenario; // without its load, faults and expectations
+    struct scenario scenario; // the scenario without its load, faults and expectations
     struct plan plan;
     struct subject_log log;
     struct ledger ledger;
@@ -220,7 +221,7 @@ static void add_example(struct finding *f, double count, const char *where, cons
         snprintf(f->examples[f->example_count++], sizeof f->examples[0], "%s: %s", where, example);
 }
 
-// Adds a trial. Cases of an invariant that the trial did not break are not counted.
+// Adds a trial to the sums. Cases of an invariant that the trial did not break are not counted.
 static void add_trial(struct result *r, const struct trial_result *t, const char *where)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -235,8 +236,8 @@ static void add_trial(struct result *r, const struct trial_result *t, const char
     }
 }
 
-// Lets check_ledger fill in all that a report needs, from an empty run, and then replaces the
-// findings by the sums of the trials.
+// Makes the result of the whole. check_ledger fills in all that a report needs, from an empty run.
+// Then the sums of the trials replace the findings.
 static bool sum_up(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {

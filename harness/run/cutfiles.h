@@ -1,4 +1,4 @@
-// Writes the files of --every-cut and --every-kill: those of any run, with the sums over all
+// Writes the files of --every-cut and --every-kill: the files of any run, with the sums over all
 // trials, and cuts.csv with a row for each trial.
 #pragma once
 
@@ -22,7 +22,7 @@ MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts
     const struct cutverdict *v, struct buf *out, struct err *e);
 
 // Appends the options that repeat these trials, such as "--every-cut --cut-at 'client Bind'".
-// `only` restricts them to one kind of message; NULL: as they were.
+// `only` restricts them to one kind of message; NULL: the options as they were given.
 void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out);
 
 // Appends the whole command that repeats these trials.

@@ -1,13 +1,13 @@
-// Groups the trials of --every-cut by the kind of message that they cut at: the rows of its table.
-// Pure.
+// Groups the trials of --every-cut by the kind of message at which they cut. Each kind is a row of
+// the table. Pure.
 #pragma once
 
 #include "run/cutreport.h"
 
 struct cutkind {
-    const char *sender, *message; // "client", "Bind"; for pairs "pairs", "of messages"
+    const char *sender, *message; // such as "client", "Bind"; for pairs "pairs", "of messages"
     size_t tried, reached, broken;
-    double sums[METRIC_COUNT]; // of the invariants, over the trials that broke them
+    double sums[METRIC_COUNT]; // cases of each invariant, over the trials that broke it
 };
 
 // Fills in the kind that begins at point `*i`, and moves `*i` past it: the points are sorted by

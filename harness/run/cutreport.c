@@ -40,7 +40,7 @@ static struct report_cuts count(const struct cutreport *c)
     return n;
 }
 
-// True when the collector writes nothing and does not end: it may not know where the server is.
+// True when the collector neither writes anything nor ends. It may not know where the server is.
 static bool is_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
@@ -101,7 +101,7 @@ static void print_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums));
 }
 
-// Prints the invariants that a trial broke, with the first case of one.
+// Prints the invariants that a trial broke, with the first case of one of them.
 static void print_broken(const struct trial_result *r)
 {
     const char *example = "";

@@ -15,11 +15,11 @@ struct cutreport {
     const struct durability_proof *proof;
     struct folder *folder;
     const struct points *points;
-    const struct trial_result *results; // one for each of the points
-    const struct trial_result *uncut;   // of the trial without any cut
-    int64_t start_ns, end_ns;           // of the trials
+    const struct trial_result *results; // one result for each of the points
+    const struct trial_result *uncut;   // result of the trial without any cut
+    int64_t start_ns, end_ns;           // when the trials began and ended
 };
 
-// Judges, prints, writes the folder.
+// Judges the trials, prints the table and writes the folder.
 MUST_USE bool cutreport_write(
     const struct cutreport *c, struct run_outcome *outcome, struct err *e);

@@ -1,4 +1,4 @@
-// From the end of the load to the end of the collector.
+// The steps from the end of the load to the end of the collector.
 #include "run/run.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static const int64_t load_gone_ns = 10 * NS_PER_S;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
-static const int64_t linger_ns = 300 * NS_PER_MS; // for a duplicate to show itself
+static const int64_t linger_ns = 300 * NS_PER_MS; // time in which a duplicate can still appear
 
 static bool join_load(struct run *r, struct err *e)
 {
@@ -28,8 +28,8 @@ static bool join_load(struct run *r, struct err *e)
     // without an answer stays unknown: no row came with it.
     if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
-    // A backend may still commit after its client is gone. The database knows the outcome of open
-    // transactions only when all backends have ended.
+    // A backend may still commit after its client is gone. So the outcome of open transactions is
+    // known only when all backends have ended.
     while (!none) {
         if (!run_count_is(r,
                 "SELECT count(*) FROM pg_stat_activity WHERE usename = '" MIGRATE_LOAD "'", "0",
@@ -61,8 +61,8 @@ static size_t count_undeliverable(const struct run *r)
     return r->scenario->collector.layout == LAYOUT_REFERENCE ? count : 0;
 }
 
-// True when all dead letters are there. Only the table shows when a collector has moved past such a
-// token. False without an answer, for example from an old schema that has no such table.
+// True when all dead letters are in the table, which alone shows that a collector has moved past
+// such a token. False without an answer, for example from an old schema that has no such table.
 static bool are_buried(struct run *r, size_t count)
 {
     char sql[80];
@@ -74,9 +74,9 @@ static bool are_buried(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// In leased mode a token is finished when it has an outcome: it is not leased and does not wait for
-// a retry. A job of a subject is finished when its end state no longer shows it: its handler may
-// have run, and its completion not be written yet.
+// True when every token is finished. In leased mode a finished token has an outcome: it is not
+// leased and does not wait for a retry. A job of a subject is finished when the subject's end state
+// no longer shows it. Before that, its handler may have run without its completion being written.
 static bool are_finished(struct run *r)
 {
     bool none = false;
@@ -93,12 +93,12 @@ static bool are_finished(struct run *r)
 }
 
 // Waits until every expected token was read, all dead letters are there and all tokens are
-// finished, or until `drain` is over.
+// finished. It waits for the scenario's `drain` at most.
 static bool wait_for_deliveries(struct run *r, struct err *e)
 {
     size_t undeliverable = count_undeliverable(r);
     int64_t deadline = clock_now_ns() + r->scenario->drain_ns;
-    uint32_t token = 0; // everything before it was seen, or need not be
+    uint32_t token = 0; // all tokens before this one were seen, or need not be
     uint64_t tokens = 0;
     int64_t last_change_ns = clock_now_ns();
 
@@ -124,7 +124,8 @@ static bool wait_for_deliveries(struct run *r, struct err *e)
     return true;
 }
 
-// Counts round trips: the server answers each of the collector's queries with one ReadyForQuery.
+// Counts round trips by the server's ReadyForQuery, of which there is one for each query of the
+// collector.
 void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
@@ -144,7 +145,7 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
-    // TERM is sent now; everything slow has been done before.
+    // TERM is sent right after this. Everything slow has been done before.
     r->ledger.drain_end_ns = clock_now_ns();
     subject_stop(r->subject, collector_end_ns);
     observers_end_probes(&r->observers, &r->ledger);

@@ -13,13 +13,13 @@
 #include "postgres/migrate.h"
 #include "run/cutreport.h"
 
-// Trials mostly wait, for batch timeouts and reconnects, so several may run at once.
+// The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.
 #define WORKERS 4
-#define CUTS_PER_WORKER 10 // fewer are not worth a database of their own
+#define CUTS_PER_WORKER 10 // for fewer cuts, another database is not worth its cost
 #define TRIES 3
 
 // The number of learning runs. A collector that also sends at fixed times exchanges more messages
-// in one run than in another, so only the messages that all of them had are cut at.
+// in one run than in another. So only the messages that occur in all learning runs are cut at.
 #define LESSONS 2
 
 struct cuts {
@@ -30,7 +30,7 @@ struct cuts {
     struct durability_proof proof;
     struct folder folder;
     struct trial_bench first;  // used for learning, and then by the first worker
-    struct trial_result uncut; // of the trial without any cut
+    struct trial_result uncut; // result of the trial without any cut
     struct points points;
     struct trial_result *results;
     atomic_size_t next, done;
@@ -53,8 +53,8 @@ static bool try_all(struct cuts *c, struct err *e);
 static bool report(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_down(struct cuts *c);
 
-// A collector that fails without any cut is judged by that failure: its trials with cuts would
-// prove nothing.
+// If the collector fails without any cut, this failure is the verdict, and no trial with a cut is
+// made: it would prove nothing.
 bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e)
 {
@@ -137,7 +137,7 @@ static void agree(struct trial_tally *known, const struct trial_tally *seen)
     }
 }
 
-// Runs a trial without a cut, and repeats it while it is inconclusive.
+// Runs a trial without a cut. While the trial is inconclusive, it is repeated.
 static bool learn_once(struct cuts *c, struct trial_tally *tally, struct err *e)
 {
     const struct trial_cuts none = {0};
@@ -182,15 +182,15 @@ static void fail(struct cuts *c, const struct err *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-// False for a trial that must be repeated: it proves nothing, or did not reach all its cuts.
+// False for a trial that must be repeated: it was inconclusive, or it did not reach all its cuts.
 static bool is_done(const struct trial_result *r, const struct trial_cuts *cuts)
 {
     return r->ran && (r->verdict == VERDICT_VIOLATED ||
                          (r->reached == cuts->count && r->verdict != VERDICT_INCONCLUSIVE));
 }
 
-// Moves the second cut nearer, because the recovery took fewer messages than were learned and never
-// reached it.
+// Moves the second cut nearer. The trial never reached it, because the recovery took fewer messages
+// than were learned.
 static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_result *r)
 {
     struct cut_point *second = &cuts->at[POINTS_CUTS_MAX - 1];

@@ -1,7 +1,7 @@
 // mailproof run --every-cut and --every-kill. They learn which messages a small workload exchanges
-// (steps.h). They then repeat it once for each message and side, and cut the connection or kill the
-// collector there. --pairs adds trials with a second cut or kill while the collector recovers from
-// the first.
+// (steps.h). Then they repeat the workload once for each message and each side of it, and cut the
+// connection or kill the collector there. --pairs adds trials with a second cut or kill while the
+// collector recovers from the first.
 #pragma once
 
 #include "run/points.h"
@@ -9,11 +9,13 @@
 
 struct everycut_options {
     enum cut_action action;
-    const struct message_kind *only; // the messages to cut at, whose tag is ignored; NULL: all
+    const struct message_kind *only; // the kind of message to cut at, without its tag; NULL: all
+                                     // kinds
     size_t pairs;
 };
 
-// Runs like run_scenario. It uses the scenario's postgres, collector, recovery_limit, slack, allow
-// and seed, and ignores its load, faults and expectations. There is one collector and no standby.
+// Runs all trials as one run, as run_scenario does for a scenario. It uses the scenario's postgres,
+// collector, recovery_limit, slack, allow and seed, and ignores its load, faults and expectations.
+// There is one collector and no standby.
 MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e);

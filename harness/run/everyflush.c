@@ -16,10 +16,12 @@
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000
-#define AGAIN_ONE_IN 4      // states, with a second cut while the server recovers
-#define CHECKPOINT_EVERY 13 // tokens: a checkpoint makes the server write pages, not only the log
+#define AGAIN_ONE_IN 4 // every fourth state gets a second cut while the server recovers
+// Number of tokens between two checkpoints, which make the server write pages and not only the log.
+#define CHECKPOINT_EVERY 13
 
-static const int64_t pace_ns = 4 * NS_PER_MS; // between commits: batches of several sizes
+static const int64_t pace_ns = 4 * NS_PER_MS; // pause between commits, which gives batches of
+                                              // several sizes
 static const int64_t flush_ns = 20 * NS_PER_MS;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
@@ -51,8 +53,8 @@ static bool add_amcheck(struct flushes *f, PGconn *admin)
     return f->server.version >= 140000 && sql_exec(admin, "CREATE EXTENSION amcheck", &missing);
 }
 
-// Lets tokens expire after a week, not after 15 minutes: the last state may be tried later than
-// that.
+// Lets tokens expire after a week instead of 15 minutes, because the last state may be tried later
+// than that.
 static bool delay_expiry(PGconn *admin, struct err *e)
 {
     return sql_exec(admin,
@@ -91,8 +93,8 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
 
 // --- the workload -----------------------------------------------------------------
 
-// Notes, in leased mode, the ends that are in the database by now. What one session sees of another
-// is committed, and a cut must leave it.
+// Notes, in leased mode, the ends that the database has by now. They are committed, because one
+// session sees them of another, so a cut must leave them.
 static bool note_ends(struct flushes *f, PGconn *conn, struct err *e)
 {
     bool ended[FLUSH_TRIAL_ALL] = {false};
@@ -134,8 +136,8 @@ static bool is_done(const struct flushes *f)
     return true;
 }
 
-// Waits until all tokens are written. A collector that fails to do so without a cut is judged by
-// that, because the tokens are lost in the last state, too.
+// Waits until all tokens are written. A collector that fails to write them without a cut is judged
+// for that, because these tokens are lost in the last state, too.
 static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
 {
     const struct scenario *s = f->setting.scenario;
@@ -176,8 +178,8 @@ static void show(const struct flushes *f, uint64_t done)
             done == f->count ? "\n" : "");
 }
 
-// Starts all collectors again after every second cut, and only one after the others. The seed draws
-// where a second cut comes.
+// Returns the trial of a state. It starts all collectors after a second cut, and only one in the
+// other states. The seed decides where a second cut comes.
 static struct flush_trial trial_of(const struct flushes *f, uint64_t i, uint64_t seed)
 {
     struct rng rng;
@@ -203,7 +205,7 @@ static bool try_all(struct flushes *f, struct err *e)
         return err_memory(e);
     for (uint64_t i = 0; ok && i < f->count; i++) {
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
-        // With this mutant only the last state is tried, which has lost nothing.
+        // With this mutant only the last state is tried, in which nothing is lost.
         if (mutant_is("run", "every-flush") && i + 1 < f->count) {
             f->results[i].starts = true;
             continue;

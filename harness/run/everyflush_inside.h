@@ -14,7 +14,7 @@ struct flushes {
     struct folder folder;
     struct durability_proof proof;
     struct before before;
-    struct subject *subject; // of the workload
+    struct subject *subject; // the collectors of the workload
     struct command command;
     struct state *states;
     struct flush_trial_result *results;

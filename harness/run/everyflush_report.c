@@ -56,8 +56,8 @@ static const struct failure {
 
 #define FAILURES (sizeof failures / sizeof *failures)
 
-// A repair may have thrown away what was flushed, so a state whose file system needed one is not
-// judged.
+// Counts a failure in a state. If the file system had to be repaired, the count is 0, because the
+// repair may have thrown away what was flushed.
 static unsigned count_in(const struct failure *kind, const struct flush_trial_result *r)
 {
     return r->repaired ? 0 : kind->count(r);
@@ -72,7 +72,7 @@ static bool is_bad(const struct flush_trial_result *r)
     return count > 0;
 }
 
-// Returns how many states have the failure; *sum counts its cases.
+// Returns the number of states that have the failure; *sum gets the number of its cases.
 static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
 {
     uint64_t states = 0;

@@ -12,7 +12,8 @@
 #include "postgres/sql.h"
 #include "subject/command.h"
 
-// This token follows those of the workload: when it has come out, so has everything ahead of it.
+// The token that is inserted after the cut. It follows those of the workload, so when it has come
+// out, everything ahead of it has come out as well.
 #define LAST_TOKEN FLUSH_TRIAL_TOKENS
 #define TOKENS FLUSH_TRIAL_ALL
 
@@ -23,12 +24,13 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 // The state of each token at the cut and after it.
 struct fates {
     bool acked[TOKENS], present[TOKENS];
-    unsigned before[TOKENS], after[TOKENS]; // deliveries
-    bool in_doubt[TOKENS];                  // was in the last line of its process before the cut
-    // In leased mode.
-    bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after it
+    unsigned before[TOKENS], after[TOKENS]; // number of deliveries before and after the cut
+    bool in_doubt[TOKENS];                  // it was in the last line of its process before the cut
+    // The following members are for leased mode.
+    bool recorded[TOKENS];  // its end was seen before the cut, or was in the database after the cut
     bool ended[TOKENS];     // its end was in the database when the trial ended
-    unsigned again[TOKENS]; // deliveries after a final answer, in one life of the collectors
+    unsigned again[TOKENS]; // number of deliveries after a final answer, within one life of the
+                            // collectors
 };
 
 struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
@@ -72,8 +74,8 @@ bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e)
 
 // --- what the cut left ------------------------------------------------------------
 
-// Counts the deliveries that were read before `until_ns`, and among them those that followed a
-// final answer for the token.
+// Counts the deliveries that were read before `until_ns`, and of those the ones that came after a
+// final answer for their token.
 static void count_deliveries(const struct subject_log *log, int64_t until_ns,
     unsigned deliveries[TOKENS], unsigned again[TOKENS])
 {
@@ -102,7 +104,8 @@ static bool is_last_line(const struct subject_log *log, size_t i, int64_t until_
     return log->lines[i].read_ns < until_ns;
 }
 
-// A collector confirms a line before it begins another, so it can be wrong only about its last.
+// Finds the tokens that are in doubt at the cut. A collector confirms a line before it begins
+// another one, so only its last line can be unconfirmed.
 static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_doubt[TOKENS])
 {
     for (size_t i = 0; i < log->line_count; i++) {
@@ -156,7 +159,7 @@ bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct er
         ended, e);
 }
 
-// Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
+// Looks for torn pages. They show as broken tuples, or as an index that does not agree with its
 // table.
 static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
@@ -179,7 +182,8 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
     return sql_exec(conn, indexes, e);
 }
 
-// Examines the database. Data that the server cannot read, or that makes it crash, is damage.
+// Examines the database. Data that the server cannot read, or that makes the server crash, counts
+// as damage.
 static PGconn *examine(const struct flush_trial_setting *setting, const struct before *before,
     struct fates *f, struct flush_trial_result *r)
 {
@@ -196,7 +200,7 @@ static PGconn *examine(const struct flush_trial_setting *setting, const struct b
     return conn;
 }
 
-// --- what the collector makes of it ---------------------------------------------------
+// --- what the collector does with it --------------------------------------------------
 
 static bool all_seen(struct subject *subject, const struct fates *f)
 {
@@ -212,7 +216,7 @@ static bool shares(const struct scenario *s)
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
 }
 
-// Returns how long the collectors of the dead host may keep others from what they held.
+// Returns for how long the collectors of the dead host may keep others from what they held.
 static int64_t inherit_ns(const struct scenario *s)
 {
     return s->collector.instances > 1 || shares(s) ? harm_grace_ns(s) + harm_takeover_ns : 0;
@@ -228,7 +232,7 @@ static int64_t patience_ns(const struct flush_trial_setting *setting)
 }
 
 // Returns until when to wait after the last token has come out. All other tokens waited before the
-// collectors began, so one that is still missing then will never come. Only in leased mode may a
+// collectors began, so a token that has not come out by then never will. Only in leased mode may a
 // retry be due later.
 static int64_t last_call_ns(const struct flush_trial_setting *setting)
 {
@@ -239,7 +243,7 @@ static int64_t last_call_ns(const struct flush_trial_setting *setting)
                : clock_now_ns() + s->collector.batch_timeout_ns + inherit_ns(s) + margin_ns;
 }
 
-// True when nothing is missing, and nothing is claimed or waits for a retry.
+// True when no token is missing, and none is claimed or waits for a retry.
 static bool is_done(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct fates *f)
 {
@@ -291,7 +295,7 @@ static bool drain(const struct flush_trial_setting *setting, PGconn *conn, int i
     bool ok = subject != NULL;
 
     if (ok) {
-        // A database that accepts no token any more is damaged as well.
+        // A database that accepts no token any more counts as damaged as well.
         f->present[LAST_TOKEN] = flush_trial_insert(conn, LAST_TOKEN, &refused);
         if (!f->present[LAST_TOKEN] && r->damaged++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
@@ -309,7 +313,8 @@ static bool drain(const struct flush_trial_setting *setting, PGconn *conn, int i
     return ok;
 }
 
-// In leased mode a token may come until its end is recorded, but not after a final answer.
+// Returns the number of repeats that nothing excuses. In leased mode a token may come until its end
+// is recorded, but not after a final answer.
 static unsigned count_repeats(const struct fates *f, uint32_t t, bool leased)
 {
     if (leased)
@@ -322,7 +327,7 @@ static void judge(const struct fates *f, const struct before *b, int64_t cut_ns,
 {
     for (uint32_t t = 0; t < TOKENS; t++) {
         bool written = f->before[t] || f->after[t];
-        // Commits are in order, so the first one that vanished is the oldest.
+        // Commits are in order, so the first token that vanished is the oldest.
         if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
             r->oldest_ns = cut_ns - b->acked_ns[t];
         r->lost += f->present[t] && (!written || (leased && !f->ended[t]));
@@ -344,7 +349,7 @@ static bool start(
     return refused.kind != ERR_INTERRUPTED || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Starts the server. For a second cut its recovery shows how often it flushes; then the disk goes
+// Starts the server. For a second cut, this recovery shows how often it flushes. Then the disk goes
 // back to one of these flushes, and the server starts once more.
 static bool start_on_state(const struct flush_trial_setting *setting,
     const struct flush_trial *trial, struct flush_trial_result *r, struct err *e)

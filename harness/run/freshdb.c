@@ -8,7 +8,7 @@
 #include "run_sql.h"
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
-static const int64_t leave_ns = 30 * NS_PER_S; // for a backend that was told to end
+static const int64_t leave_ns = 30 * NS_PER_S; // time in which a backend must end that was told to
 
 bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e)

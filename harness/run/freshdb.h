@@ -1,8 +1,8 @@
 // Gives each trial a database that equals its template. Copying a template costs a few hundred
-// files, so only the first trial gets a copy. For the later trials the tables are emptied and the
+// files. So only the first trial gets a copy, and for later trials the tables are emptied and the
 // queue's row is restored. A collector with tables of its own gets a new copy each time.
 //
-// Open sessions are ended first, so that nothing of the trial before reaches into the next.
+// Open sessions are ended first, so that nothing of a trial reaches into the next.
 #pragma once
 
 #include <libpq-fe.h>
@@ -13,18 +13,18 @@
 struct freshdb {
     const struct server *server;
     const char *template_db; // migrated, without a token in it; nobody is connected to it
-    bool copies;             // a new copy each time
+    bool copies;             // true: each trial gets a new copy
     char name[64];
-    PGconn *boss; // the superuser's, to another database
-    PGconn *conn; // the superuser's, to this one; lives as long as this copy does
+    PGconn *boss; // connection of the superuser to another database
+    PGconn *conn; // connection of the superuser to this database; lives as long as the copy
 };
 
-// Connects, but makes no database yet. The number keeps several databases apart.
+// Connects, but makes no database yet. The number distinguishes several databases.
 MUST_USE bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e);
 
 // Makes the database, or restores it to the template's state.
 MUST_USE bool freshdb_renew(struct freshdb *db, struct err *e);
 
-// Drops the database; accepts one that was never opened.
+// Drops the database; accepts a freshdb that was never opened.
 void freshdb_close(struct freshdb *db);

@@ -8,7 +8,7 @@
 
 #define POINTS_MAX 20000
 
-// A random stream of its own, independent of everything else that the scenario's seed draws.
+// The number of a stream of random numbers that nothing else draws from the scenario's seed.
 #define PAIRS_STREAM 1000003
 
 static bool is_wanted(const struct message_kind *only, int sender, int type)
@@ -80,8 +80,8 @@ static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
     };
 }
 
-// True for a cut at the very end, from which nothing recovers: at the Terminate, or at the last of
-// many messages of a kind.
+// True for a cut from which nothing can recover, because it comes at the very end: at the
+// Terminate, or at the last of many messages of a kind.
 static bool is_last(const struct points *p, size_t i)
 {
     const struct cut_point *a = &p->items[i].at[0];

@@ -1,5 +1,5 @@
 // Chooses where the trials of --every-cut and --every-kill cut: on both sides of every message that
-// a small workload exchanges, and at pairs of them. Pure.
+// a small workload exchanges, and at pairs of messages. Pure.
 #pragma once
 
 #include <stddef.h>
@@ -9,19 +9,19 @@
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 
-// The action at the message.
+// What happens at the message.
 enum cut_action { ACTION_CUT, ACTION_KILL };
 
 struct cut_point {
     enum message_sender sender;
     unsigned char type; // as in scenario/messages.h
-    int n;              // which of its kind, from 1
+    int n;              // number of the message among those of its kind, from 1
     enum cut_side side;
 };
 
 #define POINTS_CUTS_MAX 2
 
-// The cuts of one trial. The second cut's messages are counted from the first cut on.
+// The cuts of one trial. The messages of the second cut are counted from the first cut on.
 struct trial_cuts {
     struct cut_point at[POINTS_CUTS_MAX];
     int count;
@@ -37,14 +37,14 @@ struct points {
 MUST_USE bool points_make(
     struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e);
 
-// Adds pairs: one of the single cuts, and a second one while a collector recovers from it. A
-// recovery takes about `recovery` messages of each sender. The same seed draws the same pairs.
+// Adds pairs: one of the single cuts, and a second cut while a collector recovers from the first. A
+// recovery takes about `recovery` messages of each sender. The same seed gives the same pairs.
 MUST_USE bool points_add_pairs(
     struct points *p, size_t pairs, uint64_t seed, const unsigned recovery[2], struct err *e);
 
 void points_fini(struct points *p);
 
-// "before client Bind number 3, then after server any number 12".
+// Room for a text such as "before client Bind number 3, then after server any number 12".
 #define POINTS_TEXT 160
 const char *points_text(const struct trial_cuts *cuts, char text[POINTS_TEXT]);
 

@@ -68,7 +68,7 @@ static void test_pairs(void **state)
     for (size_t i = p.singles; i < p.count; i++) {
         const struct cut_point *first = &p.items[i].at[0], *second = &p.items[i].at[1];
         assert_int_equal(p.items[i].count, 2);
-        // No collector recovers from these.
+        // No collector recovers from a cut at the Terminate.
         assert_int_not_equal(first->type, 'X');
         assert_false(first->type == 'Q' && first->n == 3);
         assert_false(first->type == 'Z' && first->n == 2);
@@ -82,7 +82,7 @@ static void test_pairs(void **state)
     points_fini(&again);
 }
 
-// The second cut is drawn in both directions, on both sides, and at all distances.
+// The second cuts are in both directions, on both sides of a message, and at all distances.
 static void test_pairs_reach_everything(void **state)
 {
     struct conversation c = small();

@@ -60,7 +60,7 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
-// Makes the lanes, which belong to the queue; the collector only checks them.
+// Makes the lanes. They belong to the queue, so the collector only checks them.
 static bool make_lanes(struct run *r, struct err *e)
 {
     struct leased leased;
@@ -130,8 +130,8 @@ static bool too_long(struct err *e)
     return err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
-// Puts a proxy in the way, only when the scenario breaks the network or counts round trips, or when
-// the primary moves and the client cannot follow.
+// Puts a proxy between collector and server if the scenario breaks the network, if round trips are
+// counted, or if the primary moves and the client cannot follow.
 static bool through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips &&

@@ -19,7 +19,7 @@
 #define SQL_FILE_MAX (1u << 20)
 #define FACADE_MAX (256u << 20)
 
-// True when a verb acts on the tables of the mail schema.
+// True when a verb of the scenario acts on the tables of the mail schema.
 static bool needs_mail_tables(const struct scenario *s, struct err *e)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -68,7 +68,7 @@ bool queue_needs_one_address(const struct scenario *s)
            s->postgres.standby != STANDBY_NONE;
 }
 
-// Appends the address of the server that is primary now.
+// Appends the address of the server that is the primary at this moment.
 static bool at_primary(const struct run *r, struct buf *conninfo, struct err *e)
 {
     if (!queue_needs_one_address(r->scenario))
@@ -105,8 +105,8 @@ static bool run_schema_command(struct run *r, struct err *e)
 }
 
 // Inserts the rows that the generator otherwise leaves beside its jobs. A subject's own client
-// leaves none, so all are inserted before the load. A job whose put got no answer stays unknown, so
-// it is neither lost nor phantom.
+// leaves no such rows, so all of them are inserted before the load. A job whose put got no answer
+// stays unknown, so it is neither lost nor phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql;

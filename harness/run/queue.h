@@ -14,15 +14,15 @@ struct run_queue {
     struct load_producer producer;
 };
 
-// Few clients of queues understand a conninfo with two hosts. Where a standby takes over, they find
-// the primary at one address, the proxy's.
+// True when the clients of the queue must find the primary at one address, that of the proxy. This
+// is so where a standby takes over, because few such clients understand a conninfo with two hosts.
 bool queue_needs_one_address(const struct scenario *s);
 
-// Returns how many jobs the manifest's end_state query still counts; NAN: there is no such query,
-// or no answer.
+// Returns the number of jobs that the manifest's end_state query counts; NAN: there is no such
+// query, or no answer.
 double queue_left(struct run *r);
 
-// True when that query counts no job, or when there is no such query; false without an answer.
+// True when that query counts no job, or when there is no such query. False without an answer.
 bool queue_is_done(struct run *r);
 
 // Reads the manifest, if a queue is judged. ERR_SKIP when the subject is not installed, or when the

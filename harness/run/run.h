@@ -1,5 +1,5 @@
-// A run in progress, and its steps up to the end of the drain. Internal: only runner.c, which calls
-// the steps in order, and the files here include this.
+// A run in progress, and its steps up to the end of the drain. Internal to runner.c, which calls
+// the steps in order, and to the files of this folder.
 #pragma once
 
 #include "base/clock.h"
@@ -63,8 +63,8 @@ struct run {
 // The interval at which the loops of a run poll.
 #define RUN_TICK_NS (100 * NS_PER_MS)
 
-// prepare.c: starts a server that is migrated and proved durable, connects a collector, and starts
-// the load's clock.
+// prepare.c: starts a server, migrates it and proves that it is durable, connects a collector, and
+// starts the load's clock.
 MUST_USE bool run_prepare_server(struct run *r, struct err *e);
 MUST_USE bool run_make_backlog(struct run *r, struct err *e);
 MUST_USE bool run_start_collector(struct run *r, struct err *e);
@@ -79,12 +79,12 @@ MUST_USE bool run_drain(struct run *r, struct err *e);
 
 // --- shared by the steps --------------------------------------------------------
 
-// Tells whether a query's one value is `want`.
+// True when the query's single value is `want`.
 MUST_USE bool run_count_is(
     struct run *r, const char *sql, const char *want, bool *is, struct err *e);
 
 // Adds the collector's round trips since the last call.
 void run_count_trips(struct run *r);
 
-// Shows the progress line: `begun` faults so far, in the phase `what`.
+// Shows the progress line: the phase `what`, and the number of faults that have begun.
 void run_show(struct run *r, size_t begun, const char *what);

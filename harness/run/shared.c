@@ -36,7 +36,7 @@ bool shared_clear(struct server *server, struct err *e)
     char sql[160];
 
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", server->database);
-    // hold-horizon makes the second one.
+    // The verb hold-horizon makes this second database.
     bool ok = conn && sql_exec(conn, sql, e) &&
               sql_exec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)", e);
     PQfinish(conn);

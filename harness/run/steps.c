@@ -5,7 +5,7 @@
 #include "load/txn.h"
 #include "postgres/sql.h"
 
-// A larger batch adds messages of the same kinds, which show nothing new.
+// Rows of the largest batch. A larger batch only adds messages of the same kinds.
 #define ROWS_MAX 12
 
 enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_AFTER_CUT };
@@ -32,7 +32,7 @@ static int rows_of(enum step step, const struct scenario *s)
     }
 }
 
-// Plans one transaction a second. A trial sends each one when its turn comes.
+// Plans one transaction a second. The trial itself decides when it sends each of them.
 static void make_phases(struct steps *s, const struct scenario *of)
 {
     static char name[] = "step";
@@ -52,8 +52,8 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Only the reference layout has a table for tokens that cannot be sent. With another layout that
-// token is a consumed one.
+// Sets the kinds of the tokens. Only the reference layout has a table for tokens that cannot be
+// sent. With another layout, a consumed token takes the place of that one.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
@@ -71,7 +71,7 @@ bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
     s->scenario.load_count = STEPS;
     s->scenario.faults = NULL;
     s->scenario.fault_count = 0;
-    // The expectations are about the scenario's own load.
+    // Expectations are dropped, because they are about the scenario's own load.
     s->scenario.expect = NULL;
     s->scenario.expect_count = 0;
     if (!plan_make(&s->plan, &s->scenario, e))
@@ -99,7 +99,7 @@ bool steps_sendable(const struct steps *s, uint32_t token)
 
 // --- the server's side -------------------------------------------------------------
 
-// Reads the answers up to the Sync; the first error among them fails.
+// Reads the answers up to the Sync. Returns false at the first error among them.
 static bool take_answers(PGconn *conn, struct err *e)
 {
     bool ok = true, between = false;
@@ -108,7 +108,7 @@ static bool take_answers(PGconn *conn, struct err *e)
         PGresult *result = PQgetResult(conn);
         ExecStatusType status = PQresultStatus(result);
         if (!result) {
-            // One NULL ends each statement's results, and two in a row end all of them.
+            // One NULL ends the results of a statement. Two in a row end all results.
             if (between)
                 return err_set(e, ERR_CONNECTION, "the load's connection is gone");
             between = true;

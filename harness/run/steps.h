@@ -1,10 +1,10 @@
-// The small workload of one trial: a handful of transactions. Each commits after the lines of the
-// one before were read. They have one token, several, or more than a batch; among them are a
-// recovery, a token that cannot be sent, and one that is no longer eligible.
+// The small workload of one trial: a handful of transactions. Each of them commits after the lines
+// of the one before were read. A transaction has one token, several, or more than a batch holds.
+// Among the tokens are a recovery, one that cannot be sent, and one that is no longer eligible.
 //
 // The last step runs only after a cut. When its token has come out, everything that a collector
 // would send again has come out as well, except what a dead collector has left to others. The trial
-// waits for that.
+// waits for that separately.
 #pragma once
 
 #include <libpq-fe.h>
@@ -23,7 +23,7 @@ struct steps {
     struct load_phase phases[STEPS];
     struct fault_spec faults[STEPS_FAULTS];
     struct plan plan;                 // owned
-    struct txn_record records[STEPS]; // what became of each transaction
+    struct txn_record records[STEPS]; // the outcome of each transaction
 };
 
 MUST_USE bool steps_init(struct steps *s, const struct scenario *of, struct err *e);
@@ -33,7 +33,7 @@ void steps_fini(struct steps *s);
 // Call it before the first step.
 MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
 
-// Commits the tokens of one step. start_ns is when the trial began.
+// Commits the tokens of one step. start_ns is the time at which the trial began.
 MUST_USE bool steps_commit(
     struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e);
 

@@ -8,7 +8,7 @@
 #include "os/interrupt.h"
 #include "report/live.h"
 
-// True when the plan is over. A phase without inserts has to pass as well.
+// True when the plan is over. A phase without inserts must have passed as well.
 static bool plan_is_over(struct run *r, size_t begun, const struct fault_record *to_end)
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns && begun == r->plan.fault_count &&
@@ -42,7 +42,7 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
     return read > 0 ? (double)sum_ns / (double)read / 1e6 : NAN;
 }
 
-// Once a second, so that a person can read it.
+// Updates the latency once a second, so that a person can read it.
 static void take_latency(struct run *r)
 {
     int64_t now_ns = clock_now_ns();
@@ -78,8 +78,8 @@ void run_show(struct run *r, size_t begun, const char *what)
     progress_show(p);
 }
 
-// Leaves out the times of a repeated fault that pass while the one before is still at work, so that
-// the plan's end stays where it is. For example, a collector that is killed faster than it can
+// Leaves out the turns of a repeated fault that pass while the turn before is still at work, so
+// that the plan's end stays where it is. For example, a collector that is killed faster than it can
 // reconnect offers nothing to kill.
 static bool leave_out(struct run *r, size_t next)
 {
@@ -153,7 +153,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         if (!interrupt_sleep_until(clock_min(next_ns, now + RUN_TICK_NS)))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    // Undoes every fault, for any reason that ended the loop.
+    // Every fault is undone, whatever ended the loop.
     int64_t ignored;
     for (struct fault_record *f; (f = agenda_next_end(r->faults, begun, &ignored)) != NULL;)
         fault_end(&r->context, f);

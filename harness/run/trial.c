@@ -17,13 +17,14 @@
 #include "subject/subject.h"
 
 static const int64_t poll_ns = 500 * NS_PER_US;
-static const int64_t settle_ns = 50 * NS_PER_MS; // after the first line
-static const int64_t quiet_ns = 20 * NS_PER_MS;  // for what follows a line: its confirmation
+static const int64_t settle_ns = 50 * NS_PER_MS; // pause after the first line
+static const int64_t quiet_ns = 20 * NS_PER_MS;  // pause for the messages that follow a line, such
+                                                 // as its confirmation
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 static const int64_t links_end_ns = 500 * NS_PER_MS;
-static const int64_t kill_ns = 5 * NS_PER_S; // until a killed process is gone
+static const int64_t kill_ns = 5 * NS_PER_S; // time in which a killed process must be gone
 
-// A collector that stays silent at this many steps is not waited for at each later one.
+// After this many steps without a line, the trial stops waiting for lines at each step.
 #define SILENT_STEPS 2
 
 _Static_assert(POINTS_CUTS_MAX == PROXY_CUTS_MAX, "a trial's cuts fit the proxy");
@@ -33,11 +34,11 @@ struct trial {
     const struct trial_setting *setting;
     struct trial_bench *bench;
     const struct trial_cuts *cuts;
-    struct trial_tally *tally; // NULL: not wanted
+    struct trial_tally *tally; // counts the messages; NULL: they are not counted
     struct steps steps;
     struct command command;
     struct subject *subject;
-    pthread_mutex_t lock; // of what the proxy's thread uses: subject and faults
+    pthread_mutex_t lock; // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64];
     struct ledger ledger;
@@ -92,7 +93,7 @@ static void arm(struct trial *t)
     }
 }
 
-// Kills the collector. One that has already ended, as after its Terminate, counts as killed.
+// Kills the collector. If it has already ended, as after its Terminate, it counts as killed.
 static bool kill_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
@@ -137,7 +138,8 @@ static bool start_subject(struct trial *t, struct err *e)
         .log_dir = t->setting->log_dir,
     };
 
-    // A message that the collector sends at once waits here until the subject is known.
+    // The collector may send a message at once. The hook then waits for this lock until `subject`
+    // is set.
     pthread_mutex_lock(&t->lock);
     t->subject = subject_start(&config, e);
     pthread_mutex_unlock(&t->lock);
@@ -177,7 +179,7 @@ static bool pause_a_little(struct err *e)
            err_set(e, ERR_INTERRUPTED, "interrupted");
 }
 
-// Commits a step and waits for its lines, at most as long as a recovery may take.
+// Commits a step and waits for its lines, for as long as a recovery may take at most.
 static bool take_step(struct trial *t, size_t step, bool *answered, struct err *e)
 {
     const struct scenario *s = t->setting->scenario;
@@ -205,8 +207,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// Lets the collector settle. It may send at once the tokens that it finds at its start; the steps
-// after the first are judged by all rules for batches.
+// Lets the collector settle after its start, because it may send the tokens of the first step at
+// once. All rules for batches apply to the steps after the first.
 static bool settle(struct trial *t, struct err *e)
 {
     tally_start(t);
@@ -225,8 +227,8 @@ static bool wait_for_quiet(struct trial *t, struct err *e)
     return true;
 }
 
-// In shared mode other collectors take the tokens of a dead one after its grace. Until then these
-// are neither sent again nor dead letters.
+// Waits for the tokens of a dead collector. In shared mode other collectors take these tokens after
+// the grace; until then they are neither sent again nor dead letters.
 static bool wait_for_leftovers(struct trial *t, struct err *e)
 {
     const struct scenario_collector *c = &t->setting->scenario->collector;
@@ -340,7 +342,7 @@ static bool judge(struct trial *t, struct trial_result *kept, struct err *e)
 
 static void close_down(struct trial *t)
 {
-    // The proxy's thread uses the subject until the hook is released.
+    // The proxy's thread may use the subject until the hook is released.
     proxy_forget_cut(t->bench->proxy);
     subject_free(t->subject);
     command_fini(&t->command);

@@ -1,6 +1,6 @@
 // One trial of --every-cut or --every-kill: a fresh database, a fresh collector, and the steps of
-// steps.h. The connection is cut, or the collector killed, at one message or two. All invariants
-// judge the trial like any run.
+// steps.h. The connection is cut, or the collector killed, at one message or at two. The trial is
+// judged by all invariants, like any run.
 #pragma once
 
 #include "check/check.h"
@@ -12,29 +12,29 @@
 
 struct trial_result {
     enum verdict verdict;
-    int reached;                 // how many of its cuts were made
-    bool ran;                    // there is a verdict
+    int reached;                 // number of its cuts that were made
+    bool ran;                    // true: there is a verdict
     double values[METRIC_COUNT]; // NAN: not measured
     bool broken[METRIC_COUNT];
     struct judged judged[METRIC_COUNT];
     char example[METRIC_COUNT][160]; // the first case of each broken invariant
-    char why[256];                   // an inconclusive trial's first reason, else ""
-    int64_t cut_ns[POINTS_CUTS_MAX]; // when the cuts were made
-    double recovery_ms;              // after the last cut; NAN: unknown
+    char why[256];                   // the first reason of an inconclusive trial, else ""
+    int64_t cut_ns[POINTS_CUTS_MAX]; // time of each cut
+    double recovery_ms;              // ms from the last cut to the recovery; NAN: unknown
     int64_t took_ns;
 };
 
 // The settings that all trials share. The server runs already.
 struct trial_setting {
     const struct scenario *scenario;
-    const char *collector; // --collector; NULL: the scenario's
+    const char *collector; // --collector; NULL: the scenario names it
     const struct server *server;
     const char *template_db; // see freshdb.h
     const char *log_dir;
     enum cut_action action;
 };
 
-// The things that one worker uses again in all its trials.
+// What a worker keeps from one trial to the next.
 struct trial_bench {
     struct proxy *proxy;
     struct freshdb db;
@@ -43,10 +43,11 @@ struct trial_bench {
 // The messages that collector and server exchanged.
 struct trial_tally {
     unsigned all[2][256];
-    unsigned start[2]; // by sender, until the first line was read
+    unsigned start[2]; // per sender: number of messages until the first line was read
 };
 
-// `tally` may be NULL. Returns false when the harness itself failed or was interrupted.
+// Runs a trial. `tally` may be NULL. Returns false when the harness itself failed or was
+// interrupted.
 MUST_USE bool trial_run(const struct trial_setting *setting, struct trial_bench *bench,
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e);

@@ -1,4 +1,5 @@
-// sketch_apply: makes a smaller scenario of a sketch and the scenario that the sketch refers to.
+// sketch_apply: makes a smaller scenario out of a sketch and the scenario to which the sketch
+// refers.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +8,11 @@
 #include "scenario/metrics.h"
 #include "shrink/sketch.h"
 
-#define REPEATS_MIN 3 // evenly spaced faults that are worth an `every`
+#define REPEATS_MIN 3 // fewer evenly spaced faults are not worth an `every`
 
 // --- load -------------------------------------------------------------------------------
 
-// Rounds to as many digits as a person would write, so that the file reads back the same.
+// Rounds a rate to as many digits as a person would write, so that the file reads back the same.
 static double rounded(double rate)
 {
     return round(rate * 1000) / 1000;
@@ -93,14 +94,15 @@ static bool add_fault(struct faults *f, const struct fault_spec *like, const int
     fault->at_ns = times[0];
     fault->every_ns = count > 1 ? times[1] - times[0] : 0;
     fault->until_ns = count > 1 ? times[count - 1] : 0;
-    // The planned times include their jitter. A delay keeps its jitter, which is that of each byte.
+    // A delay keeps its jitter, which is that of each byte. Other faults lose it, because it is
+    // already part of the planned times.
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? like->jitter_ns : 0;
     fault->message = like->message ? strdup(like->message) : NULL;
     f->count++;
     return !like->message || fault->message || err_memory(e);
 }
 
-// Returns how many times from the first one on are evenly spaced, and far enough apart.
+// Returns how many times, counted from the first one, are evenly spaced and far enough apart.
 static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 {
     size_t n = count < 2 ? count : 2;
@@ -110,7 +112,7 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
     return n < REPEATS_MIN || times[1] - times[0] <= for_ns ? 1 : n;
 }
 
-// Adds what is left of one fault of the file. Each fault that it adds covers times that are evenly
+// Adds what is left of one fault of the file. A fault in the new file covers times that are evenly
 // spaced, so several may be needed.
 static bool add_spec(struct faults *f, const struct sketch *k, const struct whole *w, size_t spec,
     int64_t *times, struct err *e)

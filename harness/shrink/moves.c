@@ -1,13 +1,13 @@
-// Candidates: each takes something away from the best so far.
+// Makes candidates. Each takes something away from the best sketch so far.
 #include "base/clock.h"
 #include "shrink/search.h"
 
-static const int64_t shortest_ns = 200 * NS_PER_MS; // of a load
-static const int halvings_max = 10;                 // of a rate
+static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried
+static const int halvings_max = 10;                 // a rate is halved at most this often
 
 // --- a shorter load ---------------------------------------------------------------------
 
-// Tries `length_ns` of the load that is left, from `from_ns` or as close to it as there is room.
+// Tries `length_ns` of the remaining load, from `from_ns` on, or as near to it as there is room.
 static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 {
     int64_t load_ns = sketch_load_ns(search_best(s), s->whole);
@@ -38,7 +38,7 @@ static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last
     return any;
 }
 
-// Tries the beginning, the time around the first fault, and the end.
+// Tries three parts of this length: the beginning, the time around the first fault, and the end.
 static bool try_length(struct search *s, int64_t length_ns)
 {
     int64_t first_ns, last_ns;
@@ -48,7 +48,7 @@ static bool try_length(struct search *s, int64_t length_ns)
            try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
 }
 
-// Tries the time of all faults that are left, with a little before and after it.
+// Tries the time of all remaining faults, with a little before and after them.
 static bool try_around_faults(struct search *s)
 {
     static const int64_t margins_ns[] = {200 * NS_PER_MS, NS_PER_S};
@@ -100,8 +100,8 @@ bool search_drop_phases(struct search *s)
 
 // --- fewer faults: delta debugging ------------------------------------------------------
 
-// Tries with only the faults of the part-th of `parts` equal parts, or, with `others`, without
-// them.
+// Tries with only one of `parts` equal parts of the faults, number `part`; with `others`, tries
+// with all but that part.
 static bool try_part(struct search *s, size_t parts, size_t part, bool others)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
@@ -128,7 +128,7 @@ static bool try_parts(struct search *s, size_t parts, bool others)
     return false;
 }
 
-// Tries one part alone, then all but one part, and then smaller parts.
+// Tries each part alone, then all parts but one, and then smaller parts.
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
@@ -174,7 +174,7 @@ static bool is_left(const struct search *s, size_t phase)
     return span->to_ns > span->from_ns;
 }
 
-// Returns the special features (enum plain) that the load still has.
+// Returns the special features (bits of enum plain) that the load still has.
 static unsigned special(const struct search *s)
 {
     unsigned have = 0;
@@ -205,7 +205,7 @@ static bool try_plain(struct search *s, unsigned plain)
     return plain && try_numbers(s, k->instances, k->connections, k->halvings, k->plain | plain);
 }
 
-// Takes away all special features at once, or as many as can go.
+// Takes all special features away at once, or else as many as can go.
 static bool make_plain(struct search *s)
 {
     unsigned have = special(s);

@@ -7,7 +7,8 @@
 #include "base/array.h"
 
 static const int tries_max = 3;
-static const size_t steps_back_max = 3; // back to a candidate that fails more reliably
+static const size_t steps_back_max = 3; // most steps back to a larger candidate that fails more
+                                        // reliably
 
 bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {
@@ -54,7 +55,7 @@ static struct tried *tried_of(struct search *s, uint64_t hash)
     return &s->tried[s->tried_count++];
 }
 
-// Takes the candidate over.
+// Adds the candidate to those that are kept, and owns it from now on.
 static bool keep(struct search *s, struct sketch *candidate)
 {
     if (!array_grow(&s->kept, s->kept_count, 1, sizeof *candidate))
@@ -64,8 +65,9 @@ static bool keep(struct search *s, struct sketch *candidate)
     return true;
 }
 
-// Returns whether the candidate fails in one of its remaining tries. A candidate that breaks only
-// some of what the whole broke gets a second chance to break the rest, and counts as failing.
+// Returns whether the candidate fails in one of its remaining tries. A candidate that broke only
+// some of what the whole scenario broke gets one more chance to break the rest. It counts as
+// failing.
 static bool fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;
@@ -146,8 +148,8 @@ static struct confirmation ask_again(struct search *s, const struct sketch *k, i
     return c;
 }
 
-// Steps back to a larger candidate when the smallest fails only now and then, because such a
-// scenario is of little use.
+// Steps back to a larger candidate when the smallest fails only sometimes, because such a scenario
+// is of little use.
 struct confirmation search_confirm(struct search *s, int times)
 {
     struct confirmation best = {0}, c;

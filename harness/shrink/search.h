@@ -1,18 +1,19 @@
 // The search for a smaller scenario that still fails. Pure: an oracle says whether a candidate
-// fails. The real one runs the candidate; those of tests make the answer up.
+// fails. The real oracle runs the candidate; those of tests invent the answer.
 //
-// A failure may depend on chance. A candidate that passed is tried again only when nothing new is
-// left to try, and the best one is tried several times more at the end.
+// A failure may depend on chance. So a candidate that passed is tried again, but only when nothing
+// new is left to try. At the end the best candidate is tried several times more.
 #pragma once
 
 #include "shrink/sketch.h"
 
 enum answer {
-    ANSWER_PASSES,     // or was inconclusive
-    ANSWER_FAILS,      // breaks what the whole broke
-    ANSWER_PARTLY,     // breaks some of what was broken
-    ANSWER_IMPOSSIBLE, // no scenario at all: never asked again
-    ANSWER_STOP,       // no time left, interrupted, or cannot be run
+    ANSWER_PASSES,     // it passed or was inconclusive
+    ANSWER_FAILS,      // it broke what the whole scenario broke
+    ANSWER_PARTLY,     // it broke some of what the whole scenario broke
+    ANSWER_IMPOSSIBLE, // the candidate is no valid scenario; it is never asked again
+    ANSWER_STOP,       // the search must end: no time is left, it was interrupted, or nothing can
+                       // be run
 };
 
 struct oracle {
@@ -29,12 +30,13 @@ struct tried {
 struct search {
     const struct whole *whole;
     struct oracle oracle;
-    struct sketch *kept; // owned; the whole, then each smaller than the one before
+    struct sketch *kept; // owned; the whole, then sketches of which each is smaller than the one
+                         // before
     size_t kept_count;
     struct tried *tried; // owned
     size_t tried_count;
     int tries;    // how often a candidate may pass before it is given up
-    bool stopped; // by the oracle, or without memory
+    bool stopped; // the oracle stopped the search, or memory ran out
     struct err err;
 };
 
@@ -45,29 +47,30 @@ struct confirmation {
 
 MUST_USE bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle);
 
-// Accepts a zeroed struct.
+// Frees a search; accepts a zeroed struct.
 void search_fini(struct search *s);
 
-// Returns the smallest sketch so far; of the same size as the whole when nothing is left out.
+// Returns the smallest sketch so far. If nothing could be left out, it has the size of the whole.
 const struct sketch *search_best(const struct search *s);
 
 // Searches until nothing smaller fails or the oracle stops it. False: out of memory, see s->err.
 MUST_USE bool search_run(struct search *s);
 
-// Asks for the best candidate `times` more. A candidate that does not fail each time is given up
-// for the one before it if that fails more often; this may happen a few times. Asks nothing when
-// nothing smaller than the whole was found.
+// Asks the oracle about the best candidate `times` more. If the candidate does not fail each time,
+// and the one before it fails more often, the search steps back to that one; this may happen a few
+// times. It asks nothing when no sketch smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------
 
-// Copies the best, so that something can be taken away from the copy.
+// Copies the best sketch, so that something can be taken away from the copy.
 MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 
-// Takes the candidate over. Returns whether it fails; then it is the best.
+// Tries the candidate, and owns it from now on. If it fails, it becomes the best, and the result is
+// true.
 bool search_attempt(struct search *s, struct sketch *candidate);
 
-// moves.c: return whether something could be taken away.
+// moves.c: these return whether something could be taken away.
 bool search_shorten(struct search *s);
 bool search_drop_phases(struct search *s);
 bool search_drop_faults(struct search *s);

@@ -14,8 +14,8 @@
 #include "plan/rng.h"
 #include "shrink/search.h"
 
-// Two phases, and a fault every 250 ms: 40 of them, all in the first phase but
-// the last four.
+// Two phases, and a fault every 250 ms. There are 40 faults; all but the last four are in the first
+// phase.
 static const char yaml[] =
     "name: scenario\nsummary: x\n"
     "collector: {instances: 3, batch_timeout: 100ms}\n"
@@ -34,7 +34,7 @@ struct fixture {
     struct whole whole;
     struct search search;
     struct rng rng;
-    int asked, stop_after; // 0: never
+    int asked, stop_after; // stop_after: number of questions after which it stops; 0: never
     bool (*fails)(struct fixture *f, const struct sketch *k);
 };
 
@@ -128,7 +128,7 @@ static void one_fault_and_the_load_it_needs_are_left(void **state)
     assert_true(k->faults[7]);
     assert_int_equal(sketch_fault_count(k, &f->whole), 1);
     assert_true(seconds(f, k) >= 2 && seconds(f, k) < 2.7);
-    // Everything that plays no part is gone.
+    // Everything that has no influence is gone.
     assert_int_equal(k->instances, 1);
     assert_int_equal(k->connections, 1);
     assert_int_equal(k->halvings, 10);
@@ -204,7 +204,7 @@ static void nothing_smaller_leaves_the_whole(void **state)
     assert_int_equal(sketch_fault_count(k, &f->whole), 41);
     assert_int_equal(sketch_load_ns(k, &f->whole), 12 * NS_PER_S);
     int asked = f->asked;
-    // Each got its three chances, and no more.
+    // Each candidate got its three chances, and no more.
     assert_int_equal(asked, 3 * f->search.tried_count);
     struct confirmation c = search_confirm(&f->search, 3);
     assert_int_equal(c.asked, 0);
@@ -224,7 +224,7 @@ static void an_end_of_time_leaves_the_best_so_far(void **state)
     assert_int_equal(c.asked, 0);
 }
 
-// Fails in two of three runs, as races do.
+// Fails in two of three runs, as a race does.
 static bool by_chance(struct fixture *f, const struct sketch *k)
 {
     return k->faults[7] && rng_below(&f->rng, 3) < 2;
@@ -244,13 +244,13 @@ static void chance_is_asked_again(void **state)
     assert_true(far >= 40);
 }
 
-// A smaller candidate failed once and never again, so the search takes the larger one.
+// The smaller candidate failed once and never again, so the search takes the larger one.
 static enum answer larger_only(void *context, const struct sketch *k)
 {
     return seconds(context, k) >= 3 ? ANSWER_FAILS : ANSWER_PASSES;
 }
 
-// The smallest fails in one of three runs, the one before it always.
+// The smallest candidate fails in one of three runs, the one before it always.
 static enum answer smallest_seldom(void *context, const struct sketch *k)
 {
     struct fixture *f = context;
@@ -278,7 +278,7 @@ static void a_failure_that_does_not_repeat_is_given_up(void **state)
 
     assert_true(search_init(&f->search, &f->whole, &oracle));
     keep_lengths(f, 9, 1);
-    f->search.stopped = true; // ends the search, not the confirmation
+    f->search.stopped = true; // this ends the search, but not the confirmation
     struct confirmation c = search_confirm(&f->search, 3);
     assert_int_equal(c.asked, 3);
     assert_int_equal(c.failed, 3);
@@ -360,7 +360,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     k.connections = 3;
     k.halvings = 1;
     k.plain = PLAIN_ROLLBACK;
-    k.faults[25] = false; // 7250 ms: a gap
+    k.faults[25] = false; // without the fault at 7250 ms, the times have a gap
     sketch_settle(&k, &f->whole);
     apply(f, &k, &s);
     assert_int_equal(s.load_count, 2);
@@ -369,7 +369,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     assert_true(s.load[0].rate_to > 99.99 && s.load[0].rate_to < 100.01);
     assert_true(s.load[0].rollback <= 0 && s.load[0].recovery > 0.1);
     assert_int_equal(s.load[0].connections, 3);
-    // The third collector is gone, and the fault on it.
+    // The third collector is gone, and with it the fault that acts on it.
     assert_int_equal(s.fault_count, 2);
     assert_int_equal(s.faults[0].at_ns, 0);
     assert_int_equal(s.faults[0].every_ns, 250 * NS_PER_MS);

@@ -62,8 +62,9 @@ int64_t sketch_load_ns(const struct sketch *k, const struct whole *w)
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault)
 {
     const struct scenario *s = w->scenario;
-    int64_t at_ns = w->plan->faults[fault].at_ns; // in the phase that is looked at
-    int64_t left_ns = 0;                          // of the phases before it
+    int64_t at_ns = w->plan->faults[fault].at_ns; // time since the start of the phase that is
+                                                  // looked at
+    int64_t left_ns = 0;                          // length that is left of the phases before it
 
     for (size_t i = 0; i < s->load_count; i++) {
         const struct span *span = &k->spans[i];
@@ -88,7 +89,7 @@ size_t sketch_fault_count(const struct sketch *k, const struct whole *w)
     return count;
 }
 
-// A phase lasts at least a millisecond; less is not worth a phase.
+// Nothing shorter than a millisecond is kept of a phase.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns)
 {
     int64_t start_ns = 0;
@@ -116,7 +117,8 @@ void sketch_settle(struct sketch *k, const struct whole *w)
     }
 }
 
-// FNV-1a, a number at a time. When two sketches collide, the search only misses one candidate.
+// Adds a number to the hash. FNV-1a, but of whole numbers. If two sketches have the same hash, the
+// search only misses one candidate.
 static void mix(uint64_t *hash, int64_t number)
 {
     *hash = (*hash ^ (uint64_t)number) * UINT64_C(0x100000001b3);

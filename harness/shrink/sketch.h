@@ -1,8 +1,8 @@
 // A sketch describes a smaller form of a scenario whose run broke an invariant: stretches of its
 // phases, some of its planned faults, and limits on everything else.
 //
-// A sketch says nothing but what was taken away, so that a smaller one is made by
-// taking away more; sketch_apply turns it into a scenario. All of it is pure.
+// A sketch only says what was taken away, so a smaller one is made by taking away more.
+// sketch_apply makes a scenario of it. All functions are pure.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 
-// The scenario and plan that all sketches of one search are made from.
+// The scenario and the plan from which all sketches of a search are made.
 struct whole {
     const struct scenario *scenario;
     const struct plan *plan;
@@ -24,7 +24,7 @@ struct span {
     int64_t from_ns, to_ns;
 };
 
-// Features that make tokens and transactions special, and that can be taken away.
+// Features that make tokens and transactions special. Each can be taken away.
 enum plain {
     PLAIN_ROLLBACK = 1 << 0,
     PLAIN_HOLD_OPEN = 1 << 1,
@@ -40,12 +40,12 @@ enum plain {
 };
 
 struct sketch {
-    struct span *spans; // owned; one per phase
-    bool *faults;       // owned; one per planned fault: it is still there
-    int halvings;       // of all rates
-    int connections;    // at most as many in each phase
+    struct span *spans; // owned; the part that is left of each phase
+    bool *faults;       // owned; per planned fault: whether it is left
+    int halvings;       // how often all rates were halved
+    int connections;    // upper limit of the connections in each phase
     int instances;
-    unsigned plain; // of enum plain
+    unsigned plain; // bits of enum plain: features that were taken away
 };
 
 // Makes the sketch from which nothing is taken away.
@@ -53,32 +53,31 @@ MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *
 MUST_USE bool sketch_copy(
     struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
 
-// Accepts a zeroed struct.
+// Frees a sketch; accepts a zeroed struct.
 void sketch_fini(struct sketch *k);
 
-// Returns the length of the load that is left.
+// Returns the length of the remaining load.
 int64_t sketch_load_ns(const struct sketch *k, const struct whole *w);
 
-// Returns when a planned fault happens in the load that is left; -1 when it lies outside.
+// Returns when a planned fault happens in the remaining load; -1 when it lies outside.
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault);
 
 size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
 
-// Keeps only [from, to) of the load that is left, and the faults in it.
+// Keeps only the part [from, to) of the remaining load, and the faults in it.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns);
 
-// Takes away the faults that cannot happen any more: their time or their
-// collector is gone.
+// Takes away the faults that cannot happen any more, because their time or their collector is gone.
 void sketch_settle(struct sketch *k, const struct whole *w);
 
-// Returns the same hash for equal sketches.
+// Returns a hash that is the same for equal sketches.
 uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
 
 // Returns the shortest drain in which a good collector must have finished.
 int64_t sketch_drain_ns(const struct scenario *s);
 
-// Takes away from `s`, a scenario loaded from the same file as the whole. It also
-// shortens the drain, and removes expectations of anything but invariants, because
-// a shorter load has other figures.
+// Takes everything away from `s` that the sketch takes away. `s` is a scenario loaded from the same
+// file as the whole. The drain is shortened, too, and expectations of anything but invariants are
+// removed, because a shorter load has other figures.
 MUST_USE bool sketch_apply(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);

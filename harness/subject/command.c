@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-#define KEY_STREAM 1000 // a stream of the seed that the plan does not use
+#define KEY_STREAM 1000 // number of a stream of the seed that the plan does not use
 
 static bool append(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -74,7 +74,8 @@ static bool make_argv(
     return ok || err_memory(e);
 }
 
-// A setting in our own environment must not reach the collector by accident.
+// Copies our environment without MAILROOM_*, so that no setting in it reaches the collector by
+// accident.
 static bool copy_environment(struct command *c, size_t *count)
 {
     static const char ours[] = "MAILROOM_";
@@ -105,7 +106,8 @@ static bool add_dequeue(struct command *c, const struct scenario *s, size_t *cou
            append(&c->env, count, "MAILROOM_DEQUEUE=%s", values[s->collector.dequeue]);
 }
 
-// Passes the interval only where the collector's default is too short for the batch timeout.
+// Passes a health-check interval only where the collector's default is too short for the batch
+// timeout.
 static bool add_healthcheck(struct command *c, const struct scenario *s, size_t *count)
 {
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";

@@ -12,20 +12,20 @@
 
 struct command {
     char **argv; // owned, NULL-terminated
-    char **env;  // owned, NULL-terminated: our environment without MAILROOM_*, its settings, and
-                 // those of the scenario
+    char **env;  // owned, NULL-terminated: our environment without MAILROOM_*, the settings that
+                 // the harness makes, and those of the scenario
     unsigned char key[COMMAND_KEY_LEN];
 };
 
-// The program is `collector` (--collector), else the scenario's command, else the reference
-// collector, which lies beside our own program and is also called COMMAND_REFERENCE. `collector` is
-// split at blanks, without a shell. The signing key is made from the seed, so that a run can be
-// repeated byte for byte.
+// Makes the collector's command. The program is `collector` (--collector), else the scenario's
+// command, else the reference collector, which lies beside our own program and is also called
+// COMMAND_REFERENCE. `collector` is split at blanks, without a shell. The signing key is made from
+// the seed, so that a run can be repeated byte for byte.
 MUST_USE bool command_make(struct command *c, const struct scenario *s, const char *collector,
     const char *conninfo, struct err *e);
 
-// Makes the command of a program of a subject: its consumer, its producer, or the one that makes
-// its tables.
+// Makes the command of one of a subject's programs: its consumer, its producer, or the program that
+// makes its tables.
 MUST_USE bool command_make_of_subject(struct command *c, const struct scenario *s,
     char *const *argv, const char *conninfo, struct err *e);
 

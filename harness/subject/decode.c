@@ -68,8 +68,8 @@ static int sextet(char c)
     return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-// 86 characters carry 516 bits: 64 bytes and four bits that must be zero, so
-// that every secret has exactly one spelling.
+// Decodes 86 characters, which carry 516 bits: 64 bytes, and four bits that must be zero. So every
+// secret has exactly one spelling.
 static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
 {
     uint32_t bits = 0;
@@ -167,7 +167,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
 
     for (size_t i = 0; i < len; i++)
         hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    // A separator that no field can hold keeps "ab","c" and "a","bc" apart.
+    // The end of a field is hashed as a value that no byte has, to keep the fields "ab","c" and
+    // "a","bc" apart.
     return (hash ^ 0x1ff) * UINT64_C(0x100000001b3);
 }
 

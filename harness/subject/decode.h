@@ -1,6 +1,5 @@
-// The wire format, decoded and verified independently of any collector:
-// `action,email,login,secret,code` repeated, one line per batch (spec, "Output
-// line"). Pure.
+// Decodes and verifies the wire format independently of any collector:
+// `action,email,login,secret,code` repeated, one line per batch (spec, "Output line"). Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -12,9 +11,9 @@
 #define DECODE_SECRET_LEN 32
 #define DECODE_FIELDS 5
 
-// One token of a line; the pointers lie in the line.
+// One token of a line. The pointers point into the line.
 struct decoded {
-    int action; // 1 activation, 2 password_recovery; else: not a token
+    int action; // 1 activation, 2 password_recovery; any other value is wrong
     const char *email, *login, *code;
     size_t email_len, login_len, code_len;
     unsigned char secret[DECODE_SECRET_LEN];
@@ -24,9 +23,9 @@ struct decoded {
     const char *wrong, *wrong_field, *should_be;
 };
 
-struct decoder; // holds the key and a reusable MAC context; one thread uses it
+struct decoder; // the key and a reusable MAC context; one thread uses it
 
-// `key` is 32 bytes. NULL when libcrypto refuses.
+// Makes a decoder; `key` is 32 bytes long. NULL when libcrypto refuses.
 struct decoder *decoder_new(const unsigned char *key);
 void decoder_free(struct decoder *d);
 
@@ -34,13 +33,13 @@ void decoder_free(struct decoder *d);
 // is a positive multiple of five.
 bool decode_shape(const char *line, size_t len, size_t *tokens);
 
-// Decodes the token that begins at *pos and moves *pos past it. False when a
-// field cannot be what it should be (action, secret's length or alphabet); the
-// line is then torn from there on.
+// Decodes the token that begins at *pos and moves *pos past it. False when a field cannot be right
+// (the action, the secret's length or alphabet). The line is then torn from there on.
 bool decode_token(
     struct decoder *d, const char *line, size_t len, size_t *pos, struct decoded *out);
 
-// All that a delivery carries, or that the database holds of a token. Borrowed.
+// Everything that a delivery carries, or that the database holds of a token. The texts are
+// borrowed.
 struct contents {
     int action;
     struct contents_field {
@@ -49,7 +48,7 @@ struct contents {
     } fields[4]; // email, login, secret and code
 };
 
-// Borrows from the token.
+// Returns the contents of a token, whose texts they borrow.
 struct contents decode_contents(const struct decoded *t);
 
 // Returns four bits of a hash for each field. When the fingerprints of two deliveries differ, these
@@ -59,6 +58,6 @@ uint16_t decode_marks(const struct contents *c);
 // Writes the names of the fields whose marks differ, such as "email and login"; "a field" for none.
 void decode_differs(uint16_t a, uint16_t b, char *out, size_t size);
 
-// Returns a fingerprint of all that a delivery carries, to be compared with the same fingerprint of
-// what the database holds. FNV-1a, 64 bits.
+// Returns a fingerprint of everything that a delivery carries, to be compared with that of the
+// token in the database. FNV-1a, 64 bits.
 uint64_t decode_fingerprint(const struct contents *c);

@@ -8,12 +8,13 @@
 
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int exits_without_line_max = 3;
-// A queue's worker may end whenever the server is away: its documentation leaves it to a
-// supervisor.
+// A queue's worker may end whenever the server is away, because its documentation leaves it to a
+// supervisor to start it again.
 static const int worker_exits_without_line_max = 30;
 static const int exit_output_failed = 74;
 static const int exit_nobody_answers = 78;
-static const int64_t group_killed_ns = NS_PER_S / 2; // to be gone after SIGKILL
+static const int64_t group_killed_ns = NS_PER_S / 2; // time in which a group must be gone after
+                                                     // SIGKILL
 
 // True while a process holds the output open for writing, even when there is nothing to read.
 static bool is_held(int out, int64_t wait_ns)
@@ -23,7 +24,7 @@ static bool is_held(int out, int64_t wait_ns)
     return poll(&fd, 1, (int)(wait_ns / NS_PER_MS)) == 0;
 }
 
-// True when no process lives and none is to be started.
+// True when no process lives and none is to be started again.
 static bool nobody_left(const struct subject *s)
 {
     for (int i = 0; i < s->config.instances; i++) {
@@ -65,8 +66,8 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
     }
 }
 
-// A shell that runs a collector ends at TERM before the collector does, so the collector gets a
-// moment to finish. A process that was not told to end gets none.
+// A shell that runs a collector ends at TERM before the collector does. So the collector gets a
+// moment to finish. A process that was not told to end gets no such moment.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -94,7 +95,7 @@ void exits_reap(struct subject *s, struct instance *in)
     int status = 0;
     size_t all = SIZE_MAX;
 
-    // Its pid and its group belong to it until it is waited for.
+    // The process was not waited for yet, so its pid and its group still belong to it.
     kill(-in->pid, SIGKILL);
     if (in->out >= 0) {
         is_held(in->out, group_killed_ns);

@@ -10,8 +10,9 @@
 
 #include "base/buf.h"
 
-#define WORDS_MAX 4 // of a command that are looked at: interpreter, script, and what they load
-#define SHOWN 6     // bytes of a checksum, two digits each
+// Number of words of a command that are looked at: interpreter, script, and what they load.
+#define WORDS_MAX 4
+#define SHOWN 6 // number of a checksum's bytes that are shown, two digits each
 
 static bool is_file(const char *path)
 {

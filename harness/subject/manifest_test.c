@@ -1,5 +1,5 @@
-// Every subject that comes with mailproof has a manifest that can be read; a wrong
-// one is refused with its place.
+// Every subject that comes with mailproof has a manifest that can be read. A wrong manifest is
+// refused with the place of the mistake.
 #include "subject/manifest.h"
 
 #include <setjmp.h>

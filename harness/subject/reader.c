@@ -76,11 +76,12 @@ static bool token_named(const char *name, size_t len, uint32_t *token)
     return names_token(name, len, token) || (at && names_token(name, (size_t)(at - name), token));
 }
 
-// Remembers the names in a line that cannot be parsed, so that their tokens count as torn and not
+// Remembers the names in a line that cannot be parsed. Their tokens then count as torn, and not
 // also as lost.
 static bool add_names(struct reader *r, const char *line, size_t len)
 {
-    uint32_t last = TOKEN_UNKNOWN; // its address and its login are one name
+    uint32_t last = TOKEN_UNKNOWN; // the token of the field before: address and login of an account
+                                   // count once
 
     for (size_t pos = 0; pos < len;) {
         const char *comma = memchr(line + pos, ',', len - pos);
@@ -95,8 +96,8 @@ static bool add_names(struct reader *r, const char *line, size_t len)
     return true;
 }
 
-// Finds the token by its login, or else by its address, so that a token whose fields are
-// mixed up counts as forged and not as phantom.
+// Finds the token by its login, or else by its address. So a token whose fields are mixed up counts
+// as forged and not as phantom.
 static uint32_t token_of(const struct decoded *t)
 {
     uint32_t token;
@@ -155,7 +156,7 @@ void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const 
     va_end(args);
 }
 
-// Makes a line's bytes readable: no control characters, no more than fits.
+// Makes a line's bytes readable: no control characters, and no more than fit.
 static const char *shown(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0;
@@ -171,7 +172,7 @@ static const char *shown(const char *text, size_t len, char *out, size_t size)
     return out;
 }
 
-// Notes why a line is torn: too many or too few fields, or one that cannot be right.
+// Notes why a line is torn: it has too many or too few fields, or a field that cannot be right.
 static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
 {
     uint32_t line = (uint32_t)r->log.line_count;
@@ -205,9 +206,9 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
         t->action == 1 ? "/activate and the secret" : "/recover, the secret and the code");
 }
 
-// A line is whole or it is not: when one of its tokens cannot be decoded the
-// ones before it do not count as delivered either, since a sender that reads
-// line by line would refuse it.
+// Adds the tokens of a line that is whole. A line with one token that cannot be decoded is torn as
+// a whole. Its earlier tokens do not count as delivered either, because a sender that reads line by
+// line would refuse the line.
 static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded token;
@@ -264,7 +265,7 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
     return true;
 }
 
-// A consumer's completion is not a delivery.
+// True for a consumer's "done" line, which is not a delivery.
 static bool is_completion(const struct reader *r, const char *text, size_t len)
 {
     return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;
@@ -303,8 +304,8 @@ static void note_tail(struct reader *r, const char *text, size_t len)
 bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns)
 {
     const struct process_record *p = &r->log.processes[process];
-    // A collector that ends with 0 had the time to finish its line, and could have ended
-    // with 75.
+    // A collector that ends with 0 had the time to finish its line; otherwise it could have ended
+    // with 75. So only another exit cuts a line off.
     bool cut = p->asked && p->status != 0;
     struct line_record line = {
         .read_ns = now_ns,

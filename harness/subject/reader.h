@@ -18,8 +18,8 @@ struct reader {
     size_t seen_count;
 };
 
-// No real line is longer. The limit keeps a collector that writes without a newline from filling
-// the memory.
+// Longest line. No real line is longer. The limit keeps a collector that writes without a newline
+// from filling the memory.
 #define READER_LINE_MAX (64u << 20)
 
 MUST_USE bool reader_init(
@@ -35,8 +35,8 @@ void reader_sample(struct reader *r, const struct process_sample *sample);
 // Takes the whole lines out of `pending` and records them as read at now_ns.
 MUST_USE bool reader_lines(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);
 
-// Marks the refused tokens of a line as not seen.
+// Marks the refused tokens of a line as not seen, so that they are still awaited.
 void reader_refuse(struct reader *r, uint32_t line);
 
-// Reads what is left in `pending` after the process has ended.
+// Records what is left in `pending` after the process has ended.
 MUST_USE bool reader_tail(struct reader *r, struct buf *pending, uint32_t process, int64_t now_ns);

@@ -1,6 +1,6 @@
-// reader_bench TOKENS: how fast lines are split, decoded, checked and kept, on
-// one core, and what keeping them costs. Lines of ten tokens, read as a pipe
-// gives them; every token is signed, every signature is checked.
+// reader_bench TOKENS: measures how fast one core splits, decodes, checks and keeps lines, and how
+// much memory they take. The lines have ten tokens and are read in pieces as a pipe gives them.
+// Every token is signed, and every signature is checked.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void append_token(struct buf *out, uint32_t token)
     buf_printf(out, "%s1,%s,%s,%s,12345", token % LIMIT ? "," : "", email, login, secret);
 }
 
-// Text is made a part at a time, outside of what is measured.
+// Makes a part of the text. Each part is made outside of the time that is measured.
 static void make_text(struct buf *text, uint32_t from, uint32_t until)
 {
     buf_clear(text);

@@ -93,8 +93,8 @@ static struct sender_due pop(struct sender *s)
 
 // --- answers ----------------------------------------------------------------------
 
-// True when a reply is written. A queue's consumer is even told to hang, because its handler waits
-// for an answer.
+// True when a reply is written as text. A queue's consumer is even told to hang, because its
+// handler waits for an answer.
 static bool is_written(const struct sender *s, enum reply reply)
 {
     return reply != REPLY_NEVER || (s->jobs && s->fd >= 0);
@@ -155,7 +155,8 @@ static void put(struct sender *s, const struct sender_due *due)
         buf_printf(&s->out, "%lld.%u %s\n", (long long)due->number, due->place, words[due->reply]);
 }
 
-// A pipe without room is left for the next time; one without a reader is closed.
+// Writes the answers. What a full pipe does not take is left for the next time; a pipe without a
+// reader is closed.
 static void flush(struct sender *s)
 {
     while (s->fd >= 0 && s->out.len > 0) {
@@ -171,7 +172,7 @@ static void flush(struct sender *s)
     }
 }
 
-// Ends the sender. Its earlier answers may still arrive; it gives no more.
+// Ends the sender. Its earlier answers may still arrive, but it gives no more.
 static void die(struct sender *s)
 {
     flush(s);

@@ -17,33 +17,35 @@
 // The sender's present behaviour.
 enum sender_mood {
     SENDER_WORKS,
-    SENDER_HANGS,  // what it reads now is never answered
+    SENDER_HANGS,  // it never answers what it reads now
     SENDER_PAUSES, // its answers come later than they should
 };
 
 struct sender_due {
     int64_t at_ns;
-    int64_t number;    // of the line, since this process began
-    uint32_t delivery; // index in the log
-    uint32_t place;    // from 1
+    int64_t number;    // number of the line, counted since this process began
+    uint32_t delivery; // index of the delivery in the log
+    uint32_t place;    // place of the token in the line, from 1
     enum reply reply;
-    bool twice, oddly; // twice: given twice; oddly: after a line that is not an answer
+    bool twice, oddly; // twice: the answer is given twice; oddly: a line that is no answer comes
+                       // before it
 };
 
 struct sender {
     const struct scenario_sender *manner; // borrowed
-    bool jobs; // of a queue's consumer: "ok N", "fail N" and "hang N" to each "got N ATTEMPT"
+    bool jobs; // answers a queue's consumer: "ok N", "fail N" and "hang N" to each "got N ATTEMPT"
     uint64_t seed;
-    uint8_t *tries; // borrowed; per planned token, of all senders together
+    uint8_t *tries; // borrowed; per planned token: its attempts so far, over all senders
     size_t tokens;
     int fd;                  // the collector's standard input; -1: closed
-    int64_t numbers;         // lines read so far
-    struct sender_due *heap; // owned; the first is due first
+    int64_t numbers;         // number of lines read so far
+    struct sender_due *heap; // owned; a heap whose first item is due first
     size_t count;
-    struct buf out; // given, but not taken by the pipe yet
+    struct buf out; // answers that the pipe has not taken yet
 };
 
-// The answer for a token at an attempt (0, 1, …), and its delay (pure).
+// The answer to one attempt for a token, and the answer's delay. sender_draw is pure; its attempts
+// count from 0.
 struct sender_reply {
     enum reply reply;
     bool twice, oddly;
@@ -54,9 +56,9 @@ struct sender_reply sender_draw(
 
 void sender_init(struct sender *s, const struct scenario_sender *manner, bool jobs, uint64_t seed,
     uint8_t *tries, size_t tokens);
-void sender_fini(struct sender *s); // closes its descriptor
+void sender_fini(struct sender *s); // closes the descriptor
 
-// Takes over the descriptor of a new process.
+// Begins with a new process, and takes over the descriptor of its input.
 void sender_begin(struct sender *s, int fd);
 
 // Draws the answers to a line that was read. False without memory.

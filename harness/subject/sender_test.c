@@ -10,7 +10,8 @@
 
 #include "subject/sender.h"
 
-// A sender that dies of an attempt has given the answers that were due before, and gives no more.
+// A sender that dies of an attempt has given the answers that were due before that. It gives no
+// more.
 static void a_sender_dies_of_an_attempt(void **state)
 {
     struct delivery deliveries[3] = {{.token = 0}, {.token = 1}, {.token = 2}};
@@ -37,7 +38,7 @@ static void a_sender_dies_of_an_attempt(void **state)
     assert_true(sender_say(&s, &log, SENDER_WORKS, 50));
     assert_int_equal(read(ends[0], said, sizeof said), strlen("1.1 sent\n"));
     assert_memory_equal(said, "1.1 sent\n", strlen("1.1 sent\n"));
-    assert_int_equal(read(ends[0], said, sizeof said), 0); // closed
+    assert_int_equal(read(ends[0], said, sizeof said), 0); // the sender has closed its end
     assert_int_equal(deliveries[1].replied_ns, 50);
     assert_int_equal(deliveries[2].replied_ns, 0);
     assert_false(sender_say(&s, &log, SENDER_WORKS, 60));
@@ -45,8 +46,8 @@ static void a_sender_dies_of_an_attempt(void **state)
     close(ends[0]);
 }
 
-// The sender dies of about the share of attempts that the scenario says. The seed decides which;
-// a second attempt is drawn anew; the answers to the other attempts stay the same.
+// The sender dies of about as many attempts as the scenario says. The seed decides of which. A
+// second attempt is drawn anew. The answers to the other attempts stay the same.
 static void deaths_are_drawn_by_seed(void **state)
 {
     const struct scenario_sender manner = {.error = 0.2, .dies = 0.1}, calm = {.error = 0.2};

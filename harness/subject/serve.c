@@ -12,7 +12,8 @@
 
 #define READ_CHUNK (256u << 10)
 
-static const int64_t nap_most_ns = 20 * NS_PER_MS; // so that a late poll is seen
+static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep, short enough to notice a poll
+                                                   // that wakes too late
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 
 void serve_give_up(struct subject *s, const struct err *why)
@@ -59,7 +60,7 @@ static bool take_lines(struct subject *s, struct instance *in, int64_t now)
     return ok;
 }
 
-// Notes that the sender died: the end of the process that follows is then planned.
+// Notes that the sender died, so that the end of its process counts as planned.
 static void note_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -67,7 +68,7 @@ static void note_death(struct subject *s, struct instance *in)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Gives the answers that are due. Returns when the next is due.
+// Gives the answers that are due. Returns the time of the next one.
 static int64_t answer_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;
@@ -116,8 +117,8 @@ bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most)
     return true;
 }
 
-// Closes an output, as if its reader had gone away. The writer is stopped first, so that every byte
-// that it had written is read before.
+// Closes an output, as if its reader had gone away. The writer is stopped first, so that all bytes
+// that it has written are read before the output is closed.
 static void close_output(struct subject *s, struct instance *in)
 {
     size_t all = SIZE_MAX;
@@ -138,12 +139,13 @@ static bool close_is_asked(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     bool asked = in->close_asked && in->pid != 0;
-    in->close_asked = asked; // a process that has ended meanwhile has no reader
+    in->close_asked = asked; // a process that has ended meanwhile has no output to close
     pthread_mutex_unlock(&s->lock);
     return asked;
 }
 
-// Returns how much of an output may be read now, and when to look again.
+// Returns how many bytes of an output may be read now, and lowers *next_ns to the time to look
+// again.
 static size_t may_read(struct subject *s, struct instance *in, int64_t now, int64_t *next_ns)
 {
     const int64_t step_ns = 10 * NS_PER_MS;
@@ -158,7 +160,7 @@ static size_t may_read(struct subject *s, struct instance *in, int64_t now, int6
         return rate == 0 ? 0 : SIZE_MAX;
     }
     p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
-    // An unused budget is not saved up.
+    // An unused budget is not saved up for longer than a tenth of a second.
     p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
@@ -197,8 +199,8 @@ static bool is_stopping(struct subject *s)
     return stopping;
 }
 
-// Serves two entries per instance: its output, then its end. The end comes last, so that what a
-// process wrote before it died is read before the process is reaped.
+// Serves two poll entries for each instance: its output, then its end. The end comes last, so that
+// everything that a process wrote before it died is read before the process is reaped.
 static void serve(struct subject *s, struct pollfd *fds)
 {
     for (int i = 0; i < s->config.instances; i++) {
@@ -266,7 +268,7 @@ void *serve_run(void *arg)
         if (poll(fds, count, clock_poll_ms(asleep_ns, next)) < 0)
             continue;
         int64_t woke_ns = clock_now_ns();
-        // The output may have been there since the reader fell asleep.
+        // The poll woke too late, and the output may have been there since the reader fell asleep.
         if (woke_ns - asleep_ns > nap_most_ns + STALLS_LEAST_NS)
             stalls_note(&s->cost.stalls, asleep_ns, woke_ns);
         while (read(s->wake[0], bytes, sizeof bytes) > 0)

@@ -16,59 +16,61 @@
 // How long a process may take to stand still before its output is closed.
 #define SERVE_STOPPED_NS NS_PER_S
 
-// How fast an output is read.
+// The rate at which an output is read.
 struct pace {
-    int64_t rate;     // bytes per second; 0: not at all; READER_UNLIMITED
-    int64_t since_ns; // `budget` counts from here
+    int64_t rate;     // bytes per second; 0: reads nothing; READER_UNLIMITED: no limit
+    int64_t since_ns; // time up to which `budget` is computed
     double budget;    // bytes that may be read by now
 };
 
-// One place for a collector; its processes follow each other in it.
+// One of several collectors, and its processes, one after the other.
 struct instance {
-    pid_t pid; // 0: none at the moment
+    pid_t pid; // 0: no process at the moment
     int pidfd, out, log;
     uint32_t process; // index of the living process in the log
     struct buf pending;
-    int64_t restart_at_ns; // CLOCK_NEVER: not to be started
+    int64_t restart_at_ns; // CLOCK_NEVER: no start is planned
     int exits_without_line;
-    bool ended;            // it has closed its output; the thread's
-    int64_t gone_ns;       // when it ended, until it is reaped; 0: it has not; the thread's
-    struct pace pace;      // rate under the lock, the rest the thread's
-    bool close_asked;      // under the lock
-    bool closed;           // the reader of this process went away; under the lock
-    unsigned holds;        // how many faults keep it from being started again; under the lock
+    bool ended;            // its output is closed; belongs to the thread
+    int64_t gone_ns;       // when the process ended, until it is reaped; 0: it has not ended;
+                           // belongs to the thread
+    struct pace pace;      // `rate` is under the lock, the rest belongs to the thread
+    bool close_asked;      // its output is to be closed; under the lock
+    bool closed;           // the output of this process was closed; under the lock
+    unsigned holds;        // number of faults that keep it from being started again; under the lock
     bool for_good;         // it is never started again; under the lock
-    struct sender sender;  // the thread's
+    struct sender sender;  // belongs to the thread
     enum sender_mood mood; // under the lock
-    bool sender_killed;    // its input is to be closed, or was; under the lock
+    bool sender_killed;    // the collector's input is to be closed, or was; under the lock
 };
 
 struct subject {
     struct subject_config config;
     struct instance *instances;
-    struct reader reader; // the thread's until it is joined; processes under the lock
-    uint8_t *tries;       // of the senders, per planned token; the thread's
-    atomic_size_t unsaid; // answers that are due later
+    struct reader reader; // belongs to the thread until it is joined; its processes are under the
+                          // lock
+    uint8_t *tries;       // owned; see sender.h; belongs to the thread
+    atomic_size_t unsaid; // number of answers that are still to be given
     pthread_t thread;
     bool started;
     int wake[2];
-    pthread_mutex_t lock; // over instances' pids and the records of processes
+    pthread_mutex_t lock; // guards instances' pids and the records of processes
     bool stopping;        // under the lock
     bool gave_up, failed; // under the lock
     struct err why, failure;
     atomic_uint_least64_t tokens, bytes;
-    struct subject_cost cost; // the thread's until it is joined
+    struct subject_cost cost; // belongs to the thread until it is joined
 };
 
 // Runs as a thread: serves a struct subject until it is stopping and no process lives.
 void *serve_run(void *arg);
 
-// Ends the run for something that the collector did, for which it is judged.
+// Ends the run because of something that the collector did. The collector is judged for it.
 void serve_give_up(struct subject *s, const struct err *why);
 
-// Ends the run for something that the collector did not do.
+// Ends the run because of something that is not the collector's fault.
 void serve_fail(struct subject *s, const struct err *failure);
 
-// Reads until the pipe is empty, but no more than `most` bytes; every line gets
-// the time at which its read returned. Returns false at the end of the file.
+// Reads until the pipe is empty, but at most *most bytes, and lowers *most by their number. Every
+// line gets the time at which its read returned. Returns false at the end of the file.
 bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *most);

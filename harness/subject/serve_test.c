@@ -1,5 +1,5 @@
-// Tests the subject with real processes: scripts that run a collector, ends at any moment, and
-// failures of the harness itself.
+// Tests the subject with real processes: scripts that run a collector, processes that end at any
+// moment, and failures of the harness itself.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,7 +64,8 @@ static void await_end(struct subject *s, pid_t pid)
         usleep(1000);
 }
 
-// This process is a subreaper, so every process that is left, alive or not, is its child.
+// Checks that no process is left, alive or not. This process is a subreaper, so every process that
+// is left is its child.
 static void expect_nobody_left(void)
 {
     int64_t deadline_ns = clock_now_ns() + 10 * NS_PER_S;
@@ -193,8 +194,8 @@ static struct subject *start_restarted(char *const *command, int instances)
     return s;
 }
 
-// Two callers keep the first instance down. It comes back when the second of them lets go. The
-// other instance is started again meanwhile.
+// Two callers keep the first instance from running. It comes back when the second of them releases
+// it. Meanwhile the other instance is started again.
 static void an_instance_kept_down_waits(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready; exec sleep 1000", NULL};
@@ -205,14 +206,14 @@ static void an_instance_kept_down_waits(void **state)
     alarm(100);
     struct subject *s = start_restarted(command, 2);
     await_ready(s, 2);
-    // The first signal leaves the process alive: the second must find it.
+    // The first signal leaves the process alive, so the second one must find it.
     assert_int_equal(subject_hold_down(s, 0, SIGCONT, false, pids, &one), 1);
     assert_int_equal(subject_hold_down(s, 0, SIGKILL, false, pids, &other), 1);
     assert_true(one == 1 && other == 1);
     assert_int_equal(subject_signal(s, 1, SIGKILL, pids), 1);
     await_ready(s, 3);
     subject_release(s, one);
-    assert_true(subject_started(s, one)); // as far as it depends on this one
+    assert_true(subject_started(s, one)); // true, because the other caller still holds it down
     assert_int_equal(subject_signal(s, 0, 0, pids), 0);
     subject_release(s, other);
     await_ready(s, 4);

@@ -112,7 +112,7 @@ static bool is_no_program(const struct err *e)
     return false;
 }
 
-// A command that never worked is the user's mistake.
+// Fails the run: a command that never worked is the user's mistake.
 static void fail_to_launch(struct subject *s, const struct err *e)
 {
     struct err failure = *e;
@@ -132,7 +132,7 @@ static bool is_held_down(struct subject *s, const struct instance *in)
     return held;
 }
 
-// Starts what is due; returns when the next start is due.
+// Starts the processes that are due; returns when the next start is due.
 int64_t starts_due(struct subject *s, int64_t now)
 {
     int64_t next = CLOCK_NEVER;

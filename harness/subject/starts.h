@@ -3,5 +3,5 @@
 
 #include "subject/serve.h"
 
-// Starts what is due; returns when the next start is due.
+// Starts the processes that are due; returns when the next start is due.
 int64_t starts_due(struct subject *s, int64_t now);

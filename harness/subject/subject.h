@@ -1,9 +1,8 @@
-// The collector under test, as a black box: its processes, and a reader that
-// stamps and decodes every line they write.
+// The collector under test as a black box: its processes, and a reader that stamps and decodes
+// every line that they write.
 //
-// One thread of the subject's own starts the processes, reads them and starts
-// them again. Other threads may call the functions below, but they may read the
-// log only after subject_stop.
+// A thread of the subject's own starts the processes, reads them and starts them again. Other
+// threads may call the functions below, but may read the log only after subject_stop.
 #pragma once
 
 #include <signal.h>
@@ -17,13 +16,13 @@
 #include "os/stalls.h"
 #include "scenario/scenario.h"
 
-// One life of one collector.
+// One process of a collector, from its start to its end.
 struct process_record {
     int instance;
     pid_t pid;
     int64_t started_ns;
     int64_t ended_ns; // CLOCK_NEVER while it lives
-    int status;       // as from waitpid
+    int status;       // exit status, as waitpid gives it
     bool asked;       // a fault or the run's end told it to end, or caused its end
     uint32_t lines;
     int64_t rss_max_kb;
@@ -34,12 +33,13 @@ struct process_record {
 enum line_state {
     LINE_WHOLE,
     LINE_TORN, // cannot be parsed, or has no newline though nothing cut its writer short
-    LINE_TAIL, // cut off when a process that was asked to end did not exit with 0: delivers nothing
+    LINE_TAIL, // the rest of a process that was asked to end and did not exit with 0; delivers
+               // nothing
 };
 
 struct line_record {
     int64_t read_ns;
-    uint32_t process; // index into processes
+    uint32_t process; // index into subject_log.processes
     uint32_t first_delivery;
     uint32_t tokens;
     enum line_state state;
@@ -47,19 +47,19 @@ struct line_record {
 
 // The harness's answer, as the sender, to a delivery.
 enum reply {
-    REPLY_NONE, // it answers nothing: no leased mode
+    REPLY_NONE, // no answer, because the mode is not leased
     REPLY_SENT,
     REPLY_TRANSIENT,
     REPLY_PERMANENT,
-    REPLY_NEVER, // it hangs, or has ended
-    REPLY_DIED,  // it dies instead
+    REPLY_NEVER, // no answer, because the sender hangs or has ended
+    REPLY_DIED,  // no answer: the sender dies of this attempt
     REPLIES,
 };
 
 enum delivery_flags {
-    DELIVERY_FORGED = 1 << 0, // the signature does not hold
-    DELIVERY_NAMED = 1 << 1,  // only named in a torn line: not a delivery
-    // Its handler was told to fail or to hang, or died unanswered: it must come again.
+    DELIVERY_FORGED = 1 << 0, // the signature is wrong
+    DELIVERY_NAMED = 1 << 1,  // the token was only named in a torn line, which is no delivery
+    // The handler was told to fail or to hang, or died without an answer: the job must come again.
     DELIVERY_REFUSED = 1 << 2,
 };
 
@@ -67,22 +67,22 @@ enum delivery_flags {
 
 struct delivery {
     uint64_t fingerprint; // decode_fingerprint of its fields
-    uint32_t token;       // plan number, from the login; TOKEN_UNKNOWN
+    uint32_t token;       // number of the token in the plan, by the login; or TOKEN_UNKNOWN
     uint32_t line;
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
-    uint8_t reply;      // of enum reply
-    int64_t replied_ns; // when the reply was given, or the sender died of it; 0: not yet
+    uint8_t reply;      // enum reply
+    int64_t replied_ns; // when the reply was given, or the sender died; 0: neither yet
 };
 
-// Says in words what is wrong with a line, or with one token of it.
+// A note that says in words what is wrong with a line, or with one token of it.
 struct line_note {
     uint32_t line;
-    uint32_t token; // TOKEN_UNKNOWN: the line as a whole
+    uint32_t token; // TOKEN_UNKNOWN: the note is about the line as a whole
     char text[160];
 };
 
-#define NOTES_MAX 64 // only the first are kept
+#define NOTES_MAX 64 // only the first notes are kept
 
 // A sample of the kernel's figures for a living process.
 struct process_sample {
@@ -90,8 +90,9 @@ struct process_sample {
     uint32_t process;
     uint32_t rss_kb;
     uint64_t cpu_ms;
-    uint64_t wakeups;    // times it gave up the processor by itself, of all its threads
-    uint64_t starved_us; // ready to run and without a processor; of its thread that waited longest
+    uint64_t wakeups;    // how often its threads gave up the processor by themselves
+    uint64_t starved_us; // time that its longest waiting thread was ready to run and had no
+                         // processor, µs
 };
 
 struct subject_log {
@@ -107,104 +108,106 @@ struct subject_log {
     size_t note_count;
 };
 
-// Keeps a note while there is room.
+// Adds a note if there is still room.
 void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 struct subject_config {
     char *const *command;     // argv
-    const char *const *env;   // NULL-terminated NAME=value, complete
+    const char *const *env;   // the complete environment: NULL-terminated NAME=value
     const unsigned char *key; // 32 bytes, for checking signatures
     int instances;
     bool restart;
-    size_t token_count;                   // planned tokens, for subject_seen_ns
-    const struct scenario_sender *sender; // NULL: nobody answers
-    uint64_t seed;                        // of the sender
-    const struct netns *net;              // they run at its collector's end; NULL: where we are
-    bool jobs;                            // a subject's consumer, see reader.h
-    const char *dir;                      // where they run; NULL: where we are
-    const char *log_dir;                  // gets collector-<instance>.log; NULL: /dev/null
+    size_t token_count;                   // number of planned tokens, for subject_seen_ns
+    const struct scenario_sender *sender; // how the harness answers as the sender; NULL: nobody
+                                          // answers
+    uint64_t seed;                        // decides the sender's answers
+    const struct netns *net;              // the processes run at its collector's end; NULL: in our
+                                          // own network
+    bool jobs;                            // the processes are a subject's consumers; see reader.h
+    const char *dir;                      // working directory of the processes; NULL: ours
+    const char *log_dir;                  // the folder for collector-<instance>.log; NULL:
+                                          // /dev/null
 };
 
 struct subject;
 
-// Starts the processes and the thread. The config is copied except for what its
-// pointers name, which must outlive the subject.
+// Starts the processes and the thread. The config is copied, but not what its pointers point to,
+// which must outlive the subject.
 MUST_USE struct subject *subject_start(const struct subject_config *config, struct err *e);
 
-// Signals an instance with its whole process group, or with -1 all: the command
-// may be a script that runs the collector. The pids of those that got it go into
-// `pids` (room for all instances), so that the caller can prove that they ended. A
-// signal that ends a process marks its end as asked for; signal 0 only asks for
-// the pids. Returns how many.
+// Signals an instance, or with -1 all of them. A signal goes to the whole process group, because
+// the command may be a script that runs the collector. The pids of the processes that got it go
+// into `pids` (room for all instances), so that the caller can prove that they ended. A signal that
+// ends a process marks its end as asked for; signal 0 only asks for the pids. Returns the number of
+// pids.
 size_t subject_signal(struct subject *s, int instance, int signal, pid_t *pids);
 
-// Does the same, and keeps the signalled processes from being started again: until subject_release
-// or, with `for_good`, for ever. Their numbers are set as bits of *held, unless for good. Several
-// faults may hold an instance down; it starts when the last lets go.
+// Signals as subject_signal does, and keeps the signalled instances from being started again: for
+// ever with `for_good`, otherwise until subject_release. Then it also sets the bits of their
+// numbers in *held. Several faults may hold an instance down; it starts again when the last of them
+// releases it.
 size_t subject_hold_down(
     struct subject *s, int instance, int signal, bool for_good, pid_t *pids, uint64_t *held);
 void subject_release(struct subject *s, uint64_t held);
 
-// True when each of these instances runs, or is kept down by another.
+// True when each of these instances runs, or is held down by another fault.
 bool subject_started(struct subject *s, uint64_t held);
 
-// Sets how fast the output of an instance is read, or with -1 that of all; it holds for
-// processes started later, too.
-//
-// bytes_per_s: 0 stops reading, READER_UNLIMITED goes on as usual.
+// Sets how fast the output of an instance is read, or with -1 that of all. This also holds for
+// processes that are started later. bytes_per_s 0 stops reading; READER_UNLIMITED removes the
+// limit.
 #define READER_UNLIMITED INT64_C(-1)
 void subject_read_rate(struct subject *s, int instance, int64_t bytes_per_s);
 
-// Returns how many bytes these instances have written that are not read yet.
+// Returns how many bytes these instances have written that were not read yet.
 size_t subject_unread(struct subject *s, int instance);
 // Returns how many bytes were read so far.
 uint64_t subject_read_bytes(struct subject *s);
 
-// Sets how the harness behaves as the sender of an instance, or with -1 of all.
-void subject_sender(struct subject *s, int instance, int mood); // of enum sender_mood
+// Sets the mood (enum sender_mood) of an instance's sender, or with -1 of all senders.
+void subject_sender(struct subject *s, int instance, int mood);
 
-// Ends the sender of these instances: closes their standard input.
+// Ends the sender of an instance, or with -1 of all: closes their standard input.
 size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 
-// True when all answers were given, except those that never will be.
+// True when all answers were given, except those that are never given.
 bool subject_answered(struct subject *s);
 
-// Stops each process, reads its pipe empty, closes it, lets it continue. The
-// end with exit code 74 that follows counts as asked for. Returns how many were
-// closed; a process that is just being started again is not waited for.
+// Closes the outputs: stops each process, reads its pipe empty, closes the pipe, lets the process
+// continue. If the process then ends with exit code 74, this end counts as asked for. Returns how
+// many outputs were closed. A process that is just being started again is not waited for.
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 
-// True when every one of these processes has ended with its group, as the reader
-// saw it.
+// True when the reader has seen that each of these processes ended with its group.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
-// False when the harness itself could not start a collector or keep its output: the run proves
-// nothing. ERR_USAGE when the command names no program.
+// True when the harness itself could not start a collector or keep its output, so that the run
+// proves nothing. The reason is in e; ERR_USAGE when the command names no program.
 bool subject_failed(struct subject *s, struct err *e);
 
-// True when no more lines will come: three exits in a row without a line, or the last collector
-// ended and is not to be restarted. The reason is in e.
+// True when no more lines will come: there were three exits in a row without a line, or the last
+// collector ended and is not to be started again. The reason is in e.
 bool subject_gave_up(struct subject *s, struct err *e);
 
-// Returns the tokens read so far, whole lines only; for the progress line.
+// Returns the number of tokens read so far, in whole lines only, for the progress line.
 uint64_t subject_tokens(struct subject *s);
 
 // Returns when a planned token was first read in a whole line with a good signature
-// (CLOCK_MONOTONIC), or 0. The drain may end early when nothing that is expected is missing.
+// (CLOCK_MONOTONIC), or 0. With this the drain can end early, when all expected tokens were seen.
 int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
-// Sends TERM to all, reads everything to its end, joins the thread. A process that is still there
-// after grace_ns is killed.
+// Sends TERM to all processes, reads their outputs to the end, and joins the thread. A process that
+// still runs after grace_ns is killed.
 void subject_stop(struct subject *s, int64_t grace_ns);
 
 // Returns the log, after subject_stop; it lives until subject_free.
 struct subject_log *subject_log(struct subject *s);
 
-// The harness's own cost of reading. After subject_stop.
+// The harness's own cost of reading. Known after subject_stop.
 struct subject_cost {
-    int64_t serving_ns;   // reading, decoding and checking, without waiting
-    struct stalls stalls; // of the reader's loop
+    int64_t serving_ns;   // ns spent on reading, decoding and checking, without waiting
+    struct stalls stalls; // stalls of the reader's loop
 };
 
 const struct subject_cost *subject_cost(const struct subject *s);

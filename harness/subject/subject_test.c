@@ -1,5 +1,5 @@
-// The decoder against lines whose signatures were computed elsewhere (openssl
-// dgst -mac HMAC), and the reader's view of whole, torn and cut lines.
+// Tests the decoder with lines whose signatures were computed elsewhere (openssl dgst -mac HMAC),
+// and the reader with whole, torn and cut lines.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void good_tokens_decode(void **state)
 static void wrong_signatures_are_seen(void **state)
 {
     (void)state;
-    // Another code, action or key: each makes the signature wrong.
+    // Lines with another code, action or key. Each of these makes the signature wrong.
     static const char *const lines[] = {
         "2," EMAIL_2 ",t0000002," SIGNED_B ",01235",
         "2," EMAIL_1 ",t0000001," SIGNED_A ",01234",
@@ -77,7 +77,7 @@ static void malformed_tokens_are_refused(void **state)
         "3," EMAIL_1 ",t0000001," SIGNED_A ",",      // no such action
         "11," EMAIL_1 ",t0000001," SIGNED_A ",",     // no such action
         "1," EMAIL_1 ",t0000001,AAAA,",              // secret too short
-        "1," EMAIL_1 ",t0000001,+" SIGNED_A ",",     // not the url alphabet, too long
+        "1," EMAIL_1 ",t0000001,+" SIGNED_A ",",     // not in the url alphabet, and too long
         "2," EMAIL_1 ",t0000001," SIGNED_A ",",      // recovery without a code
         "2," EMAIL_1 ",t0000001," SIGNED_A ",1234",  // four digits
         "1," EMAIL_1 ",t0000001," SIGNED_A ",12a45", // not digits
@@ -186,7 +186,7 @@ static void a_torn_line_delivers_nothing_but_names(void **state)
     struct fixture *f = *state;
     const struct subject_log *log = &f->reader.log;
 
-    // Its first token is good, its second is not: a sender would refuse both.
+    // The first token of the line is good, its second is not. A sender would refuse both.
     feed(f, ACTIVATION ",9," EMAIL_2 ",t0000002," SIGNED_B ",01234\n", 1);
     assert_int_equal(log->lines[0].state, LINE_TORN);
     assert_int_equal(log->lines[0].tokens, 0);

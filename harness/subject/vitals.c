@@ -30,7 +30,7 @@ static uint64_t read_starved_us(pid_t pid, const char *schedstat)
 
 static bool add_process(pid_t pid, struct process_sample *sample, int depth);
 
-// Adds the processes that a thread has started: a shell in front of a collector.
+// Adds the processes that a thread has started, such as the collector behind a shell.
 static void add_children(pid_t pid, const char *thread, struct process_sample *sample, int depth)
 {
     char name[300], children[4096];
@@ -43,7 +43,7 @@ static void add_children(pid_t pid, const char *thread, struct process_sample *s
         add_process((pid_t)child, sample, depth - 1);
 }
 
-// A collector may do its work in threads.
+// Adds each thread, because a collector may do its work in threads.
 static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 {
     char path[64], name[300], status[4096];

@@ -68,7 +68,8 @@ static void spin(void)
         ;
 }
 
-// Two busy processes share one processor; the one with the idle policy gets next to nothing.
+// Two busy processes share one processor. One of them has the idle policy and gets hardly any of
+// it.
 static void starvation_is_measured(void **state)
 {
     struct process_sample sample = {0}, later = {0};

@@ -26,7 +26,7 @@ const struct figure_text figure_texts[FIGURE_COUNT] = {
     [FIGURE_MODEL_TOKENS] = {"model_tokens_per_batch", "", "", "", "", 2, true},
 };
 
-// The colour scale covers at least this ratio, so that small differences stay pale.
+// The colour scale covers a ratio of at least this, so that small differences stay pale.
 static const double least_range = 2;
 
 double figure_of(const struct tune_pair *p, enum tune_figure figure)

@@ -1,4 +1,4 @@
-// The figures of a pair: one table for the terminal, the page and the files.
+// The figures of a pair, in one table for the terminal, the page and the files.
 #pragma once
 
 #include "tune/tune.h"
@@ -16,13 +16,13 @@ enum tune_figure {
     FIGURE_COUNT,
 };
 
-// The figures that tables show; the others are only in the files.
+// Number of figures that tables show. The figures behind these are only in the files.
 #define FIGURE_SHOWN FIGURE_MODEL_P50
 
 struct figure_text {
-    const char *key;           // in JSON and CSV
+    const char *key;           // the figure's name in JSON and CSV
     const char *above, *below; // its heading on two lines
-    const char *title;         // on one
+    const char *title;         // its heading on one line
     const char *help;
     int digits;
     bool more_is_better;
@@ -33,22 +33,22 @@ extern const struct figure_text figure_texts[FIGURE_COUNT];
 // Returns NAN for a figure that was not measured.
 double figure_of(const struct tune_pair *p, enum tune_figure figure);
 
-// Rates a pair's figure among all pairs by its ratio to the best: 0 is the best, 1 is the worst
-// or twice as bad as the best, whichever is more. NAN when it was not measured.
+// Rates a pair's figure among all pairs by its ratio to the best. 0 is the best. 1 is the worst, or
+// twice as bad as the best if the worst is better than that. NAN when it was not measured.
 double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_figure figure);
 
 // Appends the value with the figure's digits, or `none` when it was not measured.
 void figure_print(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
-// Appends a value with three digits, or with all digits before the point.
+// Appends a value with three digits, or with all its digits before the point if these are more.
 void figure_print_short(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
 // Finds the pair of a limit and a timeout; NULL when the grid has none.
 const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
 
-// Writes the grid's axes, each value once and in the order of the pairs; room for TUNE_PAIRS_MAX.
-// Returns how many.
+// These write the values on the grid's axes, each value once and in the order of the pairs, into
+// room for TUNE_PAIRS_MAX. They return how many values there are.
 size_t figure_limits(const struct tune *t, int *limits);
 size_t figure_timeouts(const struct tune *t, int64_t *timeouts_ns);

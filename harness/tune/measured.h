@@ -10,21 +10,21 @@ struct measurement {
     struct stored run;
     struct tune_cost cost;
     struct recording recording;
-    bool counted; // only round trips were counted in it: a proxy slows the rest
+    bool counted; // true: it only counts round trips, because its proxy slows everything else
 };
 
 #define MEASURED_MAX 100
 
 struct measured {
-    struct measurement *items; // owned, with what they own
+    struct measurement *items; // owned, with everything that the items own
     size_t count;
     double judged[MEASURED_MAX], p99[MEASURED_MAX], tokens[MEASURED_MAX];
-    size_t used; // how many values these have: one for each conclusive run
+    size_t used; // number of values in the arrays below: one for each conclusive run
     bool broken;
 };
 
-// Takes over what the measurement owns, even when it fails. It fails when there are more than
-// MEASURED_MAX.
+// Takes over everything that the measurement owns, even when it fails. It fails when there are more
+// than MEASURED_MAX measurements.
 MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);
 void measured_fini(struct measured *o);
@@ -35,12 +35,13 @@ struct schedule_pair measured_schedule(const struct measured *o);
 // Fills in a pair's medians.
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
-// Adds the query times of all pairs but one (`but` == count: of all) and sorts them.
+// Adds the query times of all pairs except number `but` (`but` == count: of all pairs) and sorts
+// them.
 MUST_USE bool measured_queries(
     struct queries *q, const struct measured *all, size_t count, size_t but, struct err *e);
 
-// Simulates each run of a pair from its own arrivals and the query times of the other pairs,
-// because its own would explain nothing, and fills in the error of the model. A pair without a
-// suitable run keeps NAN.
+// Simulates each run of a pair and fills in the error of the model. A simulation uses the run's own
+// arrivals and the query times of the other pairs, because the pair's own query times would make
+// any model fit. A pair without a suitable run keeps NAN.
 MUST_USE bool measured_model(
     const struct measured *all, struct tune *t, uint64_t seed, struct err *e);

@@ -6,7 +6,7 @@
 #include "plan/arrivals.h"
 #include "plan/rng.h"
 
-enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // of the seed
+enum { STREAM_ARRIVALS, STREAM_ROWS, STREAM_QUERIES }; // streams of random numbers of the seed
 
 struct arrivals_cycle {
     const struct model *model;
@@ -14,8 +14,8 @@ struct arrivals_cycle {
     struct rng rows;
     size_t phase;
     int64_t phase_start_ns;
-    int64_t at_ns; // of the transaction that came last
-    int left;      // its tokens that were not taken yet
+    int64_t at_ns; // time of the transaction that came last
+    int left;      // number of its tokens that were not taken yet
 };
 
 double model_rate(const struct model *m)
@@ -45,7 +45,7 @@ static void next_phase(struct arrivals_cycle *a)
     arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
 
-// Returns when the next token comes; CLOCK_NEVER when none does.
+// Returns when the next token comes; CLOCK_NEVER when no more tokens come.
 static int64_t next_arrival(struct arrivals_cycle *a)
 {
     int64_t at_ns;
@@ -68,10 +68,10 @@ static int64_t next_arrival(struct arrivals_cycle *a)
 }
 
 struct window {
-    int64_t *waiting; // when each arrived
+    int64_t *waiting; // owned; when each waiting token arrived
     int count;
-    int64_t next_ns;    // the first arrival that is not in the window
-    int64_t written_ns; // the last batch
+    int64_t next_ns;    // the first arrival that is not in the window yet
+    int64_t written_ns; // when the last batch was written
     double sender_free_ns;
 };
 

@@ -20,7 +20,7 @@ static void assert_near(double got, double want, double off)
 
 // --- query times ----------------------------------------------------------------------
 
-// Small batches get the times of small ones, whatever the large ones took.
+// A small batch gets the time of a small one, however long the large ones took.
 static void draws_by_size(void **state)
 {
     struct queries q = {0};
@@ -37,7 +37,7 @@ static void draws_by_size(void **state)
     for (int i = 0; i < 1000; i++) {
         assert_in_range(queries_draw(&q.reads, 1, &rng), MS, MS + 199);
         assert_in_range(queries_draw(&q.turns, 50, &rng), 5 * MS, 5 * MS + 199);
-        // No batch of 20 was measured, so the times of both neighbours are drawn.
+        // No batch of 20 was measured, so a time is drawn from both neighbours.
         assert_true(queries_draw(&q.reads, 20, &rng) >= MS);
     }
     assert_near(queries_median_ms(&q.reads), 5, 0.001);
@@ -76,7 +76,7 @@ static void files_of_query_times(void **state)
 
 // --- the window -----------------------------------------------------------------------
 
-// Latencies of a trace that can be followed by hand.
+// Checks the latencies of a trace that can be followed by hand.
 static void follow(const int64_t *at_ms, size_t count, int limit, int64_t timeout_ms,
     int64_t read_ms, int64_t turn_ms, uint64_t batches, int64_t mean_ms)
 {
@@ -117,18 +117,18 @@ static void traces_by_hand(void **state)
     const int64_t near[] = {0, 10, 29};
 
     (void)state;
-    // Each token is alone in its batch and waits for the timeout and a read.
+    // Each token is alone in its batch. It waits for the timeout and a read.
     follow(spread, 3, 10, 20, 1, 5, 3, 21);
-    // Two batches of two. Both fire at once, and the second is written a turn after the first:
-    // 2, 2, 6, 6.
+    // Two batches of two tokens. Both fire at once, and the second is written a turn after the
+    // first. Latencies: 2, 2, 6, 6.
     follow(burst, 4, 2, 20, 2, 4, 2, 4);
-    // Four batches of one, all fire at once: 2, 6, 10, 14.
+    // Four batches of one token. All fire at once. Latencies: 2, 6, 10, 14.
     follow(burst, 4, 1, 20, 2, 4, 4, 8);
-    // The third token comes during the read and is still in the batch: 35, 25, 6.
+    // The third token comes during the read and is still in the batch. Latencies: 35, 25, 6.
     follow(near, 3, 10, 20, 15, 5, 1, 22);
 }
 
-// Rows of one transaction come together.
+// The rows of one transaction come together.
 static void transactions_of_several_rows(void **state)
 {
     const struct load_phase phase = {.for_ns = NS_PER_S,
@@ -175,7 +175,7 @@ struct fixture {
     struct ledger ledger;
 };
 
-// Tokens acknowledged 10 ms apart, one line for every two of them.
+// Tokens that are acknowledged 10 ms apart, with a line for every two of them.
 static void set_up(struct fixture *f)
 {
     *f = (struct fixture){.phase = {.for_ns = NS_PER_S}};
@@ -222,10 +222,10 @@ static void recordings(void **state)
 
     (void)state;
     set_up(&f);
-    // The third line comes late, so that the fourth had to wait for it.
+    // The third line comes late, so the fourth had to wait for it.
     f.lines[2].read_ns = NS_PER_S + 75 * MS;
     f.lines[3].read_ns = NS_PER_S + 77 * MS;
-    // One was rolled back: it did not arrive.
+    // This transaction was rolled back, so its token did not arrive.
     f.txns[11].outcome = TXN_ROLLED_BACK;
     f.tokens[11].deliveries = 0;
     assert_true(recording_take(&r, &f.ledger, &e));

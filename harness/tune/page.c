@@ -1,4 +1,4 @@
-// Makes tune.html: one file without scripts. A number repeats what a colour shows.
+// Makes tune.html: one file without scripts. Every colour comes with a number that says the same.
 #include <math.h>
 
 #include "report/escape.h"
@@ -61,7 +61,8 @@ static void print_sign(const struct tune *t, const struct tune_pair *p, struct b
         buf_append_str(out, "<span class=\"sign\"></span>");
 }
 
-// Prints a cell whose colour lies between two, on either side of the middle one.
+// Prints a cell whose colour is a mixture of two: the middle colour of the scale and one of its
+// ends.
 static void print_cell(
     const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {

@@ -3,14 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Few checks, far apart, so that each costs little of the confidence level.
+// The numbers of values at which the interval is checked. They are few and far apart, so that each
+// check costs little of the confidence level.
 static const size_t looks[] = {3, 5, 8, 13, 20, 32, 50, 80};
 
 #define LOOKS (sizeof looks / sizeof *looks)
 _Static_assert(LOOKS == PRECISION_LOOKS, "each look has its share");
 
-// Student's quantile is slow to compute and needed in every round, so this is a table by
-// degrees of freedom. A test compares it with stats_student.
+// Student's quantiles by degrees of freedom. They are a table, because every round needs them and
+// they are slow to compute. A test compares the table with stats_student.
 static const double quantiles[PRECISION_DEGREES + 1] = {INFINITY, 114.589, 13.3604, 7.18487,
     5.43659, 4.6553, 4.22093, 3.94668, 3.75859, 3.62187, 3.51815, 3.43684, 3.37142, 3.31768,
     3.27274, 3.23463, 3.20189, 3.17348, 3.14858, 3.1266, 3.10703, 3.08952, 3.07374, 3.05946,

@@ -33,7 +33,7 @@ static void print_margin(const struct tune *t, const struct tune_pair *p, struct
 
     if (t->simulated)
         return;
-    // Two different runs say almost nothing about the precision.
+    // Two runs that differ widely say almost nothing about the precision.
     if (share >= 10)
         buf_append_str(out, "       -");
     else
@@ -81,7 +81,8 @@ bool print_table(const struct tune *t, struct buf *out)
 
 // --- heat maps ------------------------------------------------------------------------
 
-// Green, olive, yellow, orange and red of the 256 colours, dark enough for white text.
+// Colours from green over olive, yellow and orange to red, out of the terminal's 256. They are dark
+// enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,

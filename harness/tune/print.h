@@ -1,4 +1,4 @@
-// The trade-off in the terminal.
+// Prints the trade-off in the terminal.
 #pragma once
 
 #include "tune/tune.h"
@@ -6,6 +6,6 @@
 // Prints a row for each pair.
 bool print_table(const struct tune *t, struct buf *out);
 
-// Prints p99 and tokens per batch as two tables with a row for each limit and a column for each
-// timeout. With `colours` (256-colour codes) green is better and red is worse.
+// Prints p99 and tokens per batch as two tables, with a row for each limit and a column for each
+// timeout. With `colours` (256-colour codes), green marks good values and red marks bad ones.
 bool print_heat_maps(const struct tune *t, bool colours, struct buf *out);

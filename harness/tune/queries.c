@@ -11,7 +11,8 @@
 
 #define HEAD "kind,tokens,ms\n"
 
-// Enough batches to show how the times vary, few enough to be of about one size.
+// Number of batches from which a time is drawn: enough to show how the times vary, and few enough
+// to be of about one size.
 static const size_t neighbours = 100;
 
 bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
@@ -81,8 +82,8 @@ static size_t lower_bound(const struct query_list *list, uint32_t tokens)
     return low;
 }
 
-// Chooses the batches of exactly this size when there are enough, else as many smaller as
-// larger ones.
+// Draws from the batches of exactly this size when there are enough. Otherwise it also draws from
+// as many smaller as larger ones.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng)
 {
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);

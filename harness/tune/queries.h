@@ -1,9 +1,9 @@
-// The times that dequeuing and writing a batch take: measured for each batch, or one time for
-// all. Pure.
+// The times that a collector takes to dequeue and write a batch: measured for each batch, or one
+// time for all. Pure.
 //
-// A line is written one "read" after its batch fired. When the batch fired before the line
-// ahead was written, its line comes one "turn" after that line, because in between the cursor
-// moves and is flushed.
+// A line is written one "read" after its batch fired. When the batch fired before the previous line
+// was written, its line comes one "turn" after that line, because in between the cursor moves and
+// is flushed.
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "plan/rng.h"
 
 struct query_time {
-    uint32_t tokens; // in the batch
+    uint32_t tokens; // number of tokens in the batch
     int64_t ns;
 };
 
@@ -25,27 +25,28 @@ struct query_list {
 };
 
 struct queries {
-    struct query_list reads; // of batches that fired after the line before them was written
-    struct query_list turns; // of batches that had to wait for that line
+    struct query_list reads; // times of batches that fired after the line before them was written
+    struct query_list turns; // times of batches that had to wait for that line
 };
 
 MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
 
-// Adds all of `from`.
+// Adds all times of `from`.
 MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
 
-// Call it before the first draw. Sorts by tokens, and fills an empty list from the other one.
-// ERR_USAGE when both are empty.
+// Call it before the first draw. Sorts the times by tokens, and fills an empty list from the other
+// one. ERR_USAGE when both are empty.
 MUST_USE bool queries_ready(struct queries *q, struct err *e);
 
 // Draws a time from those of the batches that are nearest in size.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
 
-// Write the list as a file, and read it back. ERR_USAGE names the line that cannot be read.
+// These write the lists as a file, and read them back. ERR_USAGE names the line that cannot be
+// read.
 bool queries_print_csv(const struct queries *q, struct buf *out);
 MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
 
-// Returns NAN for an empty list.
+// Returns the median of the times; NAN for an empty list.
 double queries_median_ms(const struct query_list *list);
 
 void queries_fini(struct queries *q);

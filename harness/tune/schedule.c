@@ -6,9 +6,9 @@
 #include "tune/precision.h"
 #include "tune/tune.h"
 
-#define SHUFFLE_STREAM 2000 // of the scenario's seed
+#define SHUFFLE_STREAM 2000 // number of a stream of the scenario's seed
 
-// When this many runs of a pair were made and all were inconclusive, the pair is given up: the
+// A pair is given up when this many runs of it were made and all were inconclusive, because the
 // machine is too busy.
 static const size_t spoilt_max = 10;
 
@@ -39,8 +39,8 @@ static bool beaten(const struct schedule *s, size_t pair)
     return false;
 }
 
-// True when neither end of the interval meets the objective. An objective of equality is never
-// missed for certain.
+// True when the pair misses the objective for certain: neither end of the interval meets it. An
+// objective with "=" is never missed for certain.
 static bool misses(const struct expectation *x, const struct precision *known)
 {
     bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
@@ -80,7 +80,8 @@ const char *schedule_state_name(enum schedule_state state)
     return names[state];
 }
 
-// Appends the open pairs that have measurements, or those that have none.
+// Appends the open pairs: with `known` those that have measurements, otherwise those that have
+// none.
 static size_t collect(const struct schedule *s, bool known, struct rng *rng, size_t *order)
 {
     size_t count = 0;

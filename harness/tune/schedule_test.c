@@ -19,7 +19,7 @@ static void assert_near(double got, double want, double off)
         fail_msg("%g instead of %g", got, want);
 }
 
-// A pair with known true figures, and the measured figures of its runs: the true ones with noise.
+// A pair with known true figures. The measured figures of its runs are these with noise.
 struct noisy {
     double p99, tokens;
     double values_p99[RUNS_MAX], values_tokens[RUNS_MAX];
@@ -87,7 +87,8 @@ static void intervals_of_few_values(void **state)
     assert_near(p.median, 5, 1e-9);
     assert_true(isinf(precision_share(&p)));
     // The logarithms of 10 and 40 are ln 20 - ln 2 and ln 20 + ln 2. The standard error of two
-    // values is half the gap between them, so the interval reaches t times ln 2 to either side.
+    // values is half the gap between them, here ln 2. So the interval reaches t times ln 2 to
+    // either side.
     const double t = precision_quantile(1);
     p = precision_of(two, 2);
     assert_near(p.median, 20, 1e-9);
@@ -120,8 +121,8 @@ static void looks_are_few(void **state)
     assert_int_equal(precision_look(100), 80);
 }
 
-// 95% of the intervals hold the true value, whether the runs ended because the interval was narrow
-// enough or because there were RUNS_MAX.
+// 95% of the intervals hold the true value. This is so whether the runs ended because the interval
+// was narrow enough or because there were RUNS_MAX of them.
 static void stopping_does_not_narrow_intervals(void **state)
 {
     static const double noises[] = {0.02, 0.05, 0.1, 0.2};
@@ -232,7 +233,7 @@ static void broken_and_spoilt_pairs(void **state)
     assert_int_equal(order[0] + order[1], 1 + 3);
 }
 
-// Each order comes about as often as any other, and the same seed gives the same.
+// Each order comes about as often as any other. The same seed gives the same order.
 static void orders_are_shuffled(void **state)
 {
     struct schedule_pair pairs[3] = {{.tried = 0}};

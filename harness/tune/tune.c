@@ -33,8 +33,8 @@ static bool beats(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
-// True when half of the runs or more were inconclusive. A slow pair makes its runs inconclusive,
-// and judging only the others would flatter it.
+// True when half of the runs or more were inconclusive. If only the others were judged, a slow pair
+// would look too good, because slowness makes runs inconclusive.
 static bool mostly_inconclusive(const struct tune_pair *p)
 {
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
@@ -215,7 +215,7 @@ bool tune_print_model(const struct tune *t, struct buf *out)
     if (n == 0)
         return true;
     double p50_median = stats_median(p50, n), tokens_median = stats_median(tokens, n);
-    // stats_median has sorted the values: the last is the largest.
+    // stats_median has sorted the values, so the last one is the largest.
     return buf_printf(out,
         "The model of the batch window, told when the tokens of a pair came and what queries took "
         "with the other pairs (%.3g ms at rest, %.3g ms one after another), is off by %.0f%% for "

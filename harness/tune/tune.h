@@ -13,17 +13,20 @@
 struct tune_pair {
     int limit;
     int64_t timeout_ns;
-    double values[METRIC_COUNT]; // medians over its runs; NAN: not measured
+    double values[METRIC_COUNT]; // medians over the pair's runs; NAN: not measured
     double tokens_per_batch;
-    struct tune_cost cost;   // medians
-    struct precision judged; // the objective's metric, or latency.p99
+    struct tune_cost cost;   // medians over the pair's runs
+    struct precision judged; // precision of the objective's metric, or of latency.p99
     size_t runs, inconclusive;
-    const char *state;                           // why it got no more runs; "" when simulated
-    double model_p50_ms, model_tokens_per_batch; // NAN: no model
-    double model_p50_off, model_tokens_off;      // errors of the model, relative; NAN: no model
-    bool broken;                                 // an invariant: never recommended
-    bool meets;                                  // the objective
-    bool on_front;                               // no pair has larger batches and a lower p99
+    const char *state;                           // why the pair got no more runs; "" when it was
+                                                 // simulated
+    double model_p50_ms, model_tokens_per_batch; // figures of the model; NAN: no model
+    double model_p50_off, model_tokens_off;      // relative errors of the model; NAN: no model
+    bool broken;                                 // true: an invariant was broken, so the pair is
+                                                 // never recommended
+    bool meets;                                  // true: the pair meets the objective
+    bool on_front;                               // true: no other pair has larger batches and a
+                                                 // lower p99
 };
 
 #define TUNE_PAIRS_MAX 100
@@ -32,21 +35,22 @@ struct tune {
     const char *scenario;
     struct tune_pair *pairs;             // borrowed; ordered by limit, then by timeout
     size_t count;                        // at most TUNE_PAIRS_MAX
-    const struct expectation *objective; // NULL: none
+    const struct expectation *objective; // NULL: there is no objective
     double read_ms, turn_ms;             // medians of the model's query times; NAN: no model
-    bool simulated;                      // the figures are the model's own
-    const char *budget;                  // borrowed; says if the load fits the budget; NULL: none
+    bool simulated;                      // true: the figures are the model's own
+    const char *budget;                  // borrowed; a sentence that says whether the load fits the
+                                         // budget; NULL: no budget
 };
 
-// Fills in meets and on_front.
+// Fills in `meets` and `on_front` of all pairs.
 void tune_judge(struct tune *t);
 
-// True when the value meets the objective. NAN meets none.
+// True when the value meets the objective. NAN never does.
 bool tune_holds(const struct expectation *x, double got);
 
-// Recommends a pair; NULL when there is none to recommend. With an objective it is the pair with
-// the largest batches among those that meet it; without one, the pair with the least p99 per token
-// in a batch.
+// Recommends a pair; NULL when no pair can be recommended. With an objective, it is the pair with
+// the largest batches among those that meet it. Without an objective, it is the pair with the least
+// p99 per token in a batch.
 const struct tune_pair *tune_recommend(const struct tune *t);
 
 // False when no pair has a conclusive run.
@@ -59,10 +63,11 @@ bool tune_all_broken(const struct tune *t);
 // budget.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
-// Prints the median error of the model against the measurements; nothing when no pair has both.
+// Prints the median error of the model against the measurements. Prints nothing when no pair has
+// both.
 bool tune_print_model(const struct tune *t, struct buf *out);
 
-// Writes "limit 10 and timeout 100ms".
+// Writes a name such as "limit 10 and timeout 100ms".
 void tune_print_name(const struct tune_pair *p, struct buf *out);
 
 // Returns a remark for the table, like "take this" or "on the front"; "" when there is none.

@@ -60,14 +60,14 @@ static struct model_result simulate(
     return r;
 }
 
-// The published example: at 0.38 e-mails a second a batch of ten takes 26 seconds.
+// The example that is published: at 0.38 e-mails a second, a batch of ten takes 26 seconds.
 static void published_example(void **state)
 {
     (void)state;
     struct model_result r = simulate(0.38, 10, 24 * HOUR, 0, 0, 720 * HOUR);
     assert_within((double)r.end_ns / NS_PER_S / (double)r.batches, 26.3, 0.01);
     assert_within(model_tokens_per_batch(&r), 10, 1e-3);
-    // The i-th of ten waits for 10 - i more: 4.5 gaps on average.
+    // The i-th of ten tokens waits for 10 - i more to come: 4.5 gaps on average.
     assert_within(histogram_mean(&r.latency) / NS_PER_S, 4.5 / 0.38, 0.01);
     model_result_fini(&r);
 }
@@ -85,8 +85,8 @@ static void timeout_alone(void **state)
     model_result_fini(&r);
 }
 
-// With both: a batch is the first token and those that come within the timeout (their number has
-// a Poisson distribution), but at most the limit.
+// With a limit and a timeout, a batch is the first token and those that come within the timeout,
+// but at most the limit. The number of those that come has a Poisson distribution.
 static void limit_and_timeout(void **state)
 {
     const double more = 200 * 0.05;
@@ -104,7 +104,7 @@ static void limit_and_timeout(void **state)
     model_result_fini(&r);
 }
 
-// Lines of one token with a fixed time each form the queue M/D/1.
+// Lines of one token, each with the same fixed time, form the queue M/D/1.
 static void one_by_one_is_a_queue(void **state)
 {
     const double rate = 80, query_s = 0.01, load = rate * query_s;
@@ -124,12 +124,12 @@ static void budgets_hold_back(void **state)
     assert_true(histogram_percentile(&r.sent, 99) > HOUR / 2);
     model_result_fini(&r);
     r = simulate(1, 1, 0, 0, 2, 10 * HOUR);
-    // M/D/1 again: half a second each, but the first leaves at once.
+    // This is M/D/1 again: each e-mail takes half a second, but the first leaves at once.
     assert_within(histogram_mean(&r.sent) / NS_PER_S, 0.25, 0.03);
     model_result_fini(&r);
 }
 
-// Load that goes on and off: as many tokens, but in bursts that fill batches.
+// A load that goes on and off brings as many tokens, but in bursts that fill batches.
 static void phases_repeat(void **state)
 {
     const struct load_phase phases[] = {poisson(NS_PER_S, 100), poisson(9 * NS_PER_S, 0)};
@@ -189,7 +189,7 @@ static void recommends(void **state)
     assert_null(tune_recommend(&t));
 }
 
-// "breaks an invariant" goes before "misses the objective".
+// "breaks an invariant" comes before "misses the objective".
 static void nothing_to_recommend(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -230,7 +230,7 @@ static void costs_of_a_run(void **state)
     assert_within(c.backend_cpu_ms, 500, 1e-9);
     assert_within(c.collector_cpu_ms, 100, 1e-9);
     assert_true(isnan(c.round_trips));
-    // On a remote server the same process ids belong to other processes.
+    // A remote server's process ids belong to other processes on this machine.
     assert_true(isnan(cost_of(result, false).backend_cpu_ms));
     c = cost_of(nothing, true);
     assert_true(isnan(c.wal_bytes) && isnan(c.collector_cpu_ms));

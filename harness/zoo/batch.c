@@ -72,7 +72,7 @@ static bool is_stale(const struct batch *b, const char *trouble)
     return b->stale && (strcmp(trouble, "consumed") == 0 || strcmp(trouble, "status") == 0);
 }
 
-// Returns why a row does not go out, in the words of sql/read.sql; "" when it does.
+// Returns why a row does not go out, in the words of sql/read.sql; "" when it goes out.
 static const char *trouble_of(struct batch *b, const char *trouble)
 {
     static const struct {
@@ -104,7 +104,7 @@ static bool is_ineligible(const struct batch *b, const char *trouble)
            strcmp(trouble, "status") == 0 || has(b, DEFECT_DROPS_UNSENDABLE);
 }
 
-// Appends b->token to the line.
+// Appends the fields of b->token to the line.
 static void join(struct batch *b)
 {
     const char *comma = b->tokens++ > 0 ? "," : "";
@@ -178,8 +178,8 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     return true;
 }
 
-// Writes base64url of the secret and its signature, NUL-terminated. A recovery without a code
-// (NULL) gets a signature that no good collector would make.
+// Writes the secret and its signature as base64url, NUL-terminated. For a recovery without a code
+// (NULL) it writes a signature that no good collector would make.
 static bool sign(
     const char *action, const char *secret_hex, const char *code, const uint8_t *key, char *text)
 {

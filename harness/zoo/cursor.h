@@ -1,5 +1,5 @@
-// The cursor in the table jobs: the tokens up to it are done. On a shared queue it means less:
-// these tokens are claimed or done (sharing.h).
+// The cursor in the table jobs: the tokens up to it are done. On a shared queue these tokens are
+// claimed or done (sharing.h).
 #pragma once
 
 #include "batch.h"
@@ -13,6 +13,7 @@ const char *cursor_read_sql(enum defect defect);
 bool cursor_move(
     struct session *s, const struct settings *settings, struct batch *b, struct err *e) MUST_USE;
 
-// Defect cursor-back: puts the cursor where it once was, even if somebody else has moved it since.
+// Defect cursor-back: puts the cursor where it once was, even if another collector has moved it
+// since.
 bool cursor_move_back(struct session *s, const struct settings *settings, const struct position *to,
     struct err *e) MUST_USE;

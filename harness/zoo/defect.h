@@ -1,8 +1,7 @@
-// The defects of the zoo's collectors, one each.
+// The defects of the zoo's collectors. Each collector has one.
 //
-// A defect is a row of the table in defect.c and one `if` in the collector. The
-// table also says which invariants the harness must find broken, and in which
-// scenario (a file in scenarios/).
+// A defect is a row of the table in defect.c and one `if` in the collector. The table also says
+// which invariants the harness must find broken, and in which scenario (a file in scenarios/).
 #pragma once
 
 #include <stdio.h>
@@ -88,18 +87,18 @@ enum defect {
 struct defect_row {
     enum defect defect;
     const char *name;
-    const char *breaks;   // what it does, in a few words
-    const char *convicts; // the invariants that must be found broken, comma-joined
+    const char *breaks;   // what the collector does wrong, in a few words
+    const char *convicts; // the invariants that must be found broken, separated by commas
     const char *shows_in; // the scenario in which they are found broken
 };
 
 // Returns the row with that name; NULL when there is none.
 const struct defect_row *defect_find(const char *name);
 
-// Defect leaks: allocates 4 KiB more, in a chain that nothing uses.
+// Defect leaks: allocates 4 KiB and adds them to a chain that nothing uses.
 void defect_leak(void **chain);
 
-// Defect burns: starts more processes than there are processors, and waits until all have run.
+// Defect burns: starts more processes than there are processors, and waits until all have ended.
 void defect_burn(void);
 
 // Prints one line per defect: name, scenario, invariants, what it does; tab-separated.

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "stop.h"
 
-// How long the collectors with bell-unseen or bell-late wait between their last look at the queue
-// and taking the bell.
+// How long a collector with the defect bell-unseen or bell-late waits after its last look at the
+// queue before it takes the bell.
 #define GAP_NS (150 * NS_PER_MS)
 
 static bool ask(
@@ -26,7 +26,7 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
     char count[8];
     bool leaked = d->defect == DEFECT_BELL_LEAKED && d->ours;
 
-    // The defect: assumes that it still has the bell because it once had it.
+    // Defect: a collector that once had the bell assumes that it still has it.
     *d = (struct doorbell){.defect = d->defect, .ours = leaked, .quiet = leaked};
     if (!ask(s,
             "SELECT count(*) FROM pg_proc WHERE oid = to_regproc('mailroom_bell')"
@@ -38,7 +38,8 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
 
 static bool try(struct doorbell *d, struct session *s, struct err *e)
 {
-    // A producer that was silent has a lower number than a transaction that has the bell.
+    // Takes the bell and asks for a transaction id. Producers that were silent until then have
+    // lower ids.
     if (!ask(s, "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN pg_current_xact_id() END",
             d->number, d->silent_below, sizeof d->silent_below, e))
         return false;
@@ -59,7 +60,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
             stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
         if (!try(d, s, e))
             return false;
-        // The defects: do not look for tokens of producers that were silent until now.
+        // Defect: it does not look for tokens of producers that were silent until now.
         d->quiet = broken;
         *again = d->ours && !broken;
         return true;
@@ -69,7 +70,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
             quiet, sizeof quiet, e))
         return false;
-    // When the last silent producer is done, look once more.
+    // When the last silent producer is done, the collector looks once more.
     d->quiet = *quiet == 't';
     *again = d->quiet;
     return true;

@@ -1,5 +1,5 @@
-// The bell (migration 000017): producers announce a token only while somebody holds the bell, an
-// advisory lock. Here it is held for as long as the collector sleeps.
+// The bell (migration 000017): an advisory lock. Producers announce a token only while a collector
+// holds it. This collector holds it for as long as it sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -10,16 +10,17 @@
 
 struct doorbell {
     enum defect defect;
-    char number[24]; // of the lock; "": tokens are announced without it
-    bool ours;       // we hold it
-    bool quiet;      // all transactions that did not announce, because we had no bell, are over
-    char silent_below[24]; // transactions below this may have been silent
+    char number[24];       // number of the lock; "": tokens are always announced
+    bool ours;             // we hold the bell
+    bool quiet;            // no transaction is open that did not announce because we had no bell
+    char silent_below[24]; // transactions with ids below this may have been silent
 };
 
 // Call it when a session begins.
 bool doorbell_find(struct doorbell *d, struct session *s, struct err *e) MUST_USE;
 
-// Call it before sleeping. *again: the bell was taken just now, so look at the queue first.
+// Call it before sleeping. It sets *again if the bell was taken just now; then look at the queue
+// before sleeping.
 bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct err *e) MUST_USE;
 
 bool doorbell_let_go(struct doorbell *d, struct session *s, struct err *e) MUST_USE;

@@ -18,7 +18,8 @@
 #define PATIENCE_NS (5 * NS_PER_S)
 #define FIRST_BACKOFF_NS (10 * NS_PER_MS)
 #define LAST_BACKOFF_NS (500 * NS_PER_MS)
-// How often to look while an open transaction holds tokens back: its end need not be announced.
+// How often to look while an open transaction holds tokens back, because nobody need announce its
+// end.
 #define HORIZON_POLL_NS (20 * NS_PER_MS)
 #define LARGEST_WINDOW 100000
 
@@ -72,7 +73,7 @@ int keeper_run(const struct settings *settings, enum defect defect)
     return code;
 }
 
-// Sleeps while others work, with some defects. A good collector takes turns or shares.
+// Sleeps while others work; only some defects do this. A good collector takes turns or shares.
 static void sleep_beside(void)
 {
     while (!stop_requested())
@@ -97,7 +98,7 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
-// With a bell: takes it, and looks again if a producer may not have announced its tokens.
+// If there is a bell, takes it, and looks again if a producer may not have announced its tokens.
 static bool go_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
@@ -110,7 +111,7 @@ static bool go_to_sleep(struct keeper *k, struct err *e)
     return true;
 }
 
-// Serves one session, from the connection to its failure (false) or to TERM (true).
+// Works in one session, from the connection until it fails (false) or TERM comes (true).
 static bool serve(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;
@@ -149,7 +150,7 @@ static bool serve(struct keeper *k, struct err *e)
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
-// Waits after a lost connection, as some defects do. A good collector does nothing here.
+// Waits after a lost connection; only some defects do this. A good collector does nothing here.
 static void come_back(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
@@ -197,7 +198,7 @@ static bool leave_to_others(struct keeper *k, struct err *e)
     return turn_give_back(&k->session, k->settings->queue, e);
 }
 
-// Reads the waiting tokens, and sends them when the batch is full or its time has come.
+// Reads the waiting tokens. Sends them when the batch is full or its time has come.
 static bool look(struct keeper *k, struct err *e)
 {
     bool one_by_one = has(k, DEFECT_LEAVES_BACKLOG) || has(k, DEFECT_REWAITS);
@@ -226,7 +227,7 @@ static bool look(struct keeper *k, struct err *e)
             waits = false;
             sent = full;
         }
-        // The timeout of waiting tokens starts now and not at looked_ns, because the answer may
+        // The timeout of the waiting tokens starts now and not at looked_ns, because the answer may
         // hold a token that was committed after the question.
         if (!waits)
             k->first_ns = CLOCK_NEVER;
@@ -238,13 +239,13 @@ static bool look(struct keeper *k, struct err *e)
     k->draining = false;
     if (k->first_ns == CLOCK_NEVER && !leave_to_others(k, e))
         return false;
-    // The defect: only the next announcement, or the timeout, makes it look again.
+    // Defect: only the next announcement, or the timeout, makes it look again.
     if (one_by_one && sent)
         k->first_ns = k->looked_ns;
     return !k->settings->shares || !k->behind || sharing_free(&k->sharing, &k->session, e);
 }
 
-// Returns when there is a reason to look.
+// Waits, and returns when there is a reason to look.
 static bool wait_for_work(struct keeper *k, struct err *e)
 {
     const struct settings *s = k->settings;
@@ -281,8 +282,8 @@ static bool read_batch(struct keeper *k, struct err *e)
     k->batch.stale = has(k, DEFECT_STALE_AT_START) && k->draining;
     if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
         limit = (int)clock_min(k->wakeups, limit);
-    // A batch may be short only when nothing else waits, so the window is widened when it is
-    // full of rows that do not go out.
+    // A batch may be short only when nothing else waits. So when the window is full of rows that do
+    // not go out, it is widened.
     do {
         batch_clear(&k->batch);
         if (!read_rows(k, window, limit, &rows, e))
@@ -307,7 +308,7 @@ static bool dequeue_at_once(struct keeper *k, struct err *e)
     return k->batch.walked == 0 || keeper_move_cursor(k, e);
 }
 
-// Adds rows to the batch until it has gained the tokens that are wanted.
+// Adds rows to the batch until it has gained `wanted` tokens.
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e)
 {
     char window_text[16];
@@ -343,8 +344,8 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
     return ok;
 }
 
-// When sharing, reads the batch again and claims it, because reading alone does not keep others
-// from taking the rows. A short batch is claimed only when it is due.
+// Claims the batch, when sharing: it reads the batch again, because reading alone does not keep
+// others from taking the rows. A short batch is claimed only when it is due.
 static bool claim(struct keeper *k, bool due, struct err *e)
 {
     int limit = limit_of(k), rows;

@@ -1,6 +1,6 @@
 // The collector itself: one queue, one connection at a time, one line at a time.
 //
-// It is a good one as long as the defect is DEFECT_NONE.
+// With DEFECT_NONE it is a good collector.
 #pragma once
 
 #include <sysexits.h>

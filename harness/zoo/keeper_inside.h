@@ -1,4 +1,4 @@
-// The parts of the keeper that its loop (keeper.c) and its sending (keeper_send.c) share.
+// What the keeper's loop (keeper.c) and its sending (keeper_send.c) share.
 #pragma once
 
 #include "batch.h"
@@ -14,19 +14,20 @@ struct keeper {
     struct sharing sharing;
     struct doorbell bell;
     struct batch batch;
-    bool unconfirmed;  // the line may be out, but the cursor is not known to be moved: do not read
-    bool draining;     // after a connect: waiting tokens go out at once
-    bool behind;       // committed tokens wait for an open transaction, or others have claims
-    int announced;     // tokens left by the last look, and announcements since then
+    bool unconfirmed;  // true: the line may be out and the cursor not moved, so nothing may be read
+    bool draining;     // true after a connect: waiting tokens go out at once
+    bool behind;       // true: committed tokens wait for an open transaction, or others have claims
+    int announced;     // number of tokens that the last look left, and of announcements since then
     int64_t first_ns;  // when the oldest waiting token was found; CLOCK_NEVER: none waits
-    int64_t looked_ns; // the last look at the queue
+    int64_t looked_ns; // time of the last look at the queue
     int64_t backoff_ns;
-    int sessions;           // the number of sessions in which it worked
-    bool had_turn;          // in the last session; defect hoards: has it now
+    int sessions;           // number of sessions in which it worked
+    bool had_turn;          // true: it had the turn in the last session; defect hoards: it has it
+                            // now
     struct position before; // defect cursor-back: where the cursor was before the last move
-    int64_t free_ns;        // when it may write again, at the rate that it sustains
-    int lines;              // defects burns and sends-some-twice: lines written
-    int wakeups;            // defect counts-wakeups: wake-ups since the last line
+    int64_t free_ns;        // earliest time of the next line, at the rate that it sustains
+    int lines;              // defects burns and sends-some-twice: number of lines written
+    int wakeups;            // defect counts-wakeups: number of wake-ups since the last line
     void *leaked;           // defect leaks: a chain of blocks
 };
 

@@ -8,8 +8,8 @@
 
 static bool delete_sent(struct keeper *k, struct err *e) MUST_USE;
 
-// Returns the rate that it sustains. Some defects sustain only a part of the 100 per second of
-// `paced`.
+// Returns the rate that this collector sustains. Some defects sustain only a part of the 100 per
+// second of `paced`.
 static int64_t rate_of(const struct keeper *k)
 {
     if (has(k, DEFECT_SLOW_10))
@@ -66,7 +66,7 @@ bool keeper_send(struct keeper *k, struct err *e)
 
     if (b->passed > 0)
         log_line("QUEUE", "passed over %d tokens that are not eligible", b->passed);
-    k->announced = 0; // what is announced from here on is for the next batch
+    k->announced = 0; // tokens that are announced from here on are for the next batch
     k->wakeups = 0;
     bool moves_first = has(k, DEFECT_DROPS_UNANSWERED) || has(k, DEFECT_MARKS_FIRST) ||
                        has(k, DEFECT_CURSOR_AT_WRITE);

@@ -26,30 +26,31 @@
 
 struct leased_token {
     int64_t id;
-    int number; // of this attempt
-    int errors; // before it
+    int number; // number of this attempt
+    int errors; // number of errors before this attempt
     bool answered;
-    int64_t forgotten_ns; // defect forgets-answers: when its answer was ignored; 0: it was not
+    int64_t forgotten_ns; // defect forgets-answers: time of the answer that it ignored; 0: none
 };
 
 struct leased_line {
-    int64_t row; // in deliveries
+    int64_t row; // id of its row in deliveries
     int64_t written_ns;
-    int count; // tokens in the line; `tokens` also holds, after them, those that it cannot carry
-    int left;  // how many of `tokens` have no answer
+    int count; // tokens in the line; `tokens` has more: behind these it has those that the line
+               // cannot carry
+    int left;  // number of `tokens` that have no answer yet
     struct leased_token *tokens;
 };
 
 struct leasing {
     const struct settings *settings;
     enum defect defect;
-    char number[24]; // ours
+    char number[24]; // our number as the owner
     struct session session;
     struct batch batch;
     struct buf input;
-    struct leased_line *lines; // the n-th line is lines[n - 1]
+    struct leased_line *lines; // owned; the n-th line is lines[n - 1]
     int count, cap;
-    int answers; // their number so far
+    int answers; // number of answers so far
     int64_t look_ns;
 };
 
@@ -118,7 +119,8 @@ static bool record(struct leasing *g, struct leased_line *line, struct leased_to
         &g->session, &(struct session_call){sql_lease_answer, 10, params}, NULL, 0, e);
 }
 
-// Makes dead letters of the tokens that the line cannot carry. An empty line gets no number.
+// Makes dead letters of the tokens that the line cannot carry. If no other tokens are left, the
+// line gets no number.
 static bool bury(struct leasing *g, int all, struct err *e)
 {
     struct leased_line *line = &g->lines[g->count - 1];
@@ -154,7 +156,7 @@ static int unanswered(const struct leasing *g)
     return lines;
 }
 
-// Leases one line, if there are tokens for it.
+// Leases one line if there are tokens for it.
 static bool lease(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
@@ -208,7 +210,7 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     struct leased_line *line = &g->lines[number - 1];
     struct leased_token *t = &line->tokens[place - 1];
     if (t->answered || t->forgotten_ns)
-        return true; // answered before
+        return true; // the token was answered before
     bool nth = ++g->answers % 10 == 0;
     if (strncmp(what, "error transient", 15) == 0)
         return record_error(g, line, t, e);
@@ -258,7 +260,7 @@ static bool take_answers(struct leasing *g, struct err *e)
     return true;
 }
 
-// Ends leases after a while, as some defects do. A good collector waits for the answer. With
+// Ends leases after a while; only some defects do this. A good collector waits for the answer. With
 // short-lease only the first lease of each token ends.
 static bool end_leases(struct leasing *g, struct err *e)
 {
@@ -308,7 +310,7 @@ static bool serve(struct leasing *g, struct err *e)
     const struct settings *s = g->settings;
     const char *params[] = {s->queue, g->number};
 
-    // When several begin at once, one makes the cursor and the others wait.
+    // When several collectors begin at once, one makes the cursor and the others wait.
     while (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e)) {
         if (strcmp(e->sqlstate, "55006") != 0 || stop_requested())
             return false;

@@ -1,5 +1,5 @@
 // mailroom-zoo: collectors that are broken on purpose, so that the harness can convict them.
-// Without a defect it is a good one.
+// Without a defect, it is a good collector.
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ void output_init(void)
 {
     struct stat st;
 
-    // A terminal is left alone: stderr and the shell often share it.
+    // A terminal stays as it is, because stderr and the shell often share it.
     if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
         fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }
@@ -27,7 +27,7 @@ static bool wait_for_reader(struct session *s, int *announced, bool *alive, stru
 
     if (!stop_poll(fds, 2, CLOCK_NEVER) && stop_expired(CLOCK_NEVER))
         return err_set(e, ERR_INTERRUPTED, "stopped before the reader took the whole line");
-    // An error of the connection is found again when the cursor is moved.
+    // An error of the connection is not handled here: it shows again when the cursor is moved.
     if (*alive && fds[1].revents != 0)
         *alive = session_listen(s, announced, &ignored);
     return true;

@@ -115,7 +115,7 @@ bool session_call_after(struct session *s, const struct session_call *first,
     return ok;
 }
 
-// Takes the result of one statement. The caller clears it, unless this failed.
+// Takes the result of one statement. On success the caller clears it.
 static bool take_answer(struct session *s, int64_t deadline_ns, PGresult **result, struct err *e)
 {
     PGresult *rest = NULL;
@@ -174,7 +174,8 @@ static bool failed(struct session *s, const PGresult *result, struct err *e)
 
     err_set(e, ERR_CONNECTION, "%.*s", (int)strcspn(text, "\n"), text);
     snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state ? state : "");
-    // A table, column, function or type is missing, so a new connection does not help.
+    // True when a table, column, function or type is missing, so that a new connection does not
+    // help.
     if (*e->sqlstate && strstr("42P01 42703 42883 42704", e->sqlstate))
         e->kind = ERR_SCHEMA;
     return false;

@@ -1,7 +1,7 @@
 // One connection. Every call ends by its deadline, or soon after TERM.
 //
-// After any failure the owner closes the session and opens another; what the
-// failed statement did is then unknown.
+// After any failure the owner closes the session and opens another. Nobody knows then what the
+// failed statement did.
 #pragma once
 
 #include <libpq-fe.h>
@@ -14,12 +14,12 @@ struct session {
     int64_t patience_ns;
 };
 
-// Connects and listens. No answer for patience_ns is a failure, here and later.
+// Connects and listens. From now on it is a failure when no answer comes for patience_ns.
 bool session_open(struct session *s, const char *url, const char *channel, int64_t patience_ns,
     struct err *e) MUST_USE;
 void session_close(struct session *s);
 
-// The caller clears the result with PQclear.
+// Runs a statement. The caller clears the result with PQclear.
 bool session_query(struct session *s, const char *sql, int count, const char *const *params,
     PGresult **result, struct err *e) MUST_USE;
 

@@ -18,7 +18,7 @@ static const char *text(const char *name, const char *default_value)
     return value && *value ? value : default_value;
 }
 
-// Does not check the values: only scenarios set them.
+// Loads the settings of leased mode. Does not check the values, because only scenarios set them.
 static void load_lease(struct settings *s)
 {
     s->retry_base_ms = strtoll(text("MAILROOM_RETRY_BASE", "1000"), NULL, 10);
@@ -85,7 +85,7 @@ static bool secret_key(uint8_t *key, struct err *e)
 {
     const char *hex = text("MAILROOM_SECRET_KEY", "");
 
-    // Does not show the value itself, because the message goes to a log.
+    // The message does not show the value itself, because it goes to a log.
     if (strlen(hex) != (size_t)2 * SETTINGS_KEY_LEN ||
         strspn(hex, "0123456789abcdefABCDEF") != strlen(hex))
         return err_set(

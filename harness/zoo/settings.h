@@ -16,16 +16,16 @@ struct settings {
     int64_t timeout_ns;
     int limit;
     int64_t grace_ns;
-    int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: as many as it can
+    int64_t rate; // ZOO_RATE: tokens per second that it sustains; 0: no limit
     bool shares;  // MAILROOM_DEQUEUE=shared
-    bool leases;  // MAILROOM_DEQUEUE=leased; it uses the members down to ageing_s
+    bool leases;  // MAILROOM_DEQUEUE=leased, which uses the members down to ageing_s
     int64_t retry_base_ms, retry_max_ms;
     int attempts, in_flight;
-    double budget_per_s; // 0: none
+    double budget_per_s; // e-mails per second; 0: there is no budget
     double burst;
     int64_t ageing_s;
     uint8_t key[SETTINGS_KEY_LEN];
 };
 
-// The strings are the environment's own. A bad value is an ERR_USAGE.
+// Loads the settings. The strings belong to the environment. A bad value is an ERR_USAGE.
 bool settings_load(struct settings *s, struct err *e) MUST_USE;

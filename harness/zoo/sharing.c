@@ -15,7 +15,8 @@ void sharing_init(struct sharing *sh, const struct settings *settings, enum defe
     uint64_t number = 0;
 
     *sh = (struct sharing){.settings = settings, .defect = defect, .gone = "{}"};
-    // Without random bytes, takes the time: the number must only differ from those of others.
+    // Without random bytes the time is good enough, because the number must only differ from those
+    // of others.
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)clock_now_ns();
     snprintf(sh->number, sizeof sh->number, "%" PRIu64, number >> 1);

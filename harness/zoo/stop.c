@@ -24,7 +24,7 @@ void stop_install(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    // A reader that is gone is an error of write().
+    // SIGPIPE is ignored, so a reader that is gone shows as an error of write().
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -34,7 +34,7 @@ bool turn_give_back(struct session *s, const char *queue, struct err *e)
 
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
 {
-    bool taken = false; // by another, when last seen
+    bool taken = false; // another session had the turn at the last look
     bool got;
 
     while (!stop_requested()) {

@@ -1,5 +1,5 @@
-// Several collectors take turns: one works and the others stand by. A lock of the session says
-// whose turn it is.
+// Several collectors take turns: one works and the others stand by. The session that holds a
+// certain lock has the turn.
 #pragma once
 
 #include <stdbool.h>
@@ -13,5 +13,5 @@ bool turn_try(struct session *s, const char *queue, bool *got, struct err *e) MU
 bool turn_give_back(struct session *s, const char *queue, struct err *e) MUST_USE;
 
 // Returns when it is this session's turn, or after TERM. The collector that had the turn in its
-// last session comes back at once. Others leave it a moment to do so and to confirm its last line.
+// last session comes back at once. Others give it a moment to do so and to confirm its last line.
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e) MUST_USE;

@@ -8,14 +8,15 @@
 #include "stop.h"
 
 #define LOOK_EVERY_NS (5 * NS_PER_MS)
-#define KNOWN_MAX 256 // more than the sessions that insert tokens
+#define KNOWN_MAX 256 // more than the number of sessions that insert tokens
 
 struct known {
     char ids[KNOWN_MAX][24];
     size_t next;
 };
 
-// The same token is overheard many times, because its session keeps the name until the next token.
+// True when a token is overheard for the first time. A session keeps a token's name until its next
+// token, so the same token is overheard many times.
 static bool is_new(struct known *known, const char *id)
 {
     for (size_t i = 0; i < KNOWN_MAX; i++)
