@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check/lookup.h"
 
-// A collector that spends this share of its budget has nothing left for more tokens.
+// With this share of its budget spent, a collector has too little left for more tokens.
 #define BUDGET_SPENT 0.8
 
 bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
@@ -138,8 +138,8 @@ static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
     return oldest == CLOCK_NEVER ? 0 : oldest;
 }
 
-// Returns since when full lines had followed each other when the drain ended; CLOCK_NEVER when they
-// did not.
+// Returns since when full lines had followed each other at the end of the drain; CLOCK_NEVER when
+// the drain did not end in such a chain.
 static int64_t draining_since_ns(const struct chains *h)
 {
     const struct ledger *l = h->c->l;

@@ -68,8 +68,8 @@ static int64_t serving_session_ns(
     return back_ns;
 }
 
-// Returns how long the fault keeps the collectors from working: others take over from one that is
-// away.
+// Returns how long the fault keeps the collectors from working. When it hits only one of several,
+// this is the time until the others take over.
 static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
 {
     int64_t ns = f->ended_ns - f->began_ns;
@@ -79,10 +79,12 @@ static int64_t lasted_ns(const struct ledger *l, const struct fault_record *f)
                : ns;
 }
 
-// Returns when the subject must be back: when recovery_limit has passed since the fault's end. The
-// time under a later fault does not count. The first later fault begins the limit anew, because it
-// may have spoilt an attempt to reconnect. It is unlikely that further ones do so, too. So each of
-// those adds its own length once more, for a client that doubles its pauses.
+// Returns when the subject must be back: when recovery_limit has passed since the fault's end.
+//
+// Time under a later fault does not count. The first later fault begins the limit anew, because it
+// may have spoilt an attempt to reconnect. It is unlikely that further faults spoil further
+// attempts. So each further fault only adds its own length once more, for a client that doubles its
+// pauses.
 static int64_t limit_of(const struct ledger *l, const struct fault_record *f)
 {
     int64_t recovery_ns = l->scenario->recovery_limit_ns, again_ns = recovery_ns;
@@ -116,8 +118,8 @@ static int64_t alive_ns(const struct ledger *l, const struct fault_record *f, in
     return CLOCK_NEVER;
 }
 
-// Returns the same for all instances that the fault hit. Collectors that share the work have a
-// session each.
+// Returns when all instances that the fault hit are alive. One line is enough for collectors that
+// take turns; collectors that share the work have a session each.
 static int64_t all_alive_ns(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario *s = l->scenario;

@@ -13,7 +13,7 @@ struct hit {
     int64_t carry_on_ns; // how long the others may need to take over; CLOCK_NEVER: all are hit
     int instance;        // that is hit; -1: all
     enum harm harm;
-    struct cause cause; // a fault, or a sender's death
+    struct cause cause; // the fault, or the sender's death
 };
 
 // One hit for each fault that began and touches the subject, and for each sender that died by

@@ -23,18 +23,19 @@ struct stage_times {
 
 enum fired_by {
     FIRED_BY_LIMIT,    // full
-    FIRED_BY_TIMEOUT,  // short, after the timeout of its first token
+    FIRED_BY_TIMEOUT,  // the line is full
     FIRED_AT_START,    // the first line of a process, of tokens that waited for it
     FIRED_AFTER_FAULT, // the first line after a fault, of tokens that waited for its end
-    FIRED_AT_END,      // short, on TERM
-    FIRED_OTHERWISE,   // short, early, and none of these
+    FIRED_AT_END,      // short, sent because the collector got TERM
+    FIRED_OTHERWISE,   // short and early, for none of these reasons
     FIRED_KINDS,
 };
 
 struct stages {
     struct histogram lag, insert, wait, dequeue; // ns
     struct histogram sizes;                      // tokens per line
-    uint64_t before_ack;                         // committed, and read before the acknowledgement
+    uint64_t before_ack;                         // tokens that committed and were read before their
+                                                 // acknowledgement
     uint64_t fired[FIRED_KINDS];
 };
 
@@ -53,7 +54,7 @@ MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
 // Returns "full", "timeout", …, to be shown.
 const char *fired_name(enum fired_by why);
 
-// Returns the stages of a token whose first delivery was in a batch that fired then.
+// Returns the stages of a token. fire_ns is when the batch of its first delivery fired.
 struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns);
 
 // True when the token's latency can be measured: it was sent and delivered. The stages and the

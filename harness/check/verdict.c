@@ -78,8 +78,9 @@ static bool has_fault_for_rest(const struct ledger *l)
     return false;
 }
 
-// True when the plan itself ended the last collector, by collector.restart: false or a fault `for:
-// rest`. The run ends with that collector, and nobody is to blame for the tokens that remain.
+// True when the plan itself ended the last collector, by `collector.restart: false` or by a fault
+// with `for: rest`. The run ends with that collector, and nobody is to blame for the tokens that
+// remain.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -94,13 +95,15 @@ static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
            last->asked;
 }
 
-// No verdict rests on time when other programs used more of the processors than others_most, or
-// kept them from the load's backends for more than starved_most of the time that these were ready
-// to run. This holds when the slack was measured: the probe that measures it runs too seldom to see
-// all that the collector waits for.
+// These limits say when other programs used so much of the processors that no verdict may rest on
+// time.
 //
-// Also with a slack that the scenario sets, no verdict rests on time when others used more of the
-// processors than others_felt and our own generator fell behind its plan.
+// With a measured slack: when they used more than others_most of the processors, or kept the
+// processors from the load's backends for more than starved_most of the time in which these were
+// ready to run. The probe that measures the slack runs too seldom to see every wait of the
+// collector.
+//
+// With any slack: when they used more than others_felt and our own generator fell behind its plan.
 static const double others_most = 0.8, others_felt = 0.5, starved_most = 0.5;
 
 static bool crowded_out(
@@ -113,9 +116,10 @@ static bool crowded_out(
            (in->others_share > others_felt && check_generator_lags(r, l->scenario));
 }
 
-// True when other programs may explain each late token: nobody watched who had a processor, or the
-// generator fell behind its plan too, by at least as much as the latest token. Otherwise we know
-// for each token how long its collector and backend waited.
+// True when other programs may explain each late token. Without samples of who had a processor,
+// that is always possible. It is also possible when the generator fell behind its plan by at least
+// as much as the latest token. In all other cases we know for each token how long its collector and
+// its backend waited for a processor.
 static bool as_late_as_load(const struct result *r, const struct ledger *l)
 {
     return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&
@@ -154,7 +158,7 @@ struct doubts {
     bool draining;        // tokens may still have been on their way
     bool nobody_left;     // the plan ended the last collector
     bool crowded_out;     // other programs used the processors
-    bool as_late_as_load; // and may explain each late token
+    bool as_late_as_load; // other programs may explain each late token
 };
 
 static bool doubted(const struct doubts *d, enum metric_id id)
@@ -240,7 +244,7 @@ static void judge_expectations(
 
 // --- reasons -------------------------------------------------------------------
 
-// A repeated fault may leave out some of its times, but not all of them.
+// A repeated fault may leave out some of its turns, but not all of them.
 static void find_missed_verbs(struct result *r, const struct ledger *l)
 {
     const struct scenario *s = l->scenario;

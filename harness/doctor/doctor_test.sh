@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each thing that doctor looks for, on a server or behind a pooler that has just
-# that. Poolers, proxies and clocks that are not installed are left out by name.
+# Tests each thing that doctor looks for, on a server or behind a pooler that has just
+# this one fault. Poolers, proxies and clocks that are not installed are left out by name.
 set -eu
 
 # shellcheck source=ci/private-server.sh
@@ -36,7 +36,7 @@ says()
     done
 }
 
-# until_asked PORT: waits until something answers SQL there.
+# until_asked PORT: waits until a server answers SQL on this port.
 until_asked()
 {
     deadline=$(($(date +%s) + 30))

@@ -94,7 +94,7 @@ static bool proved(const struct busy *s, struct fault_record *r, struct err *e)
     default:
         snprintf(r->evidence, sizeof r->evidence, "%d sessions read everything %llu times", READERS,
             rounds);
-        return rounds > 0 || err_set(e, ERR_SYSTEM, "nothing was read");
+        return rounds > 0 || err_set(e, ERR_SYSTEM, "no session read anything");
     }
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The generator against a server of its own: what it says about every
-# transaction must be what the database holds, whatever died meanwhile.
+# Runs the generator against a server of its own. Its record of every transaction must
+# agree with the database, whatever died meanwhile.
 set -euo pipefail
 # shellcheck source=ci/private-server.sh
 . "$SOURCE_DIR/ci/private-server.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# HdrHistogram's own reader must see in our log what we put there: it sums the
+# HdrHistogram's own reader must find in our log exactly what we put there. It adds the
 # intervals up, and its distribution must equal ours, number by number.
 set -euo pipefail
 
@@ -16,8 +16,8 @@ command -v java >/dev/null || skip "there is no java here"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Header, footer and white space are not compared: the footer's mean is exact
-# here and one of buckets there.
+# Header, footer and white space are not compared. The mean in the footer is exact in our
+# file, and a mean of buckets in Java's.
 rows() {
     awk '$1 ~ /^[0-9]/ {$1 = $1; print}' "$1"
 }
@@ -32,8 +32,8 @@ rows "$dir/distribution" >"$dir/ours"
 read_with_java >"$dir/untagged"
 read_with_java -tag e2e >"$dir/tagged"
 
-# Java rounds the shortest decimal of a double and C the double itself: the
-# percentile's twelfth digit may differ by one, everything else may not.
+# Java rounds the shortest decimal of a double, and C the double itself. So the
+# percentile's twelfth digit may differ by one; nothing else may differ.
 compare() {
     paste -d ' ' "$dir/ours" "$1" | awk '
         function differ() { print "row " NR " differs: " $0; bad = 1 }

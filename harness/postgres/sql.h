@@ -30,8 +30,8 @@ MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, s
 // ends, for example, which a fault makes an expected event. Accepts NULL.
 void sql_silence(PGconn *conn);
 
-// Fills the error with the message of the result, or of the connection without one, in one line
-// behind `doing`, and with the SQLSTATE. Returns false.
+// Fills the error with one line: `doing`, then the message of the result or, if that is NULL, of
+// the connection. Adds the SQLSTATE. Returns false.
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);
 
 // Writes a message of libpq or the server as one line without a full stop at its end; its lines

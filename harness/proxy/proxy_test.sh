@@ -1,6 +1,6 @@
 #!/bin/sh
-# mailproof proxy stands between psql, pgbench, a Python and a Node client and
-# their server, and breaks what it is told to; it leaves TLS unbroken. The Node
+# mailproof proxy stands between a server and four clients: psql, pgbench, a Python and a
+# Node client. It must break what it is told to break, and leave TLS unbroken. The Node
 # client is tried where MAILPROOF_NODE_PG names a folder with the module pg.
 set -eu
 
@@ -59,7 +59,8 @@ serve_tls()
     resume_server
 }
 
-# start NAME TO OPTION…: a proxy whose port is $port and whose orders go to $orders.
+# start NAME TO OPTION…: starts a proxy. $port is then its port, and orders are written to
+# $orders.
 start()
 {
     name=$1 to=$2

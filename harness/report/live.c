@@ -139,7 +139,7 @@ struct live *live_start(const char *address, struct err *e)
     }
     if (pipe2(l->stop, O_CLOEXEC) == 0 && start_thread(l))
         return l;
-    err_set(e, ERR_SYSTEM, "no thread for metrics");
+    err_set(e, ERR_SYSTEM, "--metrics: cannot start a thread");
     scrape_close(&l->scrape);
     free(l);
     return NULL;

@@ -24,8 +24,9 @@ static bool join_load(struct run *r, struct err *e)
         return false;
     r->ledger.faults = r->faults;
     r->ledger.fault_count = r->plan.fault_count;
-    // A server that did not start again has no backends and gives no answers. A client's put
-    // without an answer stays unknown: no row came with it.
+    // There is nothing to ask in two cases. A server that did not start again has no backends and
+    // gives no answers. And when a client's put was not answered, no row came with it, so its
+    // outcome stays unknown.
     if (!r->server.running || manifest_is_client(&r->queue.manifest))
         return true;
     // A backend may still commit after its client is gone. So the outcome of open transactions is

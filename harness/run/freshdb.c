@@ -48,7 +48,8 @@ static bool throw_out_others(struct freshdb *db, struct err *e)
         if (left[0] == '0')
             return true;
         if (clock_now_ns() > deadline_ns)
-            return err_set(e, ERR_SYSTEM, "%s backends of %s do not end", left, db->name);
+            return err_set(e, ERR_SYSTEM, "%s sessions in the database %s did not end within 30 s",
+                left, db->name);
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }

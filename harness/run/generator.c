@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-static const int64_t backlog_limit_ns = 60 * NS_PER_S; // and a millisecond per transaction
+static const int64_t backlog_limit_ns = 60 * NS_PER_S; // limit for the backlog, plus a millisecond
+                                                       // per transaction
 
 static bool all_committed(const struct load_result *load, size_t txns, struct err *e)
 {

@@ -12,7 +12,7 @@ struct generator {
     struct load_config config;
     struct load_progress progress;
     struct load_result result;
-    struct remote *workers; // send the load; NULL: this process does
+    struct remote *workers; // the workers that send the load; NULL: this process sends it
     pthread_t thread;
     bool started;
     atomic_bool done;

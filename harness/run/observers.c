@@ -6,7 +6,7 @@
 
 static size_t collector_pids(void *subject, pid_t *pids, size_t max)
 {
-    (void)max; // there are at most as many as instances, whose number the scenario limits
+    (void)max; // max cannot be too small: the scenario limits the number of instances
     return subject_signal(subject, -1, 0, pids);
 }
 

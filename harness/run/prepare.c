@@ -11,7 +11,7 @@
 #include "run/shared.h"
 #include "scenario/leased.h"
 
-static const int64_t lead_ns = 300 * NS_PER_MS; // for the load's connections to open
+static const int64_t lead_ns = 300 * NS_PER_MS; // time for the load's connections to open
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
 
 static bool server_epoch(struct run *r, struct err *e)
@@ -191,7 +191,7 @@ bool run_start_collector(struct run *r, struct err *e)
     return r->subject && wait_for_collector(r, e);
 }
 
-// Runs before the collector starts.
+// Inserts the backlog. Call it before the collector starts.
 bool run_make_backlog(struct run *r, struct err *e)
 {
     buf_init(&r->generator.conninfo, 4096);
@@ -232,7 +232,7 @@ bool run_start_load(struct run *r, struct err *e)
     r->ledger.start_ns = start_ns;
     if (!make_fault_records(r, start_ns, e))
         return false;
-    // The collector's queries during its start do not count as the load's.
+    // This discards the collector's queries during its start, which are no part of the load.
     run_count_trips(r);
     r->trips = 0;
     return generator_start(&r->generator, &config, e);

@@ -119,8 +119,10 @@ static bool fill_facade(struct run *r, struct err *e)
         names_login(login, t);
         buf_printf(&sql, "%s(%u, '%s')", t ? ", " : "INSERT INTO mailproof_sent VALUES ", t, login);
     }
-    bool ok = buf_str(&sql) ? sql_exec(r->context.admin, sql.data, e)
-                            : err_set(e, ERR_USAGE, "enqueue: client takes fewer jobs");
+    bool ok = buf_str(&sql)
+                  ? sql_exec(r->context.admin, sql.data, e)
+                  : err_set(e, ERR_USAGE, "enqueue: client: %u jobs are too many; lower the load",
+                        r->plan.token_count);
     buf_fini(&sql);
     return ok;
 }

@@ -17,16 +17,16 @@
 // The line of progress, and the interval of its latency.
 struct run_progress {
     struct progress line;
-    size_t txn;       // of the transactions before it, all tokens were read
-    int64_t began_ns; // of the interval that is under way; 0: none is
+    size_t txn;       // all tokens of the transactions before this one were read
+    int64_t began_ns; // when the present interval began; 0: there is none
 };
 
 // The end: what is judged beside the ledger, and the verdict.
 struct run_end {
     struct err gave_up;       // why the subject ended the run
-    struct sessions sessions; // of the collector
+    struct sessions sessions; // sessions of the collector
     char cpu_users[200];
-    double left; // see queue_left
+    double left; // the result of queue_left
     struct check_input input;
     struct result result;
 };
@@ -40,22 +40,23 @@ struct run {
 
     // the server, and what is judged on it
     struct server server;
-    long log_from; // where this run begins in the server's log
+    long log_from; // length of the server's log when this run began
     struct durability_proof proof;
     struct run_queue queue;
-    struct command command; // of the collector, with its environment
+    struct command command; // the collector's command and its environment
     struct subject *subject;
 
     // the load and the faults
     struct generator generator;
-    struct netns net;             // only where the scenario breaks the network in the kernel
-    struct fault_context context; // what faults act on; its admin connection is the run's
+    struct netns net;             // used only where the scenario breaks the network in the kernel
+    struct fault_context context; // the objects that faults act on; the run also uses its admin
+                                  // connection
     struct fault_record *faults;
 
     // what was seen
     struct observers observers;
     struct run_progress progress;
-    uint64_t trips; // of the collector to the server and back, when they are counted
+    uint64_t trips; // the collector's round trips, when they are counted
     struct ledger ledger;
     struct run_end end;
 };

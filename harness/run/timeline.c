@@ -130,7 +130,7 @@ bool run_carry_out_plan(struct run *r, struct err *e)
         int64_t begin_ns =
             begun < r->plan.fault_count ? agenda_begin_ns(r->faults, begun) : CLOCK_NEVER;
         int64_t end_ns, now = clock_now_ns();
-        // A server that was started again is another process.
+        // A server that was started again has another pid.
         observers_follow(&r->observers, &r->server);
         struct fault_record *to_end = agenda_next_end(r->faults, begun, &end_ns);
         if (plan_is_over(r, begun, to_end) || subject_gave_up(r->subject, &r->end.gave_up) ||

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A subject whose own client puts its jobs, and whose handler ends as the harness answers: it passes
-# when every job that was put is done in the end, a handler that failed included. A subject that
-# marks a job as done although its handler failed is convicted, and so is a client that says put-ok
-# too early.
+# A subject whose own client puts its jobs, and whose handlers end as the harness answers.
+# It passes when every job that was put is done in the end, even a job whose handler
+# failed. A subject that marks a job as done although its handler failed is convicted, and
+# so is a client that says put-ok too early.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

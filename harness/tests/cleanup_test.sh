@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A run leaves no process and no file behind: after Ctrl-C, even while the server stands still,
-# after TERM, when the harness itself was killed (the next run tidies up), and when the server
-# cannot start.
+# A run leaves no process and no file behind. It ends here in several ways: after Ctrl-C,
+# even while the server stands still; after TERM; when the harness itself was killed, in
+# which case the next run tidies up; and when the server cannot start.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -91,15 +91,15 @@ expect_nothing_left
 interrupted TERM 143 steady load_runs
 expect_judged_in_part
 expect_nothing_left
-# A second signal does not wait for the last tokens: here nobody reads them.
+# A second signal ends the wait for the last tokens, which nobody reads here.
 twice INT 130
 expect_nothing_left
 # The whole server stands still, with a query of ours under way.
 interrupted INT 130 server-pauses server_stands_still
 expect_nothing_left
 
-# SIGKILL cannot be handled: the kernel ends the processes, the next run
-# removes the folder, and leaves alone what is not ours.
+# SIGKILL cannot be handled. So the kernel ends the processes, and the next run removes
+# the folder and nothing that is not ours.
 interrupted KILL 137
 [ -n "$(find "$place/tmp" -mindepth 1 -maxdepth 1)" ] || fail "the killed run had no folder"
 mkdir "$place/tmp/somebody.else"
@@ -113,8 +113,8 @@ expect_exit 64 run steady --set 'postgres.settings.shared_buffers=lots'
 grep -q 'invalid value for parameter "shared_buffers"' "$place/err" || fail "no reason"
 expect_nothing_left
 
-# --keep leaves a server that can be reached and removed as it says. The server has no standby left,
-# so its commits must not wait for one.
+# --keep leaves a server that can be reached and removed as the output says. The server
+# has no standby left, so its commits must not wait for one.
 reach_it() {
     sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out"
 }

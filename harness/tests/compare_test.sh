@@ -3,9 +3,10 @@
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Latency is the batch timeout here, so a longer timeout slows the collector by more than any
-# machine does. The slack keeps that from breaking a promise. It also keeps runs on a busy machine
-# from being inconclusive, because a comparison needs all five.
+# Latency is the batch timeout here, so a longer timeout slows the collector by more than
+# any machine does. The slack keeps the longer timeout from breaking a promise. It also
+# keeps runs on a busy machine from being inconclusive, because a comparison needs all
+# five runs.
 short=(steady --set load.0.for=1s --set load.0.rate=50/s --set collector.batch_limit=100
     --set slack=3s --set 'expect={lost: "= 0"}')
 slowed="env MAILROOM_BATCH_TIMEOUT=450 $BUILD_DIR/bin/mailroom-collector"
@@ -31,7 +32,7 @@ runs=$(sed -n 's/^  results  *//p' "$place/out")
 expect_exit 4 "$mailproof" compare "$runs/A" "$runs/B"
 expect_exit 0 "$mailproof" compare "$runs/B" "$runs/A" --min-effect 100%
 grep -q 'better: latency' "$place/out" || fail "the faster one is not better"
-# One run a side proves nothing.
+# With one run a side nothing can be told.
 expect_exit 2 "$mailproof" compare "$runs/A/steady/latest" "$runs/B/steady/latest"
 grep -q 'cannot tell: too few runs' "$place/out" || fail "no reason"
 

@@ -5,8 +5,8 @@
 # containers. With -- and a command it only runs that command, with the options that put a server
 # into a container.
 
-# podman makes a bridge and firewall rules. In a network namespace of the test's own they collide
-# with no others, and disappear with it. docker's network is elsewhere.
+# podman makes a bridge and firewall rules. In a network namespace of the test's own these
+# collide with no others, and disappear with the namespace. docker's network is elsewhere.
 docker=
 ! docker info >/dev/null 2>&1 || docker=1
 if [ -z "$docker" ] && [ -z "${OWN_NETWORK-}" ] && command -v podman >/dev/null && [ "$(id -u)" -eq 0 ]; then
@@ -27,7 +27,7 @@ skip() {
     exit 77
 }
 
-ours() { # what a run of ours has made and not removed
+ours() { # lists what a run of ours has made and not removed
     "$engine" ps -a --filter label=mailproof --format '{{.Names}}'
     "$engine" volume ls --format '{{.Name}}' | grep '^mailproof-' || true
 }
@@ -83,7 +83,7 @@ interrupted() {
     [ "$got" = "$2" ] || fail "exit code $got after SIG$1"
 }
 
-# Waits for the container of a killed run: the engine still finishes starting it.
+# Waits for the container of a killed run, because the engine still finishes starting it.
 until_running() { # pid
     local left=300
     until [ "$("$engine" inspect -f '{{.State.Running}}' "$(left_by "$1" | head -n 1)" 2>/dev/null)" = true ]; do
@@ -96,8 +96,8 @@ until_running() { # pid
 interrupted INT 130
 [ -z "$(left_by "$harness")" ] || fail "left behind: $(left_by "$harness")"
 
-# --keep leaves a server that can be reached and removed as it says. Its volume cannot be inspected
-# from here, as without root, so durability is proved from inside.
+# --keep leaves a server that can be reached and removed as the output says. Its volume
+# cannot be inspected from here, so durability is proved from inside, as without root.
 cat >"$place/blind" <<BLIND
 #!/bin/sh
 [ "\$1 \$2" != 'volume inspect' ] || exit 1
@@ -119,7 +119,7 @@ until_running "$harness"
 # pids mean nothing here.
 boot=$(cat /proc/sys/kernel/random/boot_id)
 namespace=$(stat -L -c %i /proc/self/ns/pid)
-volume() { # LABEL NAME: of a process that is surely no more
+volume() { # LABEL NAME: makes a volume of a process that certainly does not exist any more
     "$engine" volume create --label "mailproof=$1" "mailproof-1-1-$2" >/dev/null
 }
 has_volume() {
@@ -153,8 +153,8 @@ result=$place/results/verbs/latest/result.json
 [ "$(number committed "$result")" -gt 200 ] || fail "only $(number committed "$result") tokens"
 [ "$(number vanished "$result")" = 0 ] || fail "a container's volume lost tokens"
 grep -q 'proved: ' "$place/out" || fail "durability was not proved"
-# Six of the faults end the collector's session and let its process live; on a slow machine one may
-# come before the collector has recovered from the one before.
+# Six of the faults end the collector's session and let its process live. On a slow
+# machine one of them may come before the collector has recovered from the one before.
 [ "$(number reconnects "$result")" -ge 3 ] || fail "only $(number reconnects "$result") reconnects"
 grep -q 'connection authorized: user=mailproof_collector' "$place/results/verbs/latest/logs/server.log" ||
     fail "the server's log was not kept"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A defect that a project has published shows in the version that has it, with the message that the
-# issue quotes, and not in the version that corrects it. Skipped where 'ci/field --install' has not
-# installed both.
+# A defect that a project has published shows in the version that has it, with the message
+# that the issue quotes. It does not show in the version that corrects it. Skipped where
+# 'ci/field --install' has not installed both.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

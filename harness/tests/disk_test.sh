@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A disk of our own that crashes: a cut takes what was not flushed and nothing else; a disk that
-# lies, and one that is never asked to flush, are found out; and no mount, loop device or process is
-# left, even when the harness was killed.
+# A disk of our own that crashes. A power cut takes what was not flushed and nothing else.
+# A disk that lies, and one that is never asked to flush, are found out. No mount, loop
+# device or process is left, even when the harness was killed.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ expect_no_traces() {
     [ -z "$left" ] || fail "left behind: $left"
 }
 
-# cut CODE OPTION…: the power goes once, in the middle of a short load.
+# cut CODE OPTION…: runs a short load in the middle of which the power is cut once.
 cut() {
     local code=$1
     shift

@@ -8,8 +8,8 @@ image=localhost/mailproof-test-$$
 # shellcheck disable=SC2034 # used by those that source this
 in_container=(--postgres container --set "postgres.image=$image")
 
-# Gives podman its own storage, so that everything that it makes can be counted, on a real disk, and
-# limits that are not above this machine's.
+# Gives podman a storage of its own on a real disk, so that everything that it makes can
+# be counted, and limits that do not exceed this machine's.
 own_podman() { # storage driver
     local files processes
     files=$(ulimit -Hn)
@@ -63,7 +63,7 @@ make_image() {
     "$engine" run --rm -p 127.0.0.1::5432 "$image" bash -c : >"$place/probe" 2>&1 || code=$?
     case $code in
     0) ;;
-    125 | 126) # its own failure
+    125 | 126) # podman's own failure
         why="$engine cannot run a container here: $(tail -n 1 "$place/probe")"
         return 1
         ;;

@@ -31,7 +31,7 @@ tried() {
     grep -vc '^sender,' "$place/results/every-cut/latest/cuts.csv"
 }
 
-# same WHAT EXPECTED GOT.
+# same WHAT EXPECTED GOT: fails unless the two are equal.
 same() {
     [ "$2" = "$3" ] || { cat "$place/out" && fail "$1: expected $2, got $3"; }
 }
@@ -56,8 +56,8 @@ whole_session() {
     done
 }
 
-# A collector that moves its cursor first loses the batch when it takes a missing answer for a move
-# that did not happen.
+# A collector that moves its cursor first loses the batch if it takes a missing answer for
+# a failed move.
 convicts_by_cut() {
     every cut 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
         --collector "$zoo --defect drops-unanswered"
@@ -67,7 +67,7 @@ convicts_by_cut() {
     echo "drops-unanswered: $(sum lost) lost at server CommandComplete, as it should"
 }
 
-# A cursor that moves before the line is written loses it when the process dies.
+# A cursor that moves before the line is written loses the line when the process dies.
 convicts_by_kill() {
     every kill 1 --cut-at 'server CommandComplete' --set recovery_limit=700ms \
         --collector "$zoo --defect cursor-first"
@@ -76,7 +76,8 @@ convicts_by_kill() {
     echo "cursor-first: $(sum lost) lost at server CommandComplete, as it should"
 }
 
-# The connection or the process ends at any message, even while the collector recovers.
+# Cuts the connection or kills the process at any message, even while the collector
+# recovers.
 if [ "${1-}" = all ]; then
     survives cut --pairs 100
     whole_session
@@ -102,8 +103,9 @@ same lost 0 "$(number lost "$result")"
 grep -q '"mode": "every-kill"' "$result" || fail "result.json does not say how"
 grep -q 'Repeat: .*--every-kill --pairs 6 --cut-at' "$place/results/every-cut/latest/summary.md" || fail "no command"
 
-# A collector that forgets what it has written writes it again when the move did
-# not get to the server: each token, on either side of the move's Bind.
+# A collector that forgets what it has written writes it again when the cursor's move did
+# not get to the server. It must do so for each token, at the cuts before and after the
+# move's Bind.
 every cut 1 --cut-at 'client Bind' --collector "$zoo --defect forgets-unconfirmed" --junit "$place/junit.xml"
 same "lost by one that forgets" 0 "$(sum lost)"
 [ "$(column duplicated 'client Bind')" -ge 5 ] || fail "forgets-unconfirmed is not convicted at client Bind"
@@ -120,14 +122,14 @@ echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it sh
 convicts_by_cut
 convicts_by_kill
 
-# A collector that fails without any cut is convicted of that, and not cut.
+# A collector that fails without any cut is convicted of that, and no cut is tried.
 every cut 1 --collector "$zoo --defect sends-twice"
 grep -q '^  without any cut: duplicated [0-9]*; t0000' "$place/out" || fail "no reason"
 grep -q '^  reason      without any cut the collector fails as well' "$place/out" || fail "no reason"
 every cut 1 --collector false --set recovery_limit=100ms
 grep -qE '^  without any cut: lost .*unplanned_exit [1-9]' "$place/out" || fail "no reason"
 
-# Fields are compared at every trial.
+# The fields of tokens are compared at every trial.
 every kill 1 --collector "$zoo --defect swaps-fields" --set recovery_limit=100ms
 grep -qE '^  without any cut: .*forged' "$place/out" || fail "no reason"
 expect_nothing_left

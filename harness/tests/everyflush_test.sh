@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every flush: with the default settings, with and without checksums, a power cut at any flush
-# leaves a good state. Torn pages are found where nothing protects them, the losses of asynchronous
-# commits are counted, and a collector that moves its cursor first is convicted. With `collector`:
-# only the last.
+# Every flush: with the default settings, with and without checksums, a power cut at any
+# flush leaves a good state. Torn pages are found where nothing protects them, and the
+# losses of asynchronous commits are counted. A collector that moves its cursor first is
+# convicted. With `collector`, only this last test runs.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -45,7 +45,8 @@ every_flush 0 --set postgres.checksums=true
 every_flush 0 --set postgres.filesystem=ext4-writeback
 [ -z "$(command -v mkfs.xfs)" ] || ! grep -qw xfs /proc/filesystems || every_flush 0 --set postgres.filesystem=xfs
 
-# Tries several seeds: with one seed, a page is torn where it matters in a few states or in none.
+# Tries several seeds. With only one seed, a page is torn in few states or in none where
+# that does harm.
 torn() {
     for seed in 1 2 3 4; do
         run power-cut --every-flush --set postgres.durability=waive --seed "$seed" \
@@ -64,7 +65,8 @@ every_flush 1 --set postgres.settings.synchronous_commit=off --junit "$place/jun
 grep -q 'were acknowledged up to [0-9]* ms before the cut' "$place/out" || fail "no window"
 grep -q '<testcase classname="power-cut.flush" name="vanished">' "$place/junit.xml" || fail "no case"
 
-# Several collectors die with the host: one after another, sharing, and waiting for answers.
+# Several collectors die with the host. They work one after another, or share the work, or
+# wait for answers.
 for promise in takeover sharing outcome; do
     expect_exit 0 run "promise-$promise" --every-flush --set postgres.storage=crashable \
         --set postgres.settings.recovery_init_sync_method=syncfs

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# explore finds a collector that writes each line twice, names what broke and stores
-# its scenario; a second call goes on where the first ended; Ctrl-C leaves a page
-# and nothing else.
+# explore finds a collector that writes each line twice, names what broke and stores its
+# scenario. A second call goes on where the first ended. Ctrl-C leaves a page and nothing
+# else.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,7 +9,8 @@ explore() {
     "$mailproof" explore --out "$place/results" --jobs 2 --quiet "$@"
 }
 
-# With these faults each run is short; a busy machine may take a while to show it twice.
+# With these faults each run is short. A busy machine may take a while to find the failure
+# twice.
 expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
 folder=$(echo "$place"/results/explore/seed-1-*)
@@ -22,8 +23,8 @@ expect_nothing_left
 # The stored scenario fails for that collector, by itself.
 expect_exit 1 run "$scenario" --collector "$zoo --defect sends-twice"
 
-# A failure that is in the journal already ends a search that stops at the first one;
-# its draws are not drawn again.
+# With --fail-fast, a failure that is in the journal already ends the search. Its draws
+# are not drawn again.
 draws=$(grep -c '"draw":[0-9]*,"verdict"' "$folder/journal.jsonl")
 expect_exit 1 explore --collector "$zoo --defect sends-twice" --only reset,cancel-query \
     --within 100s --fail-fast
@@ -32,8 +33,9 @@ grep -q '(2 calls)' "$place/out" || fail "the second call does not add up"
 cut -d, -f1 "$folder/journal.jsonl" | grep '"draw"' | sort | uniq -d >"$place/twice"
 [ ! -s "$place/twice" ] || fail "a draw was drawn twice"
 
-# explore once found this: a connection that says nothing keeps the server from stopping.
-# The server is killed then and started again, and the run says so; no token vanishes.
+# A case that explore once found: a connection that says nothing keeps the server from
+# stopping. The server is then killed and started again, and the run says so. No token
+# vanishes.
 cat >"$place/stops-late.yaml" <<'YAML'
 name: stops-late
 summary: A restart while a new connection is silent.

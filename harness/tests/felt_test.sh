@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every fault is felt: for each verb a short run, and something that shows its
-# effect from outside of the code that carries it out: deaths, sessions, latencies,
-# the server's log. A fault that does nothing and says it worked turns this red.
-# With verbs as arguments: only those.
+# Every fault is felt. For each verb there is a short run, and something that shows the
+# verb's effect from outside of its code: deaths, sessions, latencies, the server's log. A
+# fault that does nothing and claims that it worked fails this test. With verbs as
+# arguments it runs only these.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,9 +16,9 @@ drain: 20s
 recovery_limit: 15s
 YAML
 
-# felt FAULT HOW WHAT [OPTION…]: HOW is expect (WHAT a metric and its comparison), log (WHAT a
-# pattern in the server's log) or seen (a pattern in observed.json). The invariants and gates do not
-# matter here, only the fault does.
+# felt FAULT HOW WHAT [OPTION…]: HOW is expect (WHAT is a metric and its comparison), log
+# (WHAT is a pattern in the server's log) or seen (a pattern in observed.json). Invariants
+# and gates do not count here, only the fault does.
 felt() {
     local fault=$1 how=$2 what=$3 verb
     shift 3
@@ -105,7 +105,7 @@ felt '{at: 1s, do: partition-leader, for: 10s}' expect "$long" --set postgres.pr
 felt '{at: 1s, do: kill-etcd, for: 20s}' expect "$long" --set postgres.provider=patroni --set load.0.for=25s
 expect_nothing_left
 
-# Every verb has its line here, and every name here is a verb.
+# Every verb must have a line above, and every name above must be a verb.
 [ ${#verbs[@]} -gt 0 ] || mapfile -t verbs < <("$mailproof" list | sed -n '/^Fault verbs/,/^$/s/^  \([a-z][a-z-]*\)  *[^ ].*/\1/p')
 for verb in "${verbs[@]}"; do
     grep -q "^felt .*do: ${verb}[,}]" "$0" || fail "$verb has no line here"

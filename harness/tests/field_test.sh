@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Queues other than the collector are judged by their manifests: a good one passes
-# while its sessions and its process die, one that loses is convicted, one that is
-# not installed is skipped; the table has a cell with its command for each.
+# Queues other than the collector are judged by their manifests. A good one passes while
+# its sessions and its process die, one that loses jobs is convicted, and one that is not
+# installed is skipped. The table has a cell with its command for each.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -31,7 +31,7 @@ refuses_an_unknown_subject() {
     grep -q "there is no subject 'no-such-queue'" "$place/err" || fail "$(cat "$place/err")"
 }
 
-# Two runs at once, each with a log of its own.
+# Two runs go on at once, each with a log of its own.
 survives() { # subject
     local got=0
     run backend-kill-storm --subject "$1" "${short[@]}" >"$place/$1.out" 2>&1 || got=$?

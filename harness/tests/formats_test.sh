@@ -31,7 +31,8 @@ assert tokens == delivered and faults == 1, (tokens, delivered, faults)
 ends = collections.Counter(e["id"] for e in events if e["ph"] == "e")
 assert ends == {id: len(slices) for id, slices in open_slices.items()}
 
-# OTLP: child spans lie within their parent's, and a token's four stages make up all of its span.
+# OTLP: child spans lie within their parent's time, and the four stages of a token fill
+# all of its span.
 spans = json.load(open(folder + "/trace.otlp.json"))["resourceSpans"][0]["scopeSpans"][0]["spans"]
 by_id = {(s["traceId"], s["spanId"]): s for s in spans}
 assert len(by_id) == len(spans)
@@ -50,7 +51,7 @@ for key, total in sums.items():
     assert total == int(by_id[key]["endTimeUnixNano"]) - int(by_id[key]["startTimeUnixNano"])
 assert len(sums) == delivered
 
-# The tokens, as rows and as objects: both say the same, and what result.json says.
+# The rows and the objects say the same about each token, and the same as result.json.
 import csv
 rows = list(csv.DictReader(open(folder + "/tokens.csv", newline="")))
 objects = [json.loads(line) for line in open(folder + "/tokens.jsonl")]
@@ -90,7 +91,8 @@ PYTHON
 expect_exit 64 "$mailproof" check --html token.html "$folder"
 grep -q -- '--token' err || fail "not named: $(cat err)"
 
-# In leased mode each attempt is told, with its answer, and what the database has recorded.
+# In leased mode the life shows each attempt with its answer, and what the database has
+# recorded.
 mkdir leased
 cat >leased/leased.yaml <<'YAML'
 name: leased

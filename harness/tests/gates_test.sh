@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The harness does not blame its own limits on the collector: a plan that no machine keeps is
-# inconclusive, with the gate and who used the processors. A closed loop has no plan to keep, and is
-# labelled.
+# The harness does not blame its own limits on the collector. A plan that no machine can
+# keep is inconclusive, and the reason names the gate and the programs that used the
+# processors. A closed loop has no plan to keep; its results say that it was one.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +34,7 @@ result=$place/results/steady/latest/result.json
 grep -q '"closed_loop": true' "$result" || fail "nor in result.json"
 grep -q '"offered": null' "$result" || fail "a closed loop offers no rate"
 
-# Recorded arrivals go into the result folder, from where the run is repeated.
+# Recorded arrivals go into the result folder, and the run is repeated from there.
 printf '0.1\n0.2,order 7\n0.2\n' >"$place/three.csv"
 cat >"$place/recorded.yaml" <<'YAML'
 name: recorded

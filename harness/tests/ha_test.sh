@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A cluster that fails over: the scenarios with the tag ha pass; a server that loses what it
-# acknowledged is convicted unless that is allowed; nothing of a cluster is left after its run.
+# A cluster that fails over. The scenarios with the tag ha pass. A server that loses what
+# it acknowledged is convicted unless the scenario allows that. Nothing of a cluster is
+# left after its run.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

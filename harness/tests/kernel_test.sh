@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A network that the kernel breaks: the reference collector notices by TCP's own
-# timers, one without them is convicted, and nothing is left of the network.
+# A network that the kernel breaks. The reference collector notices it by TCP's own
+# timers, a collector without them is convicted, and nothing of the network is left.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,8 @@ elif ! unshare --net sh -c 'ip link add type veth && nft add table ip probe' 2>/
     exit 77
 fi
 
-# The network of a killed harness disappears. The collector's process, which is in it, shows it.
+# The network of a killed harness disappears. The process of the collector, which is in
+# the network, shows whether it did.
 "$mailproof" run --quiet --out "$place/killed" partition-kernel >"$place/killed.out" 2>&1 &
 harness=$!
 left=1200
@@ -36,7 +37,7 @@ while readlink /proc/[0-9]*/ns/net 2>/dev/null | grep -qxF "$network"; do
     sleep 0.05
 done
 
-# begin NAME COMMAND…: runs it in the background, because these runs mostly wait.
+# begin NAME COMMAND…: runs the command in the background. These runs mostly wait.
 begin() {
     local name=$1
     shift
@@ -56,9 +57,9 @@ ended() {
     fail "$1: exit code $got instead of $2"
 }
 
-# A collector with neither deadlines nor keepalives: the zoo's good one, whose health check comes
-# after the run. TCP retransmits 12.6 s after its first try, 5 s or more after this silence, which
-# is no recovery.
+# A collector with neither deadlines nor keepalives: the zoo's good one, whose health
+# check would come only after the run. TCP retransmits 12.6 s after its first try. That is
+# 5 s or more after this silence, which does not count as a recovery.
 never=(run partition-kernel --set faults.0.for=8s --set load.2.for=9500ms
     --set recovery_limit=2s --out "$place/never"
     --collector "env MAILROOM_HEALTHCHECK_INTERVAL=270000 $zoo")

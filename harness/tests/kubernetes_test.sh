@@ -28,8 +28,8 @@ for folder in results job cronjob cloudnative-pg; do
         <$folder.yaml >$folder.json
 done
 
-# The schemas check types and required keys. The client's classes drop unknown keys, so a document
-# that they change has one.
+# The schemas check types and required keys. Unknown keys are dropped by the client's
+# classes, so a document that these change has an unknown key.
 cat >fits.js <<'NODE'
 const assert = require('assert');
 const fs = require('fs');
@@ -59,7 +59,8 @@ for damage in 's/"backoffLimit"/"backofLimit"/' 's/"backoffLimit": 0/"backoffLim
     ! fits damaged.json >/dev/null 2>&1 || fail "$damage is not noticed"
 done
 
-# Both have the same pod. mailproof accepts its arguments, and fails because there is no server.
+# Both have the same pod. mailproof must accept its arguments, and then fail because there
+# is no server.
 cat >parts.py <<'PYTHON'
 import json, sys
 

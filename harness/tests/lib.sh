@@ -47,8 +47,8 @@ expect_nothing_left() {
     fi
 }
 
-# A sanitizer keeps what is freed, so that every program built with it seems to
-# leak; it has a leak check of its own.
+# With a sanitizer, freed memory is kept, so every program built with it would seem to
+# leak. The sanitizer has a leak check of its own.
 leak=()
 [ -z "${SANITIZE-}" ] || leak=(--set allow.leak=any)
 
@@ -61,16 +61,16 @@ needs_crashing_disk() {
     [ -z "$why" ] || { echo "$why"; exit 77; }
 }
 
-# run SCENARIO OPTION…: keeps the results in our place, and expects nothing of the machine's speed
-# unless a test says so. On a machine that others use too, a good collector may come back seconds
-# after a fault, and the generator may send seconds late.
+# run SCENARIO OPTION…: keeps the results in our place, and expects nothing of the
+# machine's speed unless a test says so. On a machine that other programs use, a good
+# collector may come back seconds after a fault, and the generator may send seconds late.
 run() {
     "$mailproof" run --quiet --out "$place/results" --set 'expect={}' --set recovery_limit=30s \
         --set slack=3s \
         "${leak[@]}" "$@"
 }
 
-# keep SCENARIO OPTION…: a run that leaves its server.
+# keep SCENARIO OPTION…: runs with --keep, so that the server stays.
 keep() {
     expect_exit 0 run "$@" --set load.0.for=1s --set load.0.rate=20/s --keep
     remove=$(sed -n 's/^  remove it: //p' "$place/out")

@@ -50,7 +50,7 @@ wait $run || fail "the runs did not pass: $(cat run.out)"
 trap 'rm -rf "$place"' EXIT
 [ ! -e live ] || fail "the socket is left behind"
 
-# The file says what result.json says, and what was served.
+# The file agrees with result.json, and with what was served.
 "$SOURCE_DIR/ci/openmetrics" results/first/latest/metrics.txt >file
 /usr/bin/python3 - results/first/latest/result.json file between <<'PYTHON'
 import json, sys
@@ -86,7 +86,8 @@ def asked(dashboard):
     board = json.load(open(f"{source}/ci/examples/grafana/{dashboard}.json"))
     for panel in board["panels"]:
         for target in panel["targets"]:
-            # The names of metrics and labels remain, without label values and ranges.
+            # Leaves only the names of metrics and labels, without label values and
+            # ranges.
             text = re.sub(r'"[^"]*"|\[[^]]*\]', "", target["expr"])
             names = set(re.findall(r"[a-z_][a-z_0-9]*", text)) - words
             assert names, target

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The page for those who write a collector is true: its test vector is what the
-# page says, and its two examples keep their promises: in one scenario with many faults, and with
-# the argument "all" also in every scenario of a promise that they make.
+# The page for those who write a collector is true. Its test vector is correct, and its
+# two examples keep their promises: in one scenario with many faults, and with the
+# argument "all" also in every scenario of a promise that they make.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +34,8 @@ skip() {
 
 on_page() { sed -n "s/^$1  *//p" "$page"; }
 
-# With openssl, which shares no code with the harness or with the examples.
+# Computes signatures with openssl, which shares no code with the harness or with the
+# examples.
 signatures_are_as_the_page_says() {
     local key secret code
     key=$(on_page key) secret=$(on_page secret) code=$(on_page code)
@@ -75,7 +76,8 @@ refuses_to_start_without_settings() {
     done
 }
 
-# judge COLLECTOR SCENARIO OPTION…: in a folder of its own, so that two may run at once.
+# judge COLLECTOR SCENARIO OPTION…: runs in a folder of its own, so that two runs may go
+# on at once.
 judge() {
     local collector=$1 got=0
     shift

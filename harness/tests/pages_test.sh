@@ -62,10 +62,11 @@ def check(command, want, got):
     return None
 
 def run(command):
-    # The demonstration without what it installs and builds first.
+    # Runs the demonstration, but without installing and building first.
     if command.split()[0] == "ci/demo":
         command = re.search(r"^exec (.*)$", open(source + "/ci/demo").read(), re.M).group(1)
-    # ci/test runs this test. Its output ends with that of ctest, so a short ctest stands for it.
+    # ci/test runs this test, so it cannot run here. Its output ends with that of ctest,
+    # so a short ctest takes its place.
     if command.split()[0] == "ci/test":
         command = f"ctest --test-dir {os.environ['BUILD_DIR']} -R '^harness.points$'"
     done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400)
@@ -75,7 +76,7 @@ busy = re.compile(r"the generator (fell|sent|could)|stood still")
 count = 0
 for command, want in shown():
     output = run(command)
-    # The machine was too busy to tell: it proves nothing either way.
+    # The machine was too busy for a verdict, which proves nothing either way.
     for _ in range(4):
         if not busy.search(output):
             break

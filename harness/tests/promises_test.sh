@@ -46,8 +46,8 @@ nothing_is_missing() {
         scenario=$(basename "$file" .yaml)
         grep -q '^tags: .*promise' "$file" || fail "$scenario lacks the tag promise"
         promise=$(awk -v s="$scenario" '$2 == s {print $1; exit}' "$place/all")
-        # A scenario with faults that no collector of the zoo survives has no row in the table. Then
-        # the promise in its summary must have one.
+        # A scenario with faults that no collector of the zoo survives has no row in the
+        # table. Its summary must then name a promise that has rows.
         [ -n "$promise" ] || promise=$(sed -nE 's/^summary: Promise ([0-9]+)[, ].*/\1/p' "$file")
         [ -n "$promise" ] && grep -q "^$promise " "$place/all" || fail "$scenario is not in the table of $readme"
         grep -qE "^summary: Promises? ([0-9]+ and )?${promise}[, ]" "$file" ||
@@ -72,11 +72,11 @@ run_all() { # at once
 
 run_one() { # scenario, defect, invariants
     local log=$place/$1.$2.log shorter=(--set slack=3s)
-    # With this slack a busy machine makes nothing late. To show a defect of timing, it must be
-    # smaller.
+    # With this slack a busy machine makes nothing late. A defect of timing shows only
+    # with a smaller one.
     [[ ! $3 =~ early|late|busy_idle ]] || shorter=(--set slack=500ms)
-    # Lost tokens do not come however long the drain, so it is short. A collector that is only slow
-    # to reconnect needs all of it.
+    # Lost tokens do not come however long the drain is, so it is short. A collector that
+    # is only slow to reconnect needs all of it.
     [ "$2" = slow-reconnect ] || shorter+=(--set drain=15s)
     case $1.$2 in
     promise-reconnect.*)
@@ -108,7 +108,7 @@ found() { # scenario, defect
     grep -oE '[a-z_]+ [0-9]+ BROKEN' "$place/$1.$2.log" | sed 's/ .*//' | paste -sd , -
 }
 
-# Prints the declarations that the runs do not match.
+# Prints the declarations that the runs did not confirm.
 deviants() {
     local promise scenario defect invariants
     while read -r promise scenario defect invariants; do

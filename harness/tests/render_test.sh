@@ -5,8 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 cd "$place"
 
-# With faults, a death, dead letters and loss, so that no file is empty; and with
-# an argument that a shell must not split.
+# The run has faults, a death, dead letters and losses, so that no file is empty. It also
+# has an argument that a shell must not split.
 broken="$zoo --defect cursor-first"
 expect_exit 1 "$mailproof" run --quiet collector-killed --collector "$broken" "${leak[@]}" \
     --set load.0.for=3s --set load.0.unsendable=0.01 --set faults.0.until=2500ms \
@@ -31,7 +31,7 @@ for file in before/*; do
         fail "${file##*/} differs"
 done
 
-# The command to repeat it, as each file for people and programs names it.
+# Every file for people and programs names the command that repeats the run.
 command="mailproof run $folder --collector '$broken'"
 grep -qF "Repeat: \`$command\`" "$folder/summary.md" || fail "summary.md does not say how to repeat"
 grep -qF "repeat: $command" "$folder/junit.xml" || fail "junit.xml does not say how to repeat"
@@ -54,7 +54,8 @@ link=$(sed -n 's/.*<a href="\([^"]*\)".*/\1/p' moved/index.html)
 
 # This version reads the results that earlier ones recorded.
 recorded=$SOURCE_DIR/results/recorded/baselines
-expect_exit 2 "$mailproof" compare "$recorded" "$recorded" # of five runs some things cannot be told
+# with five runs, some differences stay unknown
+expect_exit 2 "$mailproof" compare "$recorded" "$recorded"
 
 # A missing or damaged file is named, and nothing is overwritten.
 expect_exit 64 "$mailproof" report nowhere

@@ -12,7 +12,8 @@ fi
 expect_exit 1 run steady --set load.0.for=2s --set 'expect.lost=> 5' \
     --set 'faults=[{at: 500ms, do: terminate-backend}]'
 folder=$place/results/steady/latest
-# Its sandbox needs rights that a container does not give; the page is our own.
+# The browser's sandbox needs rights that a container does not give. The page is our own,
+# so it does without.
 browse() {
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
         --disable-background-networking --disable-component-update --disable-sync \
@@ -36,8 +37,8 @@ done
 grep -q 'id="verdict" role="status" class="violated">violated<' "$place/dom" || fail "no verdict"
 grep -q '<td class="violated short">does not hold</td>' "$place/dom" || fail "no broken expectation"
 [ "$(shown 'faults that took effect')" = '1 of 1' ] || fail "no fault"
-# Five charts of the run and eight of the server were drawn, none was given up on;
-# each has its table.
+# Five charts of the run and eight of the server were drawn, and none failed. Each has its
+# table.
 [ "$(grep -o '<div class="legend" id="[a-z-]*-chart-legend"><span' "$place/dom" | wc -l)" = 13 ] || fail "not 13 charts"
 [ "$(grep -o '<details class="figures"><summary>Table: ' "$place/dom" | wc -l)" = 13 ] || fail "not 13 tables"
 

@@ -21,15 +21,15 @@ expect_exit 0 run backend-kill-storm --set load.0.for=3s --set faults.0.every=20
     --set faults.0.until=2s --set drain=30s
 grep -q 'left out: no target' "$place/out" || fail "every one of 76 moments found a backend"
 
-# Faults may overlap: sessions that ask a paused server something wait for it,
-# and a prepared transaction is rolled back though its session has died.
+# Faults may overlap. Sessions that send a query to a paused server wait for it. A
+# prepared transaction is rolled back although its session has died.
 expect_exit 0 run long-vacuum --set load.0.for=3s --set 'faults=[
     {at: 500ms, do: long-vacuum, for: 1s}, {at: 1200ms, do: pause-server, for: 500ms},
     {at: 2s, do: hold-horizon, prepared: true, for: 800ms}, {at: 2400ms, do: restart-server}]'
 expect_nothing_left
 
-# A fault that failed keeps its reason, whatever its end finds; and a server that is away does not
-# count as one that refuses connections.
+# A fault that failed keeps the reason of the failure, whatever is found when it is
+# undone. A server that is away does not count as one that refuses connections.
 expect_exit 2 run steady --set load.0.for=2s --set postgres.settings.max_prepared_transactions=0 \
     --set 'faults=[{at: 100ms, do: hold-horizon, prepared: true, for: 100ms},
     {at: 300ms, do: exhaust-connections, for: 100ms}, {at: 320ms, do: stop-server, for: 500ms}]'
@@ -76,7 +76,7 @@ suites 3 .
 suites 1 'skipped="1"'
 suites 2 'failures="1"'
 grep -q '<testcase classname="c-violated.expectation" name="delivered = 0">' "$place/junit.xml" || fail "no case"
-# A run that came to no verdict is not green.
+# A run without a verdict is not green.
 expect_exit 70 "${mine[@]}" "$place/mine/c-violated.yaml" "$place/mine/d-failed.yaml"
 suites 2 .
 suites 1 'name="d-failed" .*errors="1"'
@@ -97,7 +97,7 @@ expect_exit 2 run steady --set load.0.for=1s --set load.0.rollback=1
 expect_exit 1 run steady --set load.0.for=1s --collector false
 grep -q 'ended 3 times in a row' "$place/out" || fail "no reason"
 
-# The server must be durable; a waiver is noted in the result.
+# The server must be durable. If the scenario waives the proof, the result says so.
 expect_exit 77 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off'
 grep -q 'fsync is off' "$place/out" || fail "no reason for skipping"
 expect_exit 0 run steady --set load.0.for=1s --set 'postgres.settings.fsync=off' \

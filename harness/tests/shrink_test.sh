@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# A run that a broken collector failed is shrunk to one that it fails as well.
+# A run that failed with a broken collector is shrunk to a smaller scenario, with which
+# this collector fails as well.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# It ends when its connection is lost: one lost connection is enough to show it.
+# This collector ends when its connection is lost, so one lost connection is enough to
+# show the failure.
 bad="$zoo --defect exits"
 result=$place/results/backend-kill-storm/latest
 shrink=("$mailproof" shrink --out "$place/results" --collector "$bad")
@@ -11,7 +13,7 @@ shrink=("$mailproof" shrink --out "$place/results" --collector "$bad")
 expect_exit 1 run backend-kill-storm --collector "$bad" --set drain=1s --set load.0.for=2s \
     --set faults.0.at=200ms --set faults.0.until=1900ms
 
-# More time only where the machine is slow.
+# The search takes more time only on a slow machine.
 "${shrink[@]}" "$result" --within 20s >"$place/out" 2>"$place/err" ||
     "${shrink[@]}" "$result" --within 60s >"$place/out" 2>"$place/err" ||
     { cat "$place/out" "$place/err" >&2; fail "nothing smaller was found"; }
@@ -25,7 +27,8 @@ value() {
 grep -qF "mailproof run $result/shrunk.yaml --collector '$bad'" "$place/out" || fail "no command"
 grep -q '^it failed in [1-3] of [1-3] more runs' "$place/out" || fail "not confirmed"
 
-# It is a scenario like others: the broken collector fails it, the good one passes.
+# The result is a scenario like any other: the broken collector fails it, and the good one
+# passes.
 expect_exit 1 run "$result/shrunk.yaml" --collector "$bad"
 expect_exit 0 run "$result/shrunk.yaml"
 

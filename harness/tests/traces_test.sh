@@ -31,7 +31,7 @@ traces() {
     [ -z "${engine-}" ] || containers
 }
 
-# Lists the containers and volumes of the engine, whose storage is this test's own.
+# Lists the containers and volumes of the engine. Its storage is this test's own.
 containers() {
     "$engine" ps -a --format 'container {{.Names}}'
     "$engine" volume ls --format 'volume {{.Name}}'
@@ -47,12 +47,12 @@ expect_no_traces() {
     done
 }
 
-# ended_by SIGNAL CONDITION OPTION…: a run whose harness gets a signal once the
-# condition holds, together with the processes that the condition names.
+# ended_by SIGNAL CONDITION OPTION…: makes a run whose harness gets a signal once the
+# condition holds, and with it the processes that the condition names.
 ended_by() {
     local signal=$1 condition=$2 pid left=600 with=
     shift 2
-    # Not the function run, whose subshell would get the signal.
+    # Not by the function run, because the signal would then go to its subshell.
     "$mailproof" run --quiet --out "$place/results" "$@" >"$place/out" 2>&1 &
     pid=$!
     until $condition; do
@@ -81,7 +81,7 @@ server_stands_still() {
 
 small=(steady --set load.0.for=1s --set load.0.rate=20/s)
 
-# A run that sweeps what another one left. A busy machine may make it inconclusive.
+# A run that removes what another one left. A busy machine may make it inconclusive.
 sweep() {
     local got=0
     run "${small[@]}" "$@" >"$place/out" 2>&1 || got=$?
@@ -106,8 +106,8 @@ grep -q '^steady: pass' "$place/out" && grep -q 'No space left' "$place/err" || 
 umount "$place/full"
 expect_no_traces "a full disk"
 
-# The harness is killed while its server stands still; together with the
-# postmaster; and with the postmaster of a server that stands still.
+# The harness is killed in three ways: while its server stands still, together with the
+# postmaster, and together with the postmaster of a server that stands still.
 and_postmaster() {
     "$@" && with=$(pgrep -o -f "postgres -D $place/")
 }
@@ -135,8 +135,9 @@ done
 sweep
 expect_no_traces "SIGKILL of the harness"
 
-# Runs in a container of podman: docker's would be outside of these namespaces. The container that
-# tries the image comes before the count, because podman keeps some things for all later ones.
+# Runs in a container of podman. docker's would be outside of these namespaces. The
+# container that tries the image comes before the count, because podman keeps some things
+# for all later containers.
 ip link set dev lo up
 # shellcheck source=harness/tests/engine.sh
 . "$(dirname "$0")/engine.sh"

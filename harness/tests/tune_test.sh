@@ -5,7 +5,7 @@
 
 tune=("$mailproof" tune --quiet --out "$place/results")
 
-# Recorded arrivals, ten a second; and the same in bursts of a second's length.
+# Recorded arrivals, ten a second. Then as many in bursts of one second.
 seq -f '%.1f' 0.1 0.1 9.9 >"$place/times.csv"
 expect_exit 0 "${tune[@]}" steady --model --arrivals trace --trace "$place/times.csv" \
     --period 1h --limit 100 --timeout 950ms --query-time 0ms
@@ -67,13 +67,13 @@ others_busy() {
     awk -v a="$others" -v b="$(section_number cpu_s machine_total "$1")" 'BEGIN { printf "%d", 100 * a / b }'
 }
 
-# section_number OBJECT KEY FILE: a number inside an object of a JSON file.
+# section_number OBJECT KEY FILE: prints a number inside an object of a JSON file.
 section_number() {
     sed -n "/^  \"$1\": {/,/^  }/p" "$3" | number "$2" /dev/stdin
 }
 
-# Far enough off to be the model's fault: more than 15%, and more than the 5 ms
-# by which busy neighbours move the median of a run that is one second long.
+# An error counts against the model only if it is more than 15% and more than 5 ms. Busy
+# neighbours move the median of a run of one second by that much.
 model_is_off() {
     awk '/"(p50_ms|model_p50_off|model_tokens_off)": / {
             gsub(/[":,]/, "")
@@ -92,8 +92,8 @@ model_is_off() {
         END { exit !(bad || missing || pairs != 4) }' "$1"
 }
 
-# The model agrees with the measured grid. On a machine that others use for more than a third it is
-# not judged.
+# The model agrees with the measured grid. If others use more than a third of the machine,
+# this is not judged.
 got=0
 "${tune[@]}" steady --set load.0.for=1s --limit 1,20 --timeout 50ms,200ms --within 1s "${leak[@]}" \
     --markdown "$place/table.md" --json "$place/table.json" --csv "$place/table.csv" \
@@ -128,12 +128,13 @@ cmp "$place/table.csv" "${page%/*}/tune.csv" || fail "two tables"
 ! grep -qE '<(script|link|img)[^>]+(src|href)=' "$page" || fail "not self-contained"
 sed -n '/data-figure="tokens_per_batch"/,/<\/table>/p' "$page" | grep -q '>1.00<' ||
     fail "the page does not show batches of one"
-# In batches of one, each token costs at least one round trip; in larger batches it costs less.
+# With batches of one, each token costs at least one round trip. With larger batches a
+# token costs less.
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     { trips[$1] = $at["round_trips_per_token"] }
     END { exit !(trips[1] >= 1 && trips[20] > 0 && trips[20] < trips[1] / 2) }' "$place/table.csv" ||
     fail "round trips: $(cat "$place/table.csv")"
 
-# Measured query times feed the model for another load: ten times as much.
+# Measured query times make the model work for another load, ten times as high.
 expect_exit 0 "${tune[@]}" steady --model --rate 2000/s --query-time "${page%/*}/queries.csv"
 expect_nothing_left

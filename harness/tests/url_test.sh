@@ -16,7 +16,8 @@ ours() {
         SELECT rolname FROM pg_roles WHERE rolname LIKE 'mailproof%' OR rolname = 'mailroom_collector'"
 }
 
-# sessions TEST: waits until the number of sessions of the run's roles passes a test like -gt 3.
+# sessions TEST: waits until the number of sessions of the run's roles passes a test such
+# as -gt 3.
 sessions() {
     local left=600
     until test "$(psql -qAtc "SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'mailproof%'")" "$@"; do
@@ -49,8 +50,8 @@ expect_exit 0 run steady "${there[@]}"
 [ "$(psql -d "$kept" -qAtc 'SELECT count(*) FROM tokens')" = "$tokens" ] || fail "the kept database is gone"
 [ "$(ours | grep -cE '^mailproof_[0-9a-f]{8}$')" = 1 ] || fail "left behind: $(ours)"
 
-# A silent collector proves nothing, cut or not. Its result folder is complete although there is no
-# log.
+# A collector that writes nothing proves nothing, with or without cuts. Its result folder
+# is complete although there is no log.
 expect_exit 2 run every-cut --every-cut --postgres "host=$PGHOST user=$PGUSER" \
     --collector 'sleep 600' --set recovery_limit=100ms
 grep -q '^  reason      without any cut the collector wrote nothing' "$place/out" || fail "no reason"
@@ -64,7 +65,8 @@ IFS=';' read -ra statements <<<"$remove"
 for statement in "${statements[@]}"; do psql -qc "$statement" 2>/dev/null; done
 [ -z "$(ours)" ] || fail "left behind: $(ours)"
 
-# A managed database: these rights are enough, and what needs more is skipped by name.
+# On a managed database these rights are enough. Scenarios that need more are skipped by
+# name.
 psql -qc "CREATE ROLE managed LOGIN CREATEDB CREATEROLE; CREATE ROLE poor LOGIN"
 for scenario in steady jobs-locked backend-kill-storm; do
     case $scenario in

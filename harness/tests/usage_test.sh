@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Wrong input: one clear line that says where, exit code 64, nothing started.
+# Wrong input gives one clear line that says where the mistake is, and exit code 64.
+# Nothing is started.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -51,7 +52,8 @@ refused "option '--every' is ambiguous: --every-cut, --every-kill, --every-flush
 refused "report has no option '--token'; check has it" report --token 84
 refused "report has no option '--token'; check has it" report --token=84
 refused "run has no option '--markdown'; compare, tune and field have it" run steady --markdown x
-# A file that cannot be written is refused before the work, of which nothing would be left.
+# A file that cannot be written is refused before the work begins, because the work would
+# leave nothing.
 refused '--junit: cannot write' run steady --junit "$place/nowhere/junit.xml"
 refused '--csv: cannot write' tune steady --csv "$place"
 refused '--html: cannot write' field textbook --html "$place/nowhere/field.html"
@@ -108,7 +110,7 @@ refused 'cannot start /no/such: No such file or directory; name' \
     run steady --out "$place/results" --collector '/no/such --option'
 refused 'cannot start /no/such: ' run every-cut --every-cut --quiet --out "$place/results" \
     --collector /no/such
-# All are validated before the first runs.
+# All scenarios are validated before the first one runs.
 refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"
 refused 'mine.yaml: postgres.schema: there is no migration 99' run steady \
     "$(edited 's/^load/postgres: {schema: 99}\nload/')"
@@ -138,8 +140,9 @@ sed -n '/^| variable/,/^$/p' "$settings" | grep '^|' |
     diff - <("$BUILD_DIR/bin/mailroom-collector" --settings) >&2 ||
     fail "$settings is not what mailroom-collector --settings prints"
 
-# Each variable that the harness reads stands in the manual page, and each of these in COMMANDS.md.
-# MAILPROOF_MUTANT is for builds with the preset mutants alone.
+# The manual page has each variable that the harness reads, and COMMANDS.md has each
+# variable of the manual page. Only MAILPROOF_MUTANT is not there: it is for builds with
+# the preset mutants.
 "$mailproof" --man | sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXIT/s/^\.B //p' | sort >"$place/manual"
 grep -rhoE --include='*.c' 'getenv\("(MAILPROOF|PG)_[A-Z_]*' "$SOURCE_DIR/harness" |
     sed 's/.*"//' | grep -v MAILPROOF_MUTANT | sort -u >"$place/read"

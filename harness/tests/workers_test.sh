@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Several generators: four workers send what one would, and come to the same verdict; a killed
-# worker leaves unknown outcomes and an inconclusive run; another plan is refused. With `ssh`, the
-# same with workers that a real ssh starts through a real sshd: another user's, and one on another
-# machine. The other machine is a network namespace. The test needs namespaces of its own for it,
-# and for the files of root's sshd.
+# Several generators. Four workers send what one generator would, and the verdict is the
+# same. A killed worker leaves unknown outcomes and an inconclusive run. A worker refuses
+# another plan. With `ssh`, the same with workers that a real ssh starts through a real
+# sshd: those of another user, and one on another machine.
+#
+# The other machine is a network namespace. For it, and for the files of root's sshd, the
+# test needs namespaces of its own.
 if [ "${1-}" = ssh ] && [ "${2-}" != inside ] && [ "$(id -u)" -eq 0 ] &&
     unshare --mount --net true 2>/dev/null; then
     exec unshare --mount --net "$0" ssh inside
@@ -42,7 +44,8 @@ metric() { # key
     number "$1" "$place/results/late-commits/latest/result.json"
 }
 
-# Prints what the plan alone decides, and how much the histogram of latencies holds.
+# Prints the figures that the plan alone decides, and the number of values in the
+# histogram of latencies.
 figures() {
     echo "$(metric attempted) $(metric committed) $(metric rolled_back) $(metric expected)" \
         "$(metric delivered) $(metric lost) $(metric duplicated)" \
@@ -52,8 +55,8 @@ figures() {
 
 plan=(late-commits --set load.0.for=4s --set load.0.rate=100/s)
 
-# begin WORKERS: a run of 20 s in the background, until its collector has connected and its load
-# has gone on for a while.
+# begin WORKERS: begins a run of 20 s in the background, and waits until its collector has
+# connected and its load has gone on for a while.
 begin() {
     local left=1200
     rm -rf "$place/results"
@@ -85,7 +88,8 @@ several() {
     for k in 1 2 3 4; do
         grep -q "part $k/4 of late-commits is done" "$place/worker-$k" || fail "worker $k: $(cat "$place/worker-$k")"
     done
-    # In the middle of the load, when it has committed something. The others go on.
+    # A worker is killed in the middle of the load, when it has committed something. The
+    # others go on.
     begin "$workers"
     kill -KILL "${pids[1]}"
     ends_without 2 4
@@ -152,7 +156,7 @@ END
     done
 }
 
-# Another user's sshd on this machine, or, for an ordinary user, one's own.
+# Another user's sshd on this machine. An ordinary user can only start one of their own.
 near_machine() {
     user=$(id -un)
     local as=(env)
@@ -180,7 +184,7 @@ far_machine() {
     far=ssh://root@192.0.2.2:$port$place/bin/mailproof
 }
 
-# refused WORKER REASON: a run with this as the second of two workers is refused.
+# refused WORKER REASON: a run with this worker as the second of two is refused.
 refused() {
     expect_exit 70 run "${plan[@]}" --workers "$near,$1"
     grep -q "$2" "$place/err" || fail "$1: no reason: $(cat "$place/err")"
@@ -204,7 +208,7 @@ by_ssh() {
     refused "$unknown" "Host key verification failed"
     refused "${near%/*}/nothing" "No such file"
     begin "$near,$near"
-    # Kills the process of sshd that serves one of them.
+    # Kills the sshd process that serves one of the workers.
     kill -KILL "$(ps -o ppid= "$(pgrep -o -f "^$place/bin/mailproof load")" | tr -d ' ')"
     ends_without "[12]" 2
     expect_no_workers

@@ -35,8 +35,8 @@ struct session_call {
 bool session_value(struct session *s, const struct session_call *call, char *value, size_t size,
     struct err *e) MUST_USE;
 
-// Runs `first` and then `call`, in one transaction. Both are sent at once. The second sees all that
-// was committed while the first waited; the result is the second's.
+// Runs `first` and then `call` in one transaction. Both are sent at once. `call` sees everything
+// that was committed while `first` waited; the result is that of `call`.
 bool session_call_after(struct session *s, const struct session_call *first,
     const struct session_call *call, PGresult **result, struct err *e) MUST_USE;
 

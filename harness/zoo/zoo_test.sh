@@ -62,7 +62,8 @@ the_lines_are_as_specified()
     same "exit code" 0 "$status"
 }
 
-# Under load, with its backend killed again and again: each token exactly once.
+# Under load, while its backend is killed again and again, the collector writes each token
+# exactly once.
 killed_backends() # defect
 {
     new_database "backends"
@@ -83,7 +84,7 @@ killed_backends() # defect
     same "$1: exit code" 0 "$status"
 }
 
-# SIGKILL: nothing is lost, and each death repeats one batch at most.
+# After SIGKILL nothing is lost, and each death repeats one batch at most.
 killed_collectors()
 {
     new_database collectors
@@ -103,14 +104,15 @@ killed_collectors()
     stop_collector TERM
 }
 
-# After SIGKILL, cursor-first has lost the token that it had dequeued into memory. The good
-# collector has not: it also waits for a full batch, but its tokens stay in the database meanwhile.
+# After SIGKILL, cursor-first has lost the token that it had dequeued into memory. The
+# good collector has lost none: it also waits for a full batch, but meanwhile its tokens
+# stay in the database.
 tokens_in_memory_are_lost()
 {
     for defect in none cursor-first; do
         new_database "memory_$(echo "$defect" | tr - _)"
         start_collector "$defect" 3 60000
-        has_looked # what it finds at its start goes out at once
+        has_looked # tokens that it finds at its start go out at once
         sql "INSERT INTO accounts (email, login) VALUES ('u1@x', 'u1')"
         if [ "$defect" = cursor-first ]; then
             until_true "SELECT last_seq = 1 FROM jobs"
@@ -234,7 +236,7 @@ ids()
     tokens_written | sed 's/^1,u\([0-9]*\)@.*/\1/' | sort -n | xargs
 }
 
-# Tokens per line; 10 10 0 for two full ones and no third.
+# Prints the number of tokens in each line; 10 10 0 for two full lines and no third.
 lengths()
 {
     awk -F, '{print NF / 5} END {print 0}' "$out" | xargs

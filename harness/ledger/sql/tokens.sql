@@ -1,5 +1,5 @@
--- Every token as the collector had to write it. Wire action: 1 activation,
--- 2 password_recovery.
+-- Every token as the collector had to write it. `action` has the numbers of the line: 1
+-- activation, 2 password_recovery.
 SELECT a.login,
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END,
        a.email,

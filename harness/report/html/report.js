@@ -7,7 +7,7 @@ const byId = (id) => document.getElementById(id);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const missing = '–';
 
-// Paper always gets the colours of the light scheme.
+// On paper the page always has the colours of the light scheme.
 const light = { '--a': '#1f6feb', '--b': '#c2372e', '--c': '#1a7f4b', '--d': '#8250df', '--e': '#9a6a00' };
 
 function text(value, digits) {
@@ -115,14 +115,14 @@ function shadeFaults(canvas, area, graph) {
 
 const drawn = [];
 
-// Ends at the load's end or at the last later line, so that an empty drain is not drawn.
+// Ends at the load's end or at the last line after it, so that an empty drain is not drawn.
 function runWindow() {
   const { t, delivered } = data.series;
   const last = t.reduce((end, at, i) => (at <= data.load_s || delivered[i] > 0 ? i : end), 0);
   return [0, t[Math.min(last + 1, t.length - 1)]];
 }
 
-// 1200 becomes 1.2K; a half stays 0.5.
+// 1200 becomes 1.2K, but 0.5 stays 0.5.
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 3 });
 const axisY = { axisLabelFormatter: (y) => compact.format(y), valueFormatter: (y) => String(+y.toFixed(3)) };
 
@@ -280,7 +280,7 @@ function latencies() {
       .map((stage, i) => row(stageNames[i], stage)));
 }
 
-// One row for each kind of fault; the limit is the scenario's.
+// One row for each kind of fault. The limit is that of the scenario.
 function recoveries() {
   const kinds = new Map();
   for (const f of result.faults) {

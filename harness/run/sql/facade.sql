@@ -1,6 +1,6 @@
--- A subject's database as the ledger reads it: the generator leaves one row for each
--- job, in the job's own transaction, and the views show it as an account and a token.
--- The constants are those that the reader gives to a job that it has read.
+-- The tables and views by which the ledger reads a subject's database. The generator leaves one
+-- row for each job, in the job's own transaction. The views show each row as an account and a
+-- token. Their constants are the fields that the reader gives to a job in a line.
 CREATE TABLE mailproof_sent (id int PRIMARY KEY, login text NOT NULL);
 CREATE VIEW accounts AS SELECT id, login, ''::text AS email, 'active'::text AS status FROM mailproof_sent;
 CREATE VIEW tokens AS

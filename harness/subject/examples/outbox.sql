@@ -9,12 +9,13 @@ BEGIN
         RETURN;
     END IF;
     CREATE TABLE outbox (token bigint PRIMARY KEY);
-    -- Producers have no rights on the outbox, hence SECURITY DEFINER.
+    -- Producers have no rights on the outbox, so the function runs with its owner's rights.
     CREATE FUNCTION outbox_add() RETURNS trigger LANGUAGE plpgsql
         SECURITY DEFINER SET search_path = public, pg_temp
         AS 'BEGIN INSERT INTO outbox VALUES (NEW.id); RETURN NULL; END';
     CREATE TRIGGER outbox_add AFTER INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION outbox_add();
-    -- CREATE TRIGGER has waited for all writers, so this sees all that the trigger missed.
+    -- CREATE TRIGGER has waited for all writers. So this statement sees all tokens that the
+    -- trigger missed.
     INSERT INTO outbox SELECT id FROM tokens;
 END
 $$;

@@ -8,7 +8,7 @@ const { DBOS } = require("@dbos-inc/dbos-sdk");
 const env = process.env;
 const who = `${env.PGUSER}${env.PGPASSWORD ? ":" + encodeURIComponent(env.PGPASSWORD) : ""}`;
 const url = `postgresql://${who}@localhost:${env.PGPORT || 5432}/${env.PGDATABASE}?host=${encodeURIComponent(env.PGHOST)}`;
-const attempts = new Map(); // by this process
+const attempts = new Map(); // number of attempts of each job in this process
 
 DBOS.setConfig({ name: "judged", systemDatabaseUrl: url, applicationVersion: "1", executorID: "one", runAdminServer: false, logLevel: "error" });
 DBOS.registerWorkflow(

@@ -1,5 +1,5 @@
--- Defect xmin-only: waits for the horizon, but orders by id alone, though a younger transaction
--- may have the lower id.
+-- Defect xmin-only: waits for the horizon, but orders by id alone. A younger transaction may have
+-- the lower id.
 SELECT horizon.behind, cursor.last_xid, cursor.last_seq, t.xid, t.id,
        CASE t.action WHEN 'activation' THEN 1 ELSE 2 END AS action,
        a.email, a.login, encode(t.secret, 'hex') AS secret, t.code,

@@ -1,4 +1,5 @@
-// A worker of the version that argv names, with a pool and nothing else of ours; "schema" makes its tables and ends.
+// A worker of the version that argv names, with a pool and no other object of ours. With the
+// argument "schema" it only makes its tables.
 "use strict";
 const { writeSync } = require("fs");
 // It logs to the console, but standard output is for the lines about jobs.
