@@ -1,5 +1,5 @@
 // Finds since when full lines have followed each other: the subject works as fast as it can. Where
-// the budget is spent, shorter lines are all that it can write.
+// the budget is spent, the subject can write only shorter lines.
 #include "check/inside.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
 struct chains {
     struct check *c;
     double budget_per_s; // 0: none
-    bool *spent;         // per line: the budget was spent before it, or behind it; NULL: no budget
+    bool *spent; // owned; per line: the budget was spent in the time before or behind it; NULL: no
+                 // budget
 };
 
 // Returns the time over which the tokens of lines are compared with the budget: one second or, with
@@ -38,7 +39,7 @@ static void find_spent(const struct chains *h)
     const struct subject_log *log = h->c->l->log;
     int64_t window_ns = budget_window_ns(h);
     uint64_t before = 0, behind = 0; // tokens in the windows, both with those of line i
-    uint32_t first = 0, next = 0;    // of the lines in the first window, and behind the second
+    uint32_t first = 0, next = 0;    // first line of the first window, first line behind the second
 
     for (uint32_t i = 0; i < log->line_count; i++) {
         int64_t at_ns = log->lines[i].read_ns;

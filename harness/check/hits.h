@@ -8,10 +8,10 @@
 
 struct hit {
     int64_t from_ns;
-    int64_t back_ns;     // undone, and the next session open
-    int64_t handed_ns;   // the same, with the time that a takeover by another collector may need
-    int64_t carry_on_ns; // how long the others may need to take over; CLOCK_NEVER: all are hit
-    int instance;        // that is hit; -1: all
+    int64_t back_ns;     // when the fault is undone and the next session open
+    int64_t handed_ns;   // back_ns and the time that a takeover by another collector may need
+    int64_t carry_on_ns; // time that the others may need to take over; CLOCK_NEVER: all are hit
+    int instance;        // the instance that is hit; -1: all
     enum harm harm;
     struct cause cause; // the fault, or the sender's death
 };

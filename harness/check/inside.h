@@ -18,8 +18,8 @@ struct check {
     // Owned; per line: looks at the oldest token of each line before this one, and holds the latest
     // time at which one of these tokens was sent.
     int64_t *overtaken_ns;
-    // Since when full lines had followed each other when the drain ended; CLOCK_NEVER: they had
-    // not.
+    // The time since which full lines had followed each other at the end of the drain; CLOCK_NEVER:
+    // the drain did not end in such a chain.
     int64_t draining_since_ns;
 };
 
@@ -45,7 +45,7 @@ void check_chains_fini(struct check *c);
 // due_ns or before.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
-// True when lines with so many tokens, in that time, leave nothing of a budget of `per_s` tokens a
+// True when `tokens` tokens in a time of `ns` spend a budget of `per_s` tokens a
 // second. False where per_s is 0: no budget.
 bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 

@@ -101,7 +101,8 @@ struct lateness {
     int64_t due_ns;
 };
 
-// Decides about a token: in time by the wall clock, in time without the faults, excused, or late.
+// Decides whether a token is late. It is not when it came in time by the wall clock, or in time
+// without the faults, or when a cause excuses it.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;

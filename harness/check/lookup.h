@@ -16,7 +16,7 @@ struct spans {
 
 enum spans_of {
     SPANS_OPEN,      // all transactions, from their first statement
-    SPANS_ANNOUNCED, // those that committed or may have, from their COMMIT
+    SPANS_ANNOUNCED, // transactions that committed or may have committed, from their COMMIT
 };
 
 // Returns false without memory.

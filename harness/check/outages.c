@@ -13,7 +13,7 @@ static int64_t latest(int64_t a, int64_t b)
 
 // --- takeovers --------------------------------------------------------------------
 
-// Returns from when on no hit keeps this instance away.
+// Returns the time from which on no hit keeps this instance away.
 static int64_t free_ns(const struct hits *hits, int instance, int64_t at_ns)
 {
     for (size_t i = 0; i < hits->count && hits->items[i].from_ns <= at_ns; i++) {

@@ -29,7 +29,7 @@ void outages_fini(struct outages *o);
 // The fault-free part of a stretch of time.
 struct fault_free {
     int64_t ns;         // the length of the stretch, without the outages
-    size_t faults;      // how many outages touch it
+    size_t faults;      // number of outages that touch the stretch
     struct cause cause; // the outage that took most of it; CAUSE_NONE without one
 };
 

@@ -182,7 +182,7 @@ static void end_sessions(struct sim *m)
     }
 }
 
-// Makes a fault of that name, or one that is drawn.
+// Makes a fault with this verb; NULL: with a random one.
 static void hit(struct sim *m, const char *verb)
 {
     static const char *const drawn[] = {

@@ -32,7 +32,7 @@ enum fired_by {
 };
 
 struct stages {
-    struct histogram lag, insert, wait, dequeue; // ns
+    struct histogram lag, insert, wait, dequeue; // length of each stage, ns
     struct histogram sizes;                      // tokens per line
     uint64_t before_ack;                         // tokens that committed and were read before their
                                                  // acknowledgement

@@ -52,8 +52,8 @@ static void add(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Adds the parts of this time that lie outside of all outages. An outage already takes its time
-// from the clock.
+// Adds the parts of [from_ns, until_ns] that lie outside of all outages. An outage already takes
+// its time from the clock.
 static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     const struct outages *o, int64_t least_ns)
 {

@@ -95,7 +95,7 @@ static void tell_recovers_late_with_processor(struct story *s)
 }
 
 // A backlog comes out behind the fault, two tokens a fifth of a second. That is all that a budget
-// of 10 a second allows, or a quarter of another. The fresh token is behind the backlog.
+// of 10 a second allows, and a quarter of a budget of 40. The fresh token is behind the backlog.
 static void tell_backlog_two_by_two(struct story *s, struct setting *budget)
 {
     s->scenario.collector.env = (struct settings){budget, 1};

@@ -34,9 +34,10 @@ struct story {
     struct load_result load;
     struct ledger ledger;
     struct check_input input;
-    uint8_t outcomes[STORY_MAX]; // of enum token_outcome, per token
+    uint8_t outcomes[STORY_MAX]; // enum token_outcome of each token
     // The flags of each token (enum token_flags). story_settle toggles PRESENT of a committed token
-    // and DEAD_LETTER of an unsendable one, so a story that sets one of them says the contrary.
+    // and DEAD_LETTER of an unsendable one, so a story that sets such a flag itself says the
+    // contrary.
     uint32_t token_flags[STORY_MAX];
     struct attempt_record attempts[STORY_MAX];
     size_t attempt_count;
@@ -55,7 +56,7 @@ uint32_t story_txn(struct story *s, int64_t at_ms, int rows);
 struct change_record *story_change(
     struct story *s, uint32_t token, enum change_kind kind, int64_t sent_ms, int64_t ended_ms);
 
-// Returns the last transaction of the story.
+// Returns the latest transaction of the story.
 struct txn_record *story_last(struct story *s);
 
 // The latest process writes a line of the tokens first … first + count - 1.

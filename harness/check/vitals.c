@@ -239,7 +239,7 @@ void check_vitals(const struct check *c)
 
 // How the last processes ended.
 struct last_words {
-    bool cut_short;   // one was killed, or did not end as it should
+    bool cut_short;   // a process was killed, or did not end as it should
     bool unconfirmed; // a process says that its last line is unconfirmed
 };
 

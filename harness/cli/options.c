@@ -359,7 +359,7 @@ static const char *word_read(char **argv)
 }
 
 // Returns the name of an option that only other subcommands take. getopt_long would accept it as
-// the beginning of a longer one. NULL: it is none of theirs, or ours too.
+// the beginning of a longer one. NULL: no other subcommand takes it, or this one does, too.
 static const char *foreign_name(const char *word, unsigned scope)
 {
     const char *name = NULL;

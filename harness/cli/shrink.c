@@ -14,7 +14,7 @@
 
 // How often a failure is run again at the end, because it may depend on chance.
 #define CONFIRMATIONS 3
-#define LOOKS_MAX 3 // most tries of a candidate whose runs are inconclusive
+#define LOOKS_MAX 3 // greatest number of tries of a candidate whose runs are inconclusive
 
 // --- is there time for a run? -----------------------------------------------------------
 

@@ -44,9 +44,9 @@ struct compared {
 
 // The runs of a side that failed.
 struct failed {
-    size_t runs;           // of the side, failed or not
-    size_t any;            // in any way
-    size_t hits[FAILURES]; // in this way
+    size_t runs;           // number of all runs of the side
+    size_t any;            // number of runs that failed in any way
+    size_t hits[FAILURES]; // number of runs that failed in each way
 };
 
 struct comparison {

@@ -11,7 +11,7 @@
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)
-#define SHOWN 6 // most differences that are shown; nobody would read more
+#define SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
 // Keys that may differ. They are what the comparison is about, or they name the place of the run.
 static const char *const may_differ[] = {

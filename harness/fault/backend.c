@@ -120,7 +120,7 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
 }
 
 // True when the server's log shows the cancellation: a query that was over before the signal came
-// is not cancelled. When the harness cannot read the log, the sent signal must do.
+// is not cancelled. When the harness cannot read the log, the sent signal alone counts as evidence.
 static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";

@@ -22,7 +22,7 @@ struct wire {
 };
 
 struct wire_message {
-    unsigned char type; // as in scenario/messages.h
+    unsigned char type; // enum message_type, or the protocol's own byte
     uint64_t len;       // bytes, header included
     const char *text;   // the part of its content that has arrived; points into the data
     size_t text_len;

@@ -15,7 +15,7 @@ static const char grammar[] = "^[1-9][0-9]{0,15}([.][1-9][0-9]{0,5})?"
 
 static bool is_allowed(const char *line)
 {
-    static regex_t regex; // the same for all inputs
+    static regex_t regex; // compiled once for all inputs
     static bool made;
 
     FUZZ_MUST(made || regcomp(&regex, grammar, REG_EXTENDED | REG_NOSUB) == 0);

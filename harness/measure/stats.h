@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-#define STATS_VALUES_MAX 1000 // most values on each side
+#define STATS_VALUES_MAX 1000 // greatest number of values on each side
 
 struct stats_ratio {
     double estimate;  // the ratio of b to a

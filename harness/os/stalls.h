@@ -19,7 +19,7 @@ struct stalls {
                   // history
     int64_t longest_ns;
     int64_t total_ns;
-    struct stall *kept; // in the order of time
+    struct stall *kept; // owned; in the order of time
     size_t kept_count;
 };
 

@@ -20,7 +20,7 @@ enum usage_group {
 
 // The sums so far. Zero it before the first round.
 struct usage {
-    double cpu_s[USAGE_GROUPS]; // since the first round
+    double cpu_s[USAGE_GROUPS]; // CPU time of each group since the first round
     double busy_s, total_s;     // of all processors of the machine: busy time and whole time since
                                 // the first round
     double first_busy_s, first_total_s;

@@ -25,7 +25,7 @@ struct server;
 
 enum server_stop {
     SERVER_STOP_FAST,      // rolls back, writes a checkpoint (SIGINT)
-    SERVER_STOP_IMMEDIATE, // as after a crash (SIGQUIT)
+    SERVER_STOP_IMMEDIATE, // SIGQUIT: the server recovers at its next start, as after a crash
     SERVER_STOP_KILL,      // SIGKILL of every process
     SERVER_STOP_POWER,     // all processes are killed, and what was not flushed is gone
 };
@@ -146,6 +146,6 @@ MUST_USE bool provider_suits(
 
 extern const struct provider provider_local;
 extern const struct provider provider_url;
-extern const struct provider provider_cluster; // url, with Patroni's REST interface
+extern const struct provider provider_cluster; // provider url with postgres.rest
 extern const struct provider provider_container;
 extern const struct provider provider_patroni;

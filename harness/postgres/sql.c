@@ -15,8 +15,8 @@ static void append(char *out, size_t size, size_t *used, const char *text, size_
     out[*used] = '\0';
 }
 
-// libpq breaks a long sentence of its own in two lines: both are indented, and the second begins
-// with a small letter.
+// True when the line continues the one before. libpq breaks a long sentence of its own in two
+// lines: both are indented, and the second begins with a small letter.
 static bool goes_on(const char *line)
 {
     return *line == '\t' && islower((unsigned char)line[1]);
@@ -31,7 +31,7 @@ void sql_one_line(char *out, size_t size, const char *text)
         const char *line = text;
         size_t len = strcspn(line, "\n");
         text += len + (line[len] == '\n');
-        // A line that is blank, or only points at a place in the line before it.
+        // This line is blank, or only points at a place in the line before it.
         if (strspn(line, " \t\r^") >= len)
             continue;
         if (used > 0)

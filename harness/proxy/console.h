@@ -49,7 +49,7 @@ void console_help(FILE *out);
 struct console {
     struct proxy *proxy;
     FILE *out;                    // gets one line for each event
-    int64_t undo_ns[ORDER_COUNT]; // per order: when it is undone; 0: it is not at work;
+    int64_t undo_ns[ORDER_COUNT]; // time at which each order is undone; 0: it is not at work;
                                   // CLOCK_NEVER: until heal
     struct order cut;             // the cut that was ordered and not reached yet
     bool cutting, warned;

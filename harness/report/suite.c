@@ -188,7 +188,8 @@ static void put_row(struct terminal_line *l, const struct suite *s, const struct
         terminal_put(l, NULL, 0, text);
         if (s->shown.planned > 0 && isfinite(s->shown.latency_ms)) {
             int len = snprintf(text, sizeof text, ", %.1f ms", s->shown.latency_ms);
-            if (l->used + (size_t)len <= l->room) // half a number would be another one
+            if (l->used + (size_t)len <=
+                l->room) // a number that is cut off would read as another number
                 terminal_put(l, NULL, 0, text);
         }
         return;

@@ -66,8 +66,8 @@ struct flush_trial {
     uint64_t again_seed; // decides at which flush the second cut comes, and what it keeps
 };
 
-// Starts the server and the collectors, and judges what comes. False when the harness itself
-// failed.
+// Starts the server and the collectors, and judges the lines that come. False when the harness
+// itself failed.
 MUST_USE bool flush_trial_run(const struct flush_trial_setting *setting,
     const struct before *before, const struct state *state, const struct flush_trial *trial,
     struct flush_trial_result *result, struct err *e);

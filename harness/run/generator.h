@@ -16,16 +16,16 @@ struct generator {
     pthread_t thread;
     bool started;
     atomic_bool done;
-    bool ok; // the thread's, as err; known when it is done
+    bool ok; // result of the thread, like err; known when the thread has ended
     struct err err;
 };
 
-// Inserts what waits when the collector starts, and returns when it is committed. The generator
-// must have its conninfo.
+// Inserts the tokens that wait when the collector starts, and returns when they are committed. The
+// generator must have its conninfo.
 MUST_USE bool generator_backlog(
     struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
 
-// Hires the workers of a list HOST:PORT,ssh://HOST; NULL: nobody.
+// Connects to the workers of a list such as HOST:PORT,ssh://HOST; with NULL it does nothing.
 MUST_USE bool generator_hire(struct generator *g, const char *list, const struct scenario *s,
     const struct plan *plan, struct err *e);
 

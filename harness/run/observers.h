@@ -12,24 +12,24 @@
 struct observers {
     struct sampler *sampler;
     struct starved *starved; // measures how long processes wait for a processor
-    struct probe *answers;   // how fast the server answers
-    struct probe *flushes;   // and how fast it commits
-    atomic_int outer_pid;    // the server's, for the first two
+    struct probe *answers;   // measures how fast the server answers
+    struct probe *flushes;   // measures how fast it commits
+    atomic_int outer_pid;    // server.outer_pid, for the first two of these
 };
 
 // The server and the subject must outlive the observers.
 MUST_USE bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 
-// Tells them the server's process, which is another one after each start of the server.
+// Tells the observers the pid of the server, which changes with each start of the server.
 void observers_follow(struct observers *o, const struct server *server);
 
-// Each ends its part and puts what that has seen into the ledger, which borrows it. The first part
-// looks at processes, so it ends before the collector does.
+// Each of these ends a part of the observers and puts its samples into the ledger, which borrows
+// them. The first part looks at processes, so it ends before the collector does.
 void observers_end_samples(struct observers *o, struct ledger *l);
 void observers_end_probes(struct observers *o, struct ledger *l);
 
-// Each accepts any stage. observers_stop ends what would see the collector's end. A query to a
-// frozen server does not return, so observers_fini comes after the server's end.
+// Both accept observers at any stage. observers_stop ends those that would see the collector's end.
+// A query to a frozen server does not return, so observers_fini comes after the server's end.
 void observers_stop(struct observers *o);
 void observers_fini(struct observers *o);

@@ -14,7 +14,7 @@ enum cut_action { ACTION_CUT, ACTION_KILL };
 
 struct cut_point {
     enum message_sender sender;
-    unsigned char type; // as in scenario/messages.h
+    unsigned char type; // enum message_type, or the protocol's own byte
     int n;              // number of the message among those of its kind, from 1
     enum cut_side side;
 };

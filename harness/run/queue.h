@@ -7,10 +7,10 @@
 
 struct run;
 
-// All of it is zero when no queue is judged.
+// The parts of a run that are about a queue. Zeroed when no queue is judged.
 struct run_queue {
     struct manifest manifest;
-    struct command producer_command; // of the subject's own client
+    struct command producer_command; // command of the subject's own client
     struct load_producer producer;
 };
 

@@ -12,7 +12,7 @@ struct reader {
     const struct origin *origin;
     struct node *root;
     struct node *open; // the innermost list or map that has not ended yet
-    char *key;         // of the map entry whose value comes next
+    char *key;         // key of the map entry whose value comes next
     struct origin key_origin;
     size_t depth;
     size_t documents;

@@ -167,7 +167,7 @@ struct judged_least {
 struct expectation {
     char *metric;
     char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
-    double value;       // in the metric's unit: ms for times, 1/s for rates
+    double value;       // limit in the metric's unit: ms for times, 1/s for rates
     char *want;         // the wanted value as the file has it: "< 500ms"
 };
 

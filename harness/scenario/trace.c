@@ -13,7 +13,7 @@
 
 #define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has behind the time
 
-static const size_t most = 20000000; // as many as a plan holds
+static const size_t most = 20000000; // number of times that a plan can hold
 
 static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
 {

@@ -11,7 +11,7 @@
 // The measurements of one pair; borrowed. Inconclusive runs are only counted in `tried`.
 struct schedule_pair {
     const double *values; // values of the objective's metric, or of latency.p99
-    const double *p99;    // ms
+    const double *p99;    // latency, ms
     const double *tokens; // tokens per batch
     size_t count;
     size_t tried;

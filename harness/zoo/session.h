@@ -30,8 +30,8 @@ struct session_call {
     const char *const *params;
 };
 
-// Puts the first value of the answer into `value`, "" for null or no row. With NULL it is not
-// looked at.
+// Puts the first value of the answer into `value`, "" for null or no row. NULL: the value is not
+// wanted.
 bool session_value(struct session *s, const struct session_call *call, char *value, size_t size,
     struct err *e) MUST_USE;
 
