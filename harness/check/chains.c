@@ -19,7 +19,7 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns)
 // The state by which chains are found.
 struct chains {
     struct check *c;
-    double budget_per_s; // 0: none
+    double budget_per_s; // tokens per second; 0: no budget
     bool *spent; // owned; per line: the budget was spent in the time before or behind it; NULL: no
                  // budget
 };

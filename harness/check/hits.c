@@ -189,7 +189,7 @@ static struct hit hit_of(const struct ledger *l, const struct fault_record *f, s
         .cause = cause};
 }
 
-// Returns the hit of a sender that died by itself: which is like that of a fault that kills the
+// Returns the hit of a sender that died by itself, which is like that of a fault that kills the
 // sender. The hit is short even if the collector does not end then, so that this collector is
 // judged again soon.
 static struct hit hit_of_sender(const struct ledger *l, const struct delivery *d)

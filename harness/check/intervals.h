@@ -22,6 +22,6 @@ typedef bool intervals_use(void *arg, const struct interval *interval, struct er
 MUST_USE bool intervals_each_second(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);
 
-// Calls `use` for every phase. Its latencies are those of the tokens planned in it.
+// Calls `use` for every phase. The latencies of a phase are those of the tokens planned in it.
 MUST_USE bool intervals_each_phase(
     const struct ledger *l, intervals_use *use, void *arg, struct err *e);

@@ -35,8 +35,8 @@ static bool is_judged(const struct ledger *l, uint32_t token)
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
-// Tells whether a line holds first deliveries of a lower lane, whether it holds only such as had
-// not aged, and whether it holds repeated deliveries.
+// Looks into a line. `lower`: it holds first deliveries of a lower lane; `young`: none of these
+// tokens had aged; `again`: it holds repeated deliveries.
 static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
     const struct ledger *l = n->c->l;

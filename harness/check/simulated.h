@@ -1,6 +1,6 @@
 // Simulated histories: collectors that look at a queue every few milliseconds and write lines,
-// alone or sharing the work, while faults hit them. They are good, or have one defect. The same
-// seed gives the same history.
+// alone or sharing the work, while faults hit them. The collectors are good, or all have the same
+// defect. The same seed gives the same history.
 #pragma once
 
 #include "check/story.h"

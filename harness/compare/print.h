@@ -19,8 +19,9 @@ void print_correctness(const struct comparison *c, struct buf *out);
 bool print_terminal(const struct comparison *c, struct buf *out);
 bool print_markdown(const struct comparison *c, struct buf *out);
 
-// Prints customSmallerIsBetter for trend tools: an array of name, unit, value, range. The
-// values are the new side's medians. Rates are left out, because larger ones are better.
+// Prints JSON in the form customSmallerIsBetter, which trend tools read: an array of name, unit,
+// value, range. The values are the new side's medians. Rates are left out, because larger ones are
+// better.
 bool print_json(const struct comparison *list, size_t count, struct buf *out);
 
 bool print_csv(const struct comparison *list, size_t count, struct buf *out);

@@ -129,7 +129,7 @@ static const struct {
     [VERB_CUT_AT] = {.weight = 8},
     [VERB_RESET] = {.weight = 6},
     [VERB_PAUSE_READER] = {.weight = 6},
-    // These verbs take seconds of both processors.
+    // Faults with these verbs keep both processors busy for seconds.
     [VERB_EXHAUST_CONNECTIONS] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
     [VERB_FILL_NOTIFY_QUEUE] = {.weight = 1, .least_ns = 1500 * NS_PER_MS},
     [VERB_LONG_VACUUM] = {.weight = 1},

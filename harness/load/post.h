@@ -1,5 +1,5 @@
 // Lines and bytes over a TCP connection between the run and its workers. Calls block for a limited
-// time. The run takes a worker for lost that is silent for longer than POST_SILENCE_NS. Before
+// time. A worker that is silent for longer than POST_SILENCE_NS counts as lost. Before
 // that, a worker stops by itself when it has heard nothing from its run for POST_UNHEARD_NS.
 //
 // Fails with ERR_CONNECTION. One thread uses a post at a time.
