@@ -217,7 +217,8 @@ static void check_endings(const struct check *c)
         check_stop(&t, &l->faults[i]);
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        // A process that had to be killed was already found as one that did not end at all.
+        // A process that had to be killed was already counted, because it did not end at TERM at
+        // all.
         bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
         if (p->ended_ns >= l->drain_end_ns && !killed)
             check_ending(&t, p, l->drain_end_ns);

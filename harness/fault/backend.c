@@ -58,8 +58,8 @@ static bool until_positive(struct fault_context *c, const char *sql, const char 
     }
 }
 
-// Terminates by pid and backend_start, which together identify a backend: the system uses pids
-// again.
+// Terminates backends. pid and backend_start together identify a backend, because the system uses
+// pids again.
 static const char terminate_sql[] =
     "SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)),"
     " coalesce(string_agg(pid || ' ' || extract(epoch FROM backend_start), ','), '')"

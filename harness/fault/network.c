@@ -82,7 +82,7 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     return true;
 }
 
-// Begins a delay or a throttle. The bytes that pass under it prove it.
+// Begins a delay or a throttle. Bytes that pass meanwhile prove that the fault took effect.
 static bool begin_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;

@@ -103,8 +103,8 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Makes a role. Roles belong to the whole server, so one may be left from a killed run, which is
-// made anew. A role that a kept database needs is used again.
+// Makes a role. Roles belong to the whole server, so a role may be left from a killed run. It is
+// made anew, but a role that a kept database needs is used again.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
     char sql[500];
