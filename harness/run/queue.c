@@ -121,7 +121,7 @@ static bool fill_facade(struct run *r, struct err *e)
     }
     bool ok = buf_str(&sql)
                   ? sql_exec(r->context.admin, sql.data, e)
-                  : err_set(e, ERR_USAGE, "enqueue: client: %u jobs are too many; lower the load",
+                  : err_set(e, ERR_USAGE, "enqueue: client: %zu jobs are too many; lower the load",
                         r->plan.token_count);
     buf_fini(&sql);
     return ok;
