@@ -58,7 +58,7 @@ static bool send_take(struct collector *c, enum portion portion, struct err *e)
 
     if (portion == FULL_BATCHES)
         choose_batches(c);
-    int wanted = (portion == FULL_BATCHES ? s->batches : 1) * c->queue.limit - s->left;
+    int wanted = (portion == FULL_BATCHES ? s->batches * c->queue.limit : work_most(c)) - s->left;
     return queue_send_take(&c->queue, &c->link.session,
         &(struct take){.wanted = wanted,
             .step = portion == FULL_BATCHES ? c->queue.limit : 1,
@@ -80,7 +80,9 @@ bool ask_stock(struct collector *c, enum portion portion, struct err *e)
 {
     struct fetch *f = &c->fetch;
 
-    if (f->stock.left < c->queue.limit && !send_take(c, portion, e))
+    if (c->queue.budget) // only what is paid for is taken
+        portion = ONE_BATCH;
+    if (f->stock.left < work_most(c) && !send_take(c, portion, e))
         return false;
     return sent(c, ASK_STOCK,
         queue_send_stock(&c->queue, &c->link.session, stock_begin(c), f->wanted, f->examine,
@@ -193,13 +195,16 @@ bool ask_behind(struct collector *c, struct err *e)
 {
     bool takes = c->queue.mode->takes;
 
+    if (takes && c->queue.budget)
+        return true;
     // An old stock is given back after the pass, not in the same trip: if the pass failed, its
     // batch would be given back as well.
     if (takes ? stock_is_old(c) || !may_take(c) : c->left.ours || due(c))
         return true;
     if (!(takes ? ask_stock(c, FULL_BATCHES, e) : ask_look(c, e)))
         return false;
-    c->fetch.haste = HASTE_FOLLOWS;
+    // With a budget no read goes ahead of a batch, because the batch may still be cut.
+    c->fetch.haste = c->queue.budget ? HASTE_NONE : HASTE_FOLLOWS;
     return true;
 }
 

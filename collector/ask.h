@@ -64,7 +64,8 @@ bool ask_next(struct collector *c, struct err *e) MUST_USE;
 bool ask_look(struct collector *c, struct err *e) MUST_USE;
 
 // Asks for a batch of the stock. If the stock has less than a batch, takes tokens before that: as
-// many full batches as are likely to be used up soon, or what there is for one batch.
+// many full batches as are likely to be used up soon, or what there is for one batch. With a budget
+// it is always one batch.
 enum portion { FULL_BATCHES, ONE_BATCH };
 bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_USE;
 

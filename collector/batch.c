@@ -135,6 +135,21 @@ bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wa
     return true;
 }
 
+void batch_cut(struct batch *b, int sendable)
+{
+    int first = column_int32(b->result, 0, WHAT) == ROW_HEAD, kept = 0, n = 0;
+
+    assert(sendable > 0 && sendable < b->sendable);
+    while (kept < sendable) {
+        kept += !b->rows[n].unsendable && !b->rows[n].written;
+        n++;
+    }
+    b->n = n;
+    b->sendable = sendable;
+    b->all = b->more = false;
+    decode_end(b->result, first + n - 1, b);
+}
+
 bool batch_is_delivery(const struct batch *b)
 {
     return b->source == BATCH_TAKEN || b->source == BATCH_DELIVERY;

@@ -65,6 +65,9 @@ void batch_clear(struct batch *b); // forgets the content, keeps the memory
 bool batch_decode(struct batch *b, PGresult *r, enum batch_source source, int wanted, int examine,
     const struct doubt *doubt, struct err *e) MUST_USE;
 
+// Cuts the batch after the `sendable`-th of its sendable tokens, of which it has more.
+void batch_cut(struct batch *b, int sendable);
+
 // True when the batch lies in deliveries, which are to be confirmed. Otherwise it was read behind
 // the cursor, which is to be moved.
 bool batch_is_delivery(const struct batch *b);

@@ -186,6 +186,39 @@ static void a_line_may_end_within_a_delivery(void **state)
     batch_fini(&b);
 }
 
+// It ends as if it had been full there, and what comes after it waits on.
+static void a_batch_may_be_cut(void **state)
+{
+    (void)state;
+    struct doubt none = {0};
+    struct batch b;
+    PGresult *r = answer();
+
+    batch_init(&b, 4);
+    head(r, 7, "10:20:15");
+    token(r, 1, 12, 5, 2, "a@x"); // one token was passed over before it
+    token(r, 1, 13, 4, 3, "b,@x");
+    token(r, 2, 21, 6, 5, "c@x"); // and one before this
+    token(r, 2, 21, 7, 6, "d@x");
+    row(r, 0, 2, 22, 9, 8);
+    assert_true(decode(&b, r, 5, 100, &none));
+    assert_int_equal(b.sendable, 3);
+    assert_true(b.all);
+    batch_cut(&b, 2);
+    assert_int_equal(b.n, 3);
+    assert_int_equal(b.sendable, 2);
+    assert_int_equal(b.end.id, 6);
+    assert_int_equal(b.examined, 5);
+    assert_int_equal(b.passed.status, 2);
+    assert_false(b.all);
+    batch_cut(&b, 1);
+    assert_int_equal(b.n, 1);
+    assert_int_equal(b.part, 1);
+    assert_int_equal(b.end.id, 5);
+    assert_int_equal(b.number, 7);
+    batch_fini(&b);
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -210,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_short_batch_saw_everything_or_enough),
         cmocka_unit_test(a_written_token_is_not_sendable),
         cmocka_unit_test(a_line_may_end_within_a_delivery),
+        cmocka_unit_test(a_batch_may_be_cut),
         cmocka_unit_test(nonsense_is_refused),
     };
 

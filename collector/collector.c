@@ -10,6 +10,7 @@
 #include "connect.h"
 #include "deliver.h"
 #include "fetch.h"
+#include "pay.h"
 #include "random.h"
 #include "ring.h"
 #include "wait.h"
@@ -49,6 +50,7 @@ static const struct {
     [STAND_BY] = {turn_stand_by, 1, 1, 0, 0},
     [FETCH] = {fetch_fetch, 1, 1, 1, 1},
     [WAIT] = {wait_wait, 1, 1, 0, 0},
+    [PAY] = {pay_pay, 1, 1, 0, 1},
     [WRITE] = {deliver_write, 1, 1, 1, 1},
     [STALL] = {deliver_stall, 1, 1, 1, 0},
     [PASS] = {deliver_pass, 1, 1, 1, 1},
@@ -115,6 +117,9 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
     switch (reply.tag) {
     case QUEUE_TAKE:
         ok = fetch_on_take(c, reply.result, e);
+        break;
+    case QUEUE_SPEND:
+        ok = pay_on_spend(c, reply.result, e);
         break;
     case QUEUE_SCHEMA:
         ok = queue_decode_schema(reply.result, e);

@@ -65,12 +65,12 @@ static const struct setting settings[] = {
         "leased: a token is tried again within this time, which doubles with each attempt"},
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
         "leased: the limit of that time"},
-    {PREFIX "BUDGET", TEXT, AT(leased.budget), 1, 32, NULL,
-        "leased: how many tokens a second all collectors of the queue may take, such as 0.3858/s"},
-    {PREFIX "BURST", COUNT, AT(leased.burst), 1, 1000000, "50",
-        "leased: how many of these may be taken at once after a pause"},
-    {PREFIX "DAILY", COUNT, AT(leased.daily), 0, 1000000000, "0",
-        "leased: how many may be taken on one day (UTC); 0: as many as the budget allows"},
+    {PREFIX "BUDGET", TEXT, AT(budget.rate), 1, 32, NULL,
+        "how many tokens a second all collectors of the queue may send, such as 0.3858/s"},
+    {PREFIX "BURST", COUNT, AT(budget.burst), 1, 1000000, "50",
+        "how many of these may be sent at once after a pause"},
+    {PREFIX "DAILY", COUNT, AT(budget.daily), 0, 1000000000, "0",
+        "how many of these may be sent on one day (UTC); 0: as many as the budget allows"},
     {PREFIX "LANES", TEXT, AT(leased.lanes), 1, 63, NULL,
         "leased: the lanes that the queue is expected to have, the first one first, such as "
         "password_recovery,activation; mailroom_lanes() makes them"},
@@ -249,29 +249,33 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
-// These settings are for leased mode only. A rate is a number and `/s`.
-static bool check_leased(struct config *c, struct err *e)
+// Lanes are kept in leased mode only.
+static bool check_lanes(const struct config *c, struct err *e)
 {
-    char *end;
-
     if (c->leased.lanes && !config_leased(c))
         return err_set(e, ERR_USAGE, PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'",
             c->dequeue);
-    if (!c->leased.budget && c->leased.daily == 0)
-        return true;
-    if (!config_leased(c))
+    return true;
+}
+
+// A rate is a number and `/s`.
+static bool check_budget(struct budget_config *b, struct err *e)
+{
+    char *end;
+
+    if (!b->rate && b->daily > 0)
         return err_set(e, ERR_USAGE,
-            PREFIX "BUDGET and " PREFIX "DAILY need " PREFIX "DEQUEUE=leased, and it is '%s'",
-            c->dequeue);
-    if (!c->leased.budget)
+            PREFIX "DAILY is '%" PRId64 "'; it needs " PREFIX "BUDGET, of which it is a part",
+            b->daily);
+    if (!b->rate)
         return true;
-    c->leased.budget_per_s = strtod(c->leased.budget, &end);
-    if (*c->leased.budget < '0' || *c->leased.budget > '9' || strcmp(end, "/s") != 0 ||
-        !(c->leased.budget_per_s >= 1e-6 && c->leased.budget_per_s <= 1e6))
+    b->per_s = strtod(b->rate, &end);
+    if (*b->rate < '0' || *b->rate > '9' || strcmp(end, "/s") != 0 ||
+        !(b->per_s >= 1e-6 && b->per_s <= 1e6))
         return err_set(e, ERR_USAGE,
             PREFIX "BUDGET is '%s'; it must be a rate from 0.000001/s to 1000000/s, such as "
                    "0.3858/s",
-            c->leased.budget);
+            b->rate);
     return true;
 }
 
@@ -288,7 +292,8 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
                                 : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && check_leased(c, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_lanes(c, e) &&
+           check_budget(&c->budget, e) && load_key(c, e);
 }
 
 void config_wipe_keys(char *const environ[])

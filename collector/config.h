@@ -31,13 +31,15 @@ struct config {
         int64_t attempts;
         int64_t retry_base_ms;
         int64_t retry_max_ms;
-        char *budget;
-        double budget_per_s; // tokens a second that `budget` allows; 0: there is no budget
+        char *lanes; // the lanes that the queue must have; NULL: any
+        int64_t ageing_ms;
+    } leased; // settings of leased mode only
+    struct budget_config {
+        char *rate;   // as given; NULL: there is no budget
+        double per_s; // tokens a second that `rate` allows; 0: there is no budget
         int64_t burst;
         int64_t daily; // most tokens a day; 0: as many as the budget allows
-        char *lanes;   // the lanes that the queue must have; NULL: any
-        int64_t ageing_ms;
-    } leased;              // settings of leased mode only
+    } budget;
     char *metrics;         // where the figures are shown; NULL: nowhere
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // the file that holds the key instead

@@ -101,6 +101,10 @@ static void bad_values(void **state)
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
         {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; it must be one of: cursor, shared"},
         {"MAILROOM_LANES=activation", "MAILROOM_LANES needs MAILROOM_DEQUEUE=leased"},
+        {"MAILROOM_BUDGET=10", "MAILROOM_BUDGET is '10'; it must be a rate"},
+        {"MAILROOM_BUDGET=-1/s", "MAILROOM_BUDGET is '-1/s'; it must be a rate"},
+        {"MAILROOM_BUDGET=0/s", "from 0.000001/s to 1000000/s"},
+        {"MAILROOM_DAILY=200", "MAILROOM_DAILY is '200'; it needs MAILROOM_BUDGET"},
         {"MAILROOM_SECRET_KEY_FILE=/x", "exactly one is needed"},
     };
 

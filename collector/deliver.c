@@ -89,6 +89,7 @@ static bool written(struct collector *c, enum state *next, struct err *e)
 
     assert(c->deliver->pass.step == PASS_NONE);
     metrics_line(c->metrics, reason(c), c->fetch.next.sendable);
+    budget_used(&c->budget, c->fetch.next.sendable);
     c->deliver->pass.written = c->fetch.next;
     c->fetch.stock.due = false;
     c->fetch.next = spare;

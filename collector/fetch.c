@@ -212,6 +212,7 @@ void fetch_forget(struct collector *c)
     f->stock = (struct stock){.batches = 1};
     c->left = (struct leftovers){.ours = true};
     c->bell = (struct bell){.step = BELL_LET_GO};
+    c->budget = (struct budget){0};
 }
 
 // --- deciding -----------------------------------------------------------------
@@ -284,14 +285,30 @@ static enum verdict judge(struct collector *c)
     return at_once || window_timeout_ns(&c->window) <= c->now_ns ? SEND : LATER;
 }
 
-// Takes the tokens that a look saw, if they are to go out.
-static bool take(struct collector *c, enum verdict verdict, struct err *e)
+bool fetch_take(struct collector *c, struct err *e)
 {
-    bool full = c->fetch.next.sendable >= c->queue.limit;
+    int sendable = c->fetch.next.sendable;
+    bool full = sendable >= work_most(c);
 
     fetch_drop(c);
-    c->fetch.stock.due = verdict == SEND && !full;
+    c->fetch.stock.due = sendable > 0 && !full;
     return ask_stock(c, full ? FULL_BATCHES : ONE_BATCH, e);
+}
+
+void fetch_cut(struct collector *c, int sendable)
+{
+    struct fetch *f = &c->fetch;
+    int64_t examined = f->next.examined;
+
+    batch_cut(&f->next, sendable);
+    if (f->next.source == BATCH_TAKEN)
+        f->stock.left += (int)(examined - f->next.examined);
+    f->reason = METER_BATCHES_BUDGET;
+}
+
+static enum state to_write(const struct collector *c)
+{
+    return c->queue.budget ? PAY : WRITE;
 }
 
 static bool consider_cursor(struct collector *c, enum state *next, struct err *e)
@@ -315,10 +332,12 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     }
     if (!c->fetch.next.all && !ring_let_go(c, e))
         return false;
-    if (c->queue.mode->takes)
-        return take(c, verdict, e);
-    start_over(&c->fetch, &c->queue);
-    *next = verdict == SKIP ? PASS : WRITE;
+    // With a budget the tokens are paid for before they are taken.
+    if (c->queue.mode->takes && (verdict == SKIP || !c->queue.budget))
+        return fetch_take(c, e);
+    if (!c->queue.mode->takes)
+        start_over(&c->fetch, &c->queue);
+    *next = verdict == SKIP ? PASS : to_write(c);
     return true;
 }
 
@@ -339,7 +358,7 @@ static bool hold(struct collector *c, struct err *e)
 static bool consider_stock(struct collector *c, enum state *next, struct err *e)
 {
     struct fetch *f = &c->fetch;
-    bool full = f->next.sendable == c->queue.limit;
+    bool full = f->next.sendable >= work_most(c);
 
     if (!full && f->stock.left > 0 && look_further(c)) {
         fetch_drop(c);
@@ -353,7 +372,7 @@ static bool consider_stock(struct collector *c, enum state *next, struct err *e)
         fetch_drop(c);
         return ask_next(c, e);
     }
-    *next = f->next.sendable > 0 ? WRITE : PASS;
+    *next = f->next.sendable > 0 ? to_write(c) : PASS;
     return true;
 }
 
@@ -369,7 +388,7 @@ static bool consider_delivery(struct collector *c, enum state *next, struct err 
         if (whose && whose->number != 0)
             log_line("QUEUE", "delivering %d tokens of another collector, which %s", b->n,
                 whose->alive ? "hangs" : "is gone");
-        *next = b->sendable > 0 ? WRITE : PASS;
+        *next = b->sendable > 0 ? to_write(c) : PASS;
         return true;
     }
     if (whose)

@@ -19,6 +19,11 @@ bool fetch_follow(struct collector *c, struct err *e) MUST_USE;
 // Drops what was read ahead, because the pass has failed or nothing may follow it.
 void fetch_unfollow(struct collector *c);
 
+// Takes the tokens that a look saw, which are in hand: all of them, or as many as are paid for.
+bool fetch_take(struct collector *c, struct err *e) MUST_USE;
+// Leaves only so many sendable tokens in the batch in hand.
+void fetch_cut(struct collector *c, int sendable);
+
 // Drops the batch that is ready, and the batch that was read ahead after it.
 void fetch_drop(struct collector *c);
 // Makes the answer that is still to come be dropped.

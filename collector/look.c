@@ -71,8 +71,8 @@ static bool ask(struct look *l, const struct config *c, int64_t now_ns, struct e
     l->step = LOOK_ASKED;
     return session_query(&l->session, TAG_WAITING, queue_sql_waiting,
                SESSION_PARAMS(c->queue_name, COUNT_MOST), now_ns + ANSWER_NS, e) &&
-           (!c->leased.budget || session_query(&l->session, TAG_BUDGET, budget,
-                                     SESSION_PARAMS(c->queue_name), now_ns + ANSWER_NS, e));
+           (!c->budget.rate || session_query(&l->session, TAG_BUDGET, budget,
+                                   SESSION_PARAMS(c->queue_name), now_ns + ANSWER_NS, e));
 }
 
 // --- answers --------------------------------------------------------------------------
@@ -96,13 +96,13 @@ static void on_waiting(struct meters *m, const PGresult *r)
 static void on_budget(struct meters *m, const struct config *c, const PGresult *r)
 {
     bool fresh = PQntuples(r) == 0;
-    double left = fresh ? (double)c->leased.burst
-                        : number_at(r, 0) + number_at(r, 1) * c->leased.budget_per_s;
+    double left =
+        fresh ? (double)c->budget.burst : number_at(r, 0) + number_at(r, 1) * c->budget.per_s;
     double today = fresh ? 0 : number_at(r, 2);
 
-    m->of[METER_BUDGET_LEFT] = fmax(0, floor(fmin(left, (double)c->leased.burst)));
-    if (c->leased.daily > 0)
-        m->of[METER_BUDGET_TODAY] = fmax(0, (double)c->leased.daily - today);
+    m->of[METER_BUDGET_LEFT] = fmax(0, floor(fmin(left, (double)c->budget.burst)));
+    if (c->budget.daily > 0)
+        m->of[METER_BUDGET_TODAY] = fmax(0, (double)c->budget.daily - today);
 }
 
 // One question was refused or cancelled; the other may still be answered. Returns true.

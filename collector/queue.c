@@ -22,7 +22,8 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e)
     *q = (struct queue){.name = config->queue_name,
         .channel = config->channel_name,
         .mode = config->mode,
-        .limit = (int)config->batch_limit};
+        .limit = (int)config->batch_limit,
+        .budget = config->budget.rate ? &config->budget : NULL};
     if (!random_fill(&number, sizeof number, e))
         return false;
     // Our number is never 0, because 0 means nobody.
@@ -111,6 +112,8 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !send_patience(q, s, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
+        (q->budget &&
+            !session_query(s, QUEUE_SCHEMA, queue_sql_schema_budget, none, deadline_ns, e)) ||
         !queue_send_listen(s, QUEUE_QUIET, q->channel, deadline_ns, e) ||
         !queue_send_check(q, s, deadline_ns, e) || !send_prepare(s, deadline_ns, e))
         return false;

@@ -24,6 +24,7 @@ enum queue_request {
     QUEUE_CLAIM,
     QUEUE_DOUBT,
     QUEUE_TAKE,
+    QUEUE_SPEND,
     QUEUE_READ, // a read of any kind; only one is under way at a time
     QUEUE_PASS, // a move of the cursor, or the confirmation of a delivery
     QUEUE_CHECK,
@@ -37,9 +38,10 @@ struct queue {
     const char *channel; // borrowed
     const struct mode *mode;
     int limit;
-    char number[24];             // our number: our deliveries and our lock carry it
-    char self[HOLDER_LEN];       // the name of this process
-    int64_t epoch;               // the epoch of our last claim
+    const struct budget_config *budget; // borrowed; NULL: there is none
+    char number[24];                    // our number: our deliveries and our lock carry it
+    char self[HOLDER_LEN];              // the name of this process
+    int64_t epoch;                      // the epoch of our last claim
     int64_t n;                   // the cursor's version (column n) after all moves that were sent
     int64_t first;               // the lowest n that one of our deliveries may have
     struct seen {                // what the last look at the lock saw

@@ -103,6 +103,28 @@ bool queue_decode_take(
     return true;
 }
 
+bool queue_send_spend(
+    const struct queue *q, struct session *s, int tokens, int64_t deadline_ns, struct err *e)
+{
+    char wanted[SESSION_NUMBER_LEN], burst[SESSION_NUMBER_LEN], daily[SESSION_NUMBER_LEN],
+        per_s[32];
+
+    snprintf(per_s, sizeof per_s, "%.9g", q->budget->per_s);
+    return session_query(s, QUEUE_SPEND, queue_sql_spend,
+        SESSION_PARAMS(q->name, session_number(wanted, tokens), per_s,
+            session_number(burst, q->budget->burst), session_number(daily, q->budget->daily)),
+        deadline_ns, e);
+}
+
+bool queue_decode_spend(const PGresult *r, int *granted, int64_t *wait_ms, struct err *e)
+{
+    if (!session_check_row(r, e))
+        return false;
+    *granted = (int)strtol(PQgetvalue(r, 0, 0), NULL, 10);
+    *wait_ms = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
+    return true;
+}
+
 static bool send_move(const struct queue *q, struct session *s, const struct batch *b,
     const struct dead *d, int64_t deadline_ns, struct err *e)
 {

@@ -34,6 +34,12 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
 bool queue_decode_take(
     const PGresult *r, int *taken, bool *every, struct passed *passed, struct err *e) MUST_USE;
 
+// Pays for up to `tokens` tokens out of the queue's budget.
+bool queue_send_spend(const struct queue *q, struct session *s, int tokens, int64_t deadline_ns,
+    struct err *e) MUST_USE;
+// *granted: how many tokens are paid for. If none is, something is left again in *wait_ms.
+bool queue_decode_spend(const PGresult *r, int *granted, int64_t *wait_ms, struct err *e) MUST_USE;
+
 // Moves the cursor past a batch that is dealt with, or confirms its delivery. Its unsendable tokens
 // become dead letters.
 bool queue_send_pass(const struct queue *q, struct session *s, const struct batch *b,

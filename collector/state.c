@@ -22,9 +22,15 @@ static const struct {
     [FETCH] = {"fetch", "reading a batch",
         "asks for what is left over, then for a batch; decides: a line, nothing but rows to pass, "
         "or not yet",
-        TO(WRITE) | TO(PASS) | TO(WAIT)},
+        TO(PAY) | TO(WRITE) | TO(PASS) | TO(WAIT)},
     [WAIT] = {"wait", "waiting for tokens",
-        "sleeps until the window fires or a health check is due", TO(FETCH)},
+        "sleeps until the window fires, there is budget again, or a health check is due",
+        TO(FETCH)},
+    [PAY] = {"pay", "paying for a line",
+        "only with a budget: pays for the line's tokens, and cuts the line when only a part of "
+        "them "
+        "is granted; when none is, gives back what was taken",
+        TO(WRITE) | TO(FETCH) | TO(STALL) | TO(WAIT)},
     [WRITE] = {"write", "writing a line",
         "gives the line to stdout, as fast as it is taken; a batch that is too old to be begun is "
         "read again",

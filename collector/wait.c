@@ -39,15 +39,18 @@ bool wait_wait(struct collector *c, enum state *next, struct err *e)
     if (!c->queue.mode->alone && owners_matter(&c->left.others))
         due_ns = clock_min(due_ns, c->left.look_at_ns);
     due_ns = clock_min(due_ns, ring_due_ns(c));
+    if (c->budget.spent_until_ns > 0) // nothing can go out before, and what waits goes out then
+        due_ns = c->budget.spent_until_ns;
     if (c->now_ns >= check_ns) {
         *next = FETCH;
         return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
     }
     if (c->now_ns >= due_ns) {
+        c->budget.spent_until_ns = 0;
         *next = FETCH;
         return true;
     }
-    if (first_ns == CLOCK_NEVER && !ring_rests(c))
+    if (first_ns == CLOCK_NEVER && !ring_rests(c) && c->budget.spent_until_ns == 0)
         give_back_memory(c);
     else if (!turn_renew(c, e))
         return false;

@@ -7,6 +7,7 @@
 //     ask.c      requests for batches
 //     fetch.c    fetch: what becomes of the answers
 //     deliver.c  write, stall, pass
+//     pay.c      pay
 //     wait.c     wait
 //     collector.c  the loop
 //
@@ -17,6 +18,7 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "bell.h"
+#include "budget.h"
 #include "collector.h"
 #include "doubt.h"
 #include "link.h"
@@ -39,6 +41,7 @@ struct collector {
     struct bell bell;
     struct fetch fetch;
     struct leftovers left;
+    struct budget budget;
     struct doubt doubt; // tokens that earlier sessions wrote, and that are not passed
     struct tally tally;
     struct deliver *deliver;
@@ -67,6 +70,14 @@ static inline int64_t work_lease_ns(const struct config *config)
 static inline int64_t work_stale_ns(const struct collector *c)
 {
     return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
+}
+
+// Returns how many tokens the next line may have. When some are paid for already, these.
+static inline int work_most(const struct collector *c)
+{
+    int held = budget_held(&c->budget, c->now_ns);
+
+    return held > 0 && held < c->queue.limit ? held : c->queue.limit;
 }
 
 // If up to this many answers or lines in a row are late, that counts as chance. If more are late,

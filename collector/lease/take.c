@@ -136,10 +136,10 @@ static bool send_lease(struct leased *l, struct err *e)
     session_number(wanted, c->batch_limit);
     session_number(fewest, fill_fewest(&t->fill, l->now_ns));
     session_number(due, (l->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
-    session_number(daily, c->leased.daily);
+    session_number(daily, c->budget.daily);
     session_number(ageing, (c->leased.ageing_ms + 999) / 1000);
-    snprintf(per_s, sizeof per_s, "%.9g", c->leased.budget_per_s);
-    snprintf(burst, sizeof burst, "%" PRId64, c->leased.burst);
+    snprintf(per_s, sizeof per_s, "%.9g", c->budget.per_s);
+    snprintf(burst, sizeof burst, "%" PRId64, c->budget.burst);
     fill_looking(&t->fill, l->now_ns);
     leased_stamp(l, REQUEST_LEASE);
     return session_execute_binary(&l->link.session, REQUEST_LEASE, "lease",
