@@ -270,24 +270,6 @@ static void tell_answer_invented(struct story *s)
     tell_recorded(s, 1, ATTEMPT_DEAD);
 }
 
-// Two full lines 50 ms apart, with a budget of 3 at once and one a second.
-static void tell_over_budget(struct story *s)
-{
-    static struct setting budget[] = {{"MAILROOM_BUDGET", "1/s"}, {"MAILROOM_BURST", "3"}};
-
-    s->scenario.collector.env = (struct settings){budget, 2};
-    story_line(s, 60, story_txn(s, 50, 3), 3);
-    story_line(s, 110, story_txn(s, 100, 3), 3);
-}
-
-// Other programs may have held lines back, which then come together.
-static void tell_over_budget_in_a_crowd(struct story *s)
-{
-    tell_over_budget(s);
-    s->scenario.slack_ns = SLACK_AUTO;
-    s->input.others_share = 0.9;
-}
-
 // Recoveries go first, and activations age after a tenth of a second. Lines have one token, and one
 // of them is in flight.
 static void tell_lanes(struct story *s)
@@ -389,8 +371,6 @@ static const struct story_case cases[] = {
     {"a lower lane gets its share", tell_share, "", VERDICT_PASS},
     {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},
     {"a higher lane is overtaken", tell_overtaken, "starved=1 ", VERDICT_VIOLATED},
-    {"more than the budget", tell_over_budget, "over_budget=1 ", VERDICT_VIOLATED},
-    {"more than the budget in a crowd", tell_over_budget_in_a_crowd, "", VERDICT_INCONCLUSIVE},
 };
 
 const struct story_cases stories_outcome = {cases, sizeof cases / sizeof *cases};
