@@ -33,7 +33,7 @@ static bool index_all(struct early *t)
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         t->short_since[i] = emptied[line->process];
-        if (!check_is_full(t->c, i))
+        if (!check_is_full(l, line))
             emptied[line->process] = i;
     }
     free(emptied);
@@ -185,7 +185,7 @@ static void check_line(const struct early *t, uint32_t index)
     uint32_t before = t->short_since[index];
 
     // If no short line came before, these tokens may have waited since the start.
-    if (check_is_full(c, index) || !has_news(l, index) || before == NO_LINE)
+    if (check_is_full(l, line) || !has_news(l, index) || before == NO_LINE)
         return;
     int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||

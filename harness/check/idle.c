@@ -57,8 +57,7 @@ static bool could_work(const struct idle *t, size_t step)
 
     return lives(c->l, t->instance, from_ns) &&
            outages_free(&c->outages, t->instance, from_ns, until_ns).faults == 0 &&
-           stall_list_ns(&c->stalls, from_ns, until_ns) == 0 &&
-           check_spent_ns(c, from_ns, until_ns) == 0;
+           stall_list_ns(&c->stalls, from_ns, until_ns) == 0;
 }
 
 // True when more than two batches wait beyond those that the others may have taken already.

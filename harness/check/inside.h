@@ -18,9 +18,9 @@ struct check {
     // Owned; per line: looks at the oldest token of each line before this one, and holds the latest
     // time at which one of these tokens was sent.
     int64_t *overtaken_ns;
-    // Owned; per line: the time until which nothing was left of the budget behind the line; 0:
-    // something was left. NULL: there is no budget.
-    int64_t *spent_until_ns;
+    // The time since which full lines had followed each other at the end of the drain; CLOCK_NEVER:
+    // the drain did not end in such a chain.
+    int64_t draining_since_ns;
 };
 
 // --- attempts.c --------------------------------------------------------------------
@@ -34,18 +34,9 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
 
 MUST_USE bool check_behind(const struct check *c, struct err *e);
 
-// --- budget.c ----------------------------------------------------------------------
-
-// Judges over_budget and fills in spent_until_ns; check_budget_fini frees it.
-MUST_USE bool check_budget(struct check *c, struct err *e);
-void check_budget_fini(struct check *c);
-
-// Returns the time between two times in which the tokens that waited had to wait for the budget.
-int64_t check_spent_ns(const struct check *c, int64_t from_ns, int64_t until_ns);
-
 // --- chains.c ----------------------------------------------------------------------
 
-// Fills in busy_since and overtaken_ns; check_chains_fini frees them.
+// Fills in busy_since, overtaken_ns and draining_since_ns; check_chains_fini frees them.
 MUST_USE bool check_chains(struct check *c, struct err *e);
 void check_chains_fini(struct check *c);
 
@@ -54,9 +45,9 @@ void check_chains_fini(struct check *c);
 // due_ns or before.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
-// Returns since when full lines had followed each other at the end of the drain; CLOCK_NEVER when
-// the drain did not end in such a chain.
-int64_t check_draining_since_ns(const struct check *c);
+// True when `tokens` tokens in a time of `ns` spend a budget of `per_s` tokens a
+// second. False where per_s is 0: no budget.
+bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- check.c -----------------------------------------------------------------------
 

@@ -26,13 +26,9 @@ void spans_fini(struct spans *s);
 // Returns the latest end of all spans that began at `at_ns` or before; 0 without one.
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns);
 
-// True when more tokens may wait behind this line: it is full, or it used up the budget. A torn
-// line may have been full.
-static inline bool check_is_full(const struct check *c, uint32_t index)
+// True when more tokens may wait behind this line. A torn line may have been full.
+static inline bool check_is_full(const struct ledger *l, const struct line_record *line)
 {
-    const struct line_record *line = &c->l->log->lines[index];
-
     return line->state != LINE_WHOLE ||
-           line->tokens >= (uint32_t)c->l->scenario->collector.batch_limit ||
-           (c->spent_until_ns && c->spent_until_ns[index] > 0);
+           line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }

@@ -133,9 +133,7 @@ static bool had_its_time(const struct chain *h)
     int64_t needed_ns = leased_most_ns(h->m, h->errors ? h->errors : 1) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
-    return outages_free(&h->c->outages, -1, from_ns, l->drain_end_ns).ns -
-               check_spent_ns(h->c, from_ns, l->drain_end_ns) >=
-           needed_ns;
+    return outages_free(&h->c->outages, -1, from_ns, l->drain_end_ns).ns >= needed_ns;
 }
 
 static const char *const ends[] = {"no end", "sent", "dead", "expired"};
@@ -204,6 +202,33 @@ static void judge_waits(struct result *r, const struct waits *w)
                 w->total_ns / (double)w->count / 1e6, w->most_ns / (double)w->count / 2e6);
 }
 
+// Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
+// a case.
+static void judge_budget(const struct check *c, const struct leased *m)
+{
+    const struct subject_log *log = c->l->log;
+    double left = m->burst;
+    int64_t at_ns = INT64_MIN;
+
+    if (m->budget_per_s <= 0)
+        return;
+    // Our own token bucket runs dry when too many tokens came in any window since it last was full.
+    // The fullest window ends at a line, so looking at the lines is enough.
+    for (size_t i = 0; i < log->line_count; i++) {
+        const struct line_record *line = &log->lines[i];
+        if (at_ns != INT64_MIN)
+            left += (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
+        left = left > m->burst ? m->burst : left;
+        at_ns = line->read_ns;
+        left -= line->tokens;
+        judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
+        // The reader sees a line a little after the collector took its tokens.
+        if (left < -1 - (double)c->r->slack_ns / 1e9 * m->budget_per_s)
+            finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
+                ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
+    }
+}
+
 // ----------------------------------------------------------------------------------
 
 // Links the deliveries of each token: first[token] is the first, and next[i] the one after delivery
@@ -229,6 +254,7 @@ bool check_outcomes(const struct check *c, struct err *e)
     struct waits waits = {0};
 
     leased_read(&m, l->scenario);
+    judge_budget(c, &m);
     if (!m.on)
         return true;
     size_t cells = l->plan->token_count + l->log->delivery_count + 1;

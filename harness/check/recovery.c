@@ -157,8 +157,7 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
         *working_ns = c->busy_since[i] > since_ns ? c->busy_since[i] : since_ns;
         return line->read_ns;
     }
-    int64_t working = check_draining_since_ns(c);
-    *working_ns = working > since_ns ? working : since_ns;
+    *working_ns = c->draining_since_ns > since_ns ? c->draining_since_ns : since_ns;
     return CLOCK_NEVER;
 }
 

@@ -55,9 +55,9 @@ static int64_t enough_ns(const struct result *r, const struct ledger *l)
     return waits_ns > least_ns ? waits_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired during an outage, or while it
-// had to wait for the budget, was not, so it does not count as lost. A token that does not expire
-// before the end of the drain was always eligible.
+// True when the token was eligible long enough. A token that expired during an outage was not, so
+// it does not count as lost. A token that does not expire before the end of the drain was always
+// eligible.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
@@ -68,9 +68,7 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
     if (changed_ns == CLOCK_NEVER &&
         (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
         return true;
-    int64_t from_ns = ledger_txn(l, token)->ended_ns;
-    return outages_free(&c->outages, -1, from_ns, until_ns).ns -
-               check_spent_ns(c, from_ns, until_ns) >=
+    return outages_free(&c->outages, -1, ledger_txn(l, token)->ended_ns, until_ns).ns >=
            enough_ns(c->r, l);
 }
 

@@ -23,9 +23,6 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
-// A collector that spends this share of its budget has nothing left for more tokens.
-#define BUDGET_SPENT 0.8
-
 // True when a token came for the first time at from_ns or later, before the drain was over.
 static bool came_until_end(const struct ledger *l, int64_t from_ns)
 {
@@ -48,7 +45,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + apart_ns;
     int64_t from_ns = l->drain_end_ns - last_ns;
     bool full_lines = false;
-    double tokens = 0;
+    uint64_t tokens = 0;
     struct leased m;
 
     if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns ||
@@ -68,10 +65,8 @@ static bool still_draining(const struct result *r, const struct ledger *l)
             full_lines = true;
     }
     leased_read(&m, l->scenario);
-    bool budget_spent =
-        m.budget_per_s > 0 && tokens > 0 &&
-        tokens >= BUDGET_SPENT * m.budget_per_s * (double)(l->drain_end_ns - from_ns) / NS_PER_S;
-    return full_lines || budget_spent;
+    bool spent = check_is_budget_spent(m.budget_per_s, tokens, l->drain_end_ns - from_ns);
+    return full_lines || spent;
 }
 
 static bool has_fault_for_rest(const struct ledger *l)
