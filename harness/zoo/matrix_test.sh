@@ -5,7 +5,7 @@
 #
 #   matrix_test.sh [--exact] [DEFECT...]   without names: all
 #
-# --exact allows so much delay (slack 3s, drain 15s) that a busy machine changes nothing: use it only
+# --exact allows so much delay (slack 3s, drain 30s) that a busy machine changes nothing: use it only
 # for defects that do not show as delay. Several runs go on at once, because most of a run's time is
 # waiting.
 # shellcheck source=harness/tests/lib.sh
@@ -20,7 +20,7 @@ scenarios=$SOURCE_DIR/harness/zoo/scenarios
 at_once=${ZOO_AT_ONCE:-3}
 slack=()
 if [ "${1-}" = --exact ]; then
-    slack=(--set slack=3s --set drain=15s)
+    slack=(--set slack=3s --set drain=30s)
     shift
 fi
 
