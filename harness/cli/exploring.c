@@ -72,7 +72,7 @@ static bool read_only(struct exploring *x, struct err *e)
     // Nobody knows which modes a foreign collector has.
     if (x->limits[0].dequeues == 0)
         x->limits[0].dequeues = DRAW_DEQUEUES | (x->options->collector ? 0 : 1u << DEQUEUE_LEASED);
-    x->limits[0].bell = !x->options->collector;
+    x->limits[0].ours = !x->options->collector;
     free(words);
     return ok;
 }

@@ -105,6 +105,8 @@ static void write_env(struct drawing *d, struct rng *rng)
     write_variables(d, rng, "collector.env.", &separator);
     if (d->dequeue == DEQUEUE_LEASED)
         write_variables(d, rng, "leased.env.", &separator);
+    if (d->dequeue == DEQUEUE_LEASED || d->limits->ours)
+        write_variables(d, rng, "budget.env.", &separator);
     buf_append_str(d->out, "}\n");
 }
 
@@ -322,7 +324,7 @@ static bool write_announce(struct drawing *d)
     struct rng rng;
 
     start(&rng, d->seed, d->number, STREAM_POSTGRES);
-    if (!d->limits->bell || d->dequeue == DEQUEUE_LEASED ||
+    if (!d->limits->ours || d->dequeue == DEQUEUE_LEASED ||
         !value_of(&rng, "postgres.announce", value, sizeof value))
         return false;
     buf_printf(d->out, "postgres:\n  announce: %s\n", value);

@@ -24,7 +24,8 @@ struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]: only these are drawn, if any_only
     bool any_only;             // true: some of `only` are set
     unsigned dequeues;         // bits 1 << enum dequeue of the modes to draw; 0: DRAW_DEQUEUES
-    bool bell;                 // the collector asks for its announcements: postgres.announce: bell
+    bool ours;                 // the collector is the reference: it asks for its announcements
+                               // (postgres.announce: bell), and keeps a budget in every mode
     const char *base;          // YAML for everything except name, seed and faults; NULL: that is
                                // drawn, too
     int64_t base_load_ns;      // length of the load in `base`
@@ -43,7 +44,8 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // How a key gets its value. The path is the key as `mailproof list` shows it. A variable of
 // collector.env is written behind "collector.env.", or behind "leased.env." if only leased mode has
-// it. A path that ends in a dot stands for all keys below it.
+// it, or behind "budget.env." if other modes of collectors that are not the reference lack it. A
+// path that ends in a dot stands for all keys below it.
 struct draw_row {
     const char *path;
     const char *options; // values, each equally likely: "10|10|50"; NULL: the key is not drawn
