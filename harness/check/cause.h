@@ -13,6 +13,7 @@ enum cause_kind {
     CAUSE_SESSION,     // the subject opened a session just then; no index
     CAUSE_STARVED,     // a process that got no processor; index is its number
     CAUSE_SENDER,      // a process whose sender died; index is its number
+    CAUSE_BUDGET,      // the send budget was spent; index is the line that it may have cut
     CAUSE_KINDS,
 };
 

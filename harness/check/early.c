@@ -15,6 +15,12 @@ struct early {
                             // waited
 };
 
+// True when the budget may have cut the line. Then tokens may wait behind it.
+static bool is_cut(const struct check *c, uint32_t line)
+{
+    return c->spent && c->spent[line];
+}
+
 #define NO_LINE UINT32_MAX
 
 static bool index_all(struct early *t)
@@ -33,7 +39,7 @@ static bool index_all(struct early *t)
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         t->short_since[i] = emptied[line->process];
-        if (!check_is_full(l, line))
+        if (!check_is_full(l, line) && !is_cut(t->c, i))
             emptied[line->process] = i;
     }
     free(emptied);
@@ -141,7 +147,7 @@ static bool is_of_new_session(
 // between its look and its write, an announcement may have come in between. If the collector or its
 // backend got no processor, a look showed tokens long before their announcements arrived, and the
 // collector had to treat them as tokens that nobody announced.
-static struct cause why_early(
+static struct cause of_session_or_machine(
     const struct check *c, const struct line_record *line, const struct line_record *before)
 {
     const struct ledger *l = c->l;
@@ -175,6 +181,18 @@ static struct cause why_early(
     return stall;
 }
 
+// Returns what may explain an early line; `before` is the last line behind which no tokens waited.
+static struct cause why_early(const struct check *c, uint32_t before, uint32_t index)
+{
+    const struct line_record *lines = c->l->log->lines;
+
+    if (is_cut(c, index))
+        return (struct cause){CAUSE_BUDGET, index};
+    if (opened_by_retry(c->l, before, index))
+        return (struct cause){CAUSE_BATCH, index};
+    return of_session_or_machine(c, &lines[index], &lines[before]);
+}
+
 static void check_line(const struct early *t, uint32_t index)
 {
     const struct check *c = t->c;
@@ -190,10 +208,7 @@ static void check_line(const struct early *t, uint32_t index)
     int64_t emptied_ns = l->log->lines[before].read_ns;
     bool in_time = holds_token_announced_before(l, line, latest_ns) ||
                    announcement_between(t, emptied_ns, latest_ns);
-    struct cause cause = in_time ? CAUSE_IS_NONE
-                         : opened_by_retry(l, before, index)
-                             ? (struct cause){CAUSE_BATCH, index}
-                             : why_early(c, line, &l->log->lines[before]);
+    struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, index);
     judged_add(c->r, METRIC_EARLY, 1, cause);
     if (in_time || cause.kind != CAUSE_NONE)
         return;

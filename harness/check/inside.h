@@ -14,6 +14,8 @@ struct check {
     const struct check_input *in;
     struct outages outages;
     struct stall_list stalls; // stalls longer than slack/2
+    double budget_per_s;      // tokens per second; 0: no budget
+    bool *spent;              // owned; per line: the budget was spent there; NULL: no budget
     int64_t *busy_since;      // owned; per line: since when full lines have followed each other
     // Owned; per line: looks at the oldest token of each line before this one, and holds the latest
     // time at which one of these tokens was sent.
@@ -34,6 +36,16 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
 
 MUST_USE bool check_behind(const struct check *c, struct err *e);
 
+// --- budget.c ----------------------------------------------------------------------
+
+// Fills in budget_per_s and spent; check_budget_fini frees them.
+MUST_USE bool check_budget(struct check *c, struct err *e);
+void check_budget_fini(struct check *c);
+
+// True when `tokens` tokens in a time of `ns` spend a budget of `per_s` tokens a
+// second. False where per_s is 0: no budget.
+bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
+
 // --- chains.c ----------------------------------------------------------------------
 
 // Fills in busy_since, overtaken_ns and draining_since_ns; check_chains_fini frees them.
@@ -44,10 +56,6 @@ void check_chains_fini(struct check *c);
 // other from due_ns or earlier up to this line, and each of them held a token that was sent at
 // due_ns or before.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
-
-// True when `tokens` tokens in a time of `ns` spend a budget of `per_s` tokens a
-// second. False where per_s is 0: no budget.
-bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- check.c -----------------------------------------------------------------------
 

@@ -96,6 +96,29 @@ static void tell_trickle_for_nothing(struct story *s)
     tell_trickle(s, DEQUEUE_SHARED, "40/s");
 }
 
+// A full line leaves one token of a burst of four, or most of a burst of forty. The next batch is
+// full as well, but its line is cut after one token, and the others wait.
+static void tell_cut(struct story *s, const char *burst)
+{
+    tell_budget(s, DEQUEUE_CURSOR, "10/s", burst);
+    tell_line(s, 120, story_txn(s, 10, 1), 1);
+    uint32_t first = story_txn(s, 1500, 3);
+    tell_line(s, 1505, first, 3);
+    first = story_txn(s, 1520, 3);
+    tell_line(s, 1525, first, 1);
+    tell_line(s, 1620, first + 1, 2);
+}
+
+static void tell_cut_by_budget(struct story *s)
+{
+    tell_cut(s, "4");
+}
+
+static void tell_cut_for_nothing(struct story *s)
+{
+    tell_cut(s, "40");
+}
+
 static const struct story_case cases[] = {
     {"more than the budget", tell_over_cursor, "over_budget=1 ", VERDICT_VIOLATED},
     {"two share, and exceed the budget", tell_over_shared, "over_budget=1 ", VERDICT_VIOLATED},
@@ -104,6 +127,8 @@ static const struct story_case cases[] = {
     {"what the budget allows", tell_trickle_cursor, "", VERDICT_PASS},
     {"two share what the budget allows", tell_trickle_shared, "", VERDICT_PASS},
     {"leases what the budget allows", tell_trickle_leased, "", VERDICT_PASS},
+    {"a line that the budget cut", tell_cut_by_budget, "", VERDICT_PASS},
+    {"a cut line, with budget left", tell_cut_for_nothing, "early=1 ", VERDICT_VIOLATED},
     {"two share, with budget left", tell_trickle_for_nothing, "late=11 ", VERDICT_VIOLATED},
 };
 
