@@ -77,7 +77,7 @@ static void tell_job_by_job(struct story *s, int64_t last_ms)
     s->scenario.collector.promises &= ~(PROMISE_LIMIT | PROMISE_TIMEOUT);
     tell_lost(s);
     uint32_t token = story_txn(s, 300, 20);
-    for (int64_t at_ms = last_ms - 19 * 300; at_ms <= last_ms; at_ms += 300)
+    for (int64_t at_ms = last_ms - INT64_C(19) * 300; at_ms <= last_ms; at_ms += 300)
         story_line(s, at_ms, token++, 1);
 }
 
