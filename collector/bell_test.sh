@@ -116,7 +116,8 @@ producers_are_silent_while_a_batch_fills()
     has_logged a collecting
     asleep
     open_session listener 6
-    echo "LISTEN token_insert;" >&6
+    echo "LISTEN token_insert; SELECT 'listening';" >&6
+    listener_says listening
     # shellcheck disable=SC2016 # the dollars are SQL's
     PGOPTIONS='-c synchronous_commit=off' sql 'DO $$ BEGIN FOR i IN 1..200 LOOP
         INSERT INTO accounts (email, login) SELECT x || $a$@x$a$, x
@@ -125,11 +126,7 @@ producers_are_silent_while_a_batch_fills()
         PERFORM pg_sleep(0.01);
     END LOOP; END $$'
     echo "SELECT 'counted';" >&6
-    lib_deadline=$(($(date +%s) + 60))
-    until grep -q counted "$server_dir/listener.out"; do
-        [ "$(date +%s)" -le "$lib_deadline" ] || failed "the listener never answered"
-        sleep 0.05
-    done
+    listener_says counted
     exec 6>&-
     rung=$(grep -c 'notification "token_insert"' "$server_dir/listener.out" || true)
     echo "4000 tokens came fast; $rung of them were announced"
@@ -237,6 +234,15 @@ open_session() # name, descriptor
     mkfifo "$server_dir/$1"
     psql -qAtX <"$server_dir/$1" >"$server_dir/$1.out" &
     eval "exec $2>\"$server_dir/$1\""
+}
+
+listener_says() # text
+{
+    lib_deadline=$(($(date +%s) + 60))
+    until grep -q "$1" "$server_dir/listener.out"; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "the listener never said: $1"
+        sleep 0.05
+    done
 }
 
 delivered() # name, tokens
