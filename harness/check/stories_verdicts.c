@@ -91,6 +91,13 @@ static void tell_jobs_and_silence(struct story *s)
     tell_job_by_job(s, 8500);
 }
 
+// The slack is longer than the time since the load, which ended at 4 s.
+static void tell_jobs_behind_the_load(struct story *s)
+{
+    tell_job_by_job(s, 6500);
+    s->scenario.slack_ns = 9 * NS_PER_S;
+}
+
 // A backlog from before the fault comes out in full lines until `last_ms`. The drain is too short
 // for the fresh token behind it.
 static void tell_backlog_behind_fault(struct story *s, int64_t last_ms)
@@ -330,6 +337,8 @@ static const struct story_case cases[] = {
         VERDICT_INCONCLUSIVE},
     {"still draining, job by job", tell_jobs_until_the_end, "", VERDICT_INCONCLUSIVE},
     {"drained job by job, and silent at the end", tell_jobs_and_silence, "lost=2 ",
+        VERDICT_VIOLATED},
+    {"jobs just behind the load, and silence", tell_jobs_behind_the_load, "lost=2 ",
         VERDICT_VIOLATED},
     {"lost = 0 while draining", tell_lost_expected_while_draining, "", VERDICT_INCONCLUSIVE},
     {"a backlog behind a fault until the end", tell_backlog_until_the_end, "",

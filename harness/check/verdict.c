@@ -23,9 +23,12 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
-// True when a token came for the first time at from_ns or later, before the drain was over.
-static bool came_until_end(const struct ledger *l, int64_t from_ns)
+// True when a token came for the first time within apart_ns of the drain's end. The tokens that
+// come just behind the load belong to the first half of the drain, which does not count.
+static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 {
+    int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
+
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         int64_t read_ns = ledger_read_ns(l, t);
         if (read_ns >= from_ns && read_ns <= l->drain_end_ns)
@@ -52,7 +55,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
         r->findings[METRIC_LOST].count == 0)
         return false;
     if (!(l->scenario->collector.promises & PROMISE_LIMIT))
-        return came_until_end(l, l->drain_end_ns - apart_ns);
+        return came_until_end(l, apart_ns);
     if (from_ns < l->load_end_ns)
         from_ns = l->load_end_ns;
     for (size_t i = 0; i < l->log->line_count; i++) {
