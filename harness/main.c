@@ -1,6 +1,8 @@
 // mailproof: proves that a PostgreSQL-backed mail collector loses nothing.
 #include <stdio.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/completion.h"
@@ -139,12 +141,24 @@ static int complete(const char *shell)
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+// Reports an output that could not be written, and returns the exit code. A reader that goes away,
+// as `head` does, has read enough.
+static int finish(int code)
+{
+    bool written = !ferror(stdout) && fflush(stdout) == 0;
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    if (written || (poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP))))
+        return code;
+    fputs("mailproof: standard output could not be written\n", stderr);
+    return EXIT_INTERNAL;
+}
+
+static int do_what_is_asked(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *c = find(name);
 
-    interrupt_install();
     if (c)
         return run(c, argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
@@ -162,4 +176,10 @@ int main(int argc, char **argv)
     if (strcmp(name, "--completion") == 0)
         return complete(argc == 3 ? argv[2] : "");
     return refuse(name);
+}
+
+int main(int argc, char **argv)
+{
+    interrupt_install();
+    return finish(do_what_is_asked(argc, argv));
 }

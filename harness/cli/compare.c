@@ -66,10 +66,11 @@ static bool show(const struct comparison *c, struct err *e)
     struct buf text;
 
     buf_init(&text, TEXT_MAX);
-    bool ok = print_terminal(c, &text) && fwrite(text.data, 1, text.len, stdout) == text.len &&
-              fflush(stdout) == 0;
+    bool ok = print_terminal(c, &text) || err_set(e, ERR_INTERNAL, "the comparison is too long");
+    if (ok)
+        fwrite(text.data, 1, text.len, stdout);
     buf_fini(&text);
-    return ok || err_sys(e, ERR_OUTPUT, "cannot write the comparison");
+    return ok;
 }
 
 // Returns the worst exit code: a regression, then an unknown result, then none. When nothing was

@@ -86,15 +86,14 @@ static bool write_file(const char *option, const char *path,
     return ok;
 }
 
-static bool print_table(const struct grid *g, struct err *e)
+static void print_table(const struct grid *g)
 {
     struct buf text;
 
     buf_init(&text, TABLE_MAX);
     grid_text(g, &text);
-    bool ok = buf_str(&text) && fputs(text.data, stdout) >= 0 && fflush(stdout) == 0;
+    fwrite(text.data, 1, text.len, stdout);
     buf_fini(&text);
-    return ok || err_sys(e, ERR_OUTPUT, "cannot write the table");
 }
 
 static bool field(struct field *f, char *const *names, size_t count, struct err *e)
@@ -116,8 +115,8 @@ static bool field(struct field *f, char *const *names, size_t count, struct err 
     }
     describe_run(f);
     bool ok = cells_fill(f, e);
-    return print_table(&f->grid, e) &&
-           write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
+    print_table(&f->grid);
+    return write_file("markdown", f->options->markdown, grid_markdown, &f->grid, e) &&
            write_file("html", f->options->html, grid_html, &f->grid, e) && ok;
 }
 

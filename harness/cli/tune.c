@@ -133,7 +133,7 @@ static bool write_queries(const struct tuning *t, struct err *e)
     return ok;
 }
 
-static bool print_all(const struct tuning *t, struct err *e)
+static void print_all(const struct tuning *t)
 {
     struct buf text;
 
@@ -143,9 +143,8 @@ static bool print_all(const struct tuning *t, struct err *e)
     tune_print_recommendation(&t->tune, &text);
     tune_print_model(&t->tune, &text);
     buf_printf(&text, "  results     %s/tune.html\n", t->out);
-    bool ok = fwrite(text.data, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+    fwrite(text.data, 1, text.len, stdout);
     buf_fini(&text);
-    return ok || err_sys(e, ERR_OUTPUT, "cannot write the table");
 }
 
 static bool tell(struct tuning *t, struct err *e)
@@ -157,8 +156,10 @@ static bool tell(struct tuning *t, struct err *e)
     tune_judge(&t->tune);
     bool ok = tell_budget(t, &budget, e);
     t->tune.budget = buf_str(&budget);
-    ok = ok && write_folder(t, e) && write_queries(t, e) && print_all(t, e) &&
-         write_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
+    ok = ok && write_folder(t, e) && write_queries(t, e);
+    if (ok)
+        print_all(t);
+    ok = ok && write_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
          write_file("json", o->json_file, export_json, &t->tune, e) &&
          write_file("csv", o->csv, export_csv, &t->tune, e);
     t->tune.budget = NULL;

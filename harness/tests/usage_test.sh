@@ -134,6 +134,13 @@ grep -q '^  load.N.hold_open.for ' "$place/out" || fail "list does not show keys
 cmp "$place/a" "$place/b" || fail "the same seed gave two plans"
 ! cmp -s "$place/a" "$place/c" || fail "two seeds gave one plan"
 
+# A reader that goes away has read enough. An output that is lost is an error.
+"$mailproof" plan steady 2>"$place/err" | head -n 1 >/dev/null || fail "a reader went away: $(cat "$place/err")"
+[ ! -s "$place/err" ] || fail "a reader went away: $(cat "$place/err")"
+got=0
+"$mailproof" list >/dev/full 2>"$place/err" || got=$?
+[ $got = 70 ] || fail "a full disk: exit code $got"
+
 # The page of the collector's settings has the table that its program prints.
 settings=$SOURCE_DIR/collector/SETTINGS.md
 sed -n '/^| variable/,/^$/p' "$settings" | grep '^|' |
