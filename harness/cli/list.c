@@ -30,21 +30,21 @@ static bool list_scenarios(const char *tag, struct err *e)
 {
     const struct overrides none = {0};
     struct paths paths = {0};
-    struct suggestion near;
+    struct tag_search search;
     char dir[PATH_MAX];
     size_t count = 0;
 
-    locate_tag(&near, tag);
+    locate_tag(&search, tag);
     bool ok = path_share(dir, "scenarios", e) && locate_scenarios(&paths, dir, e);
     for (size_t i = 0; ok && i < paths.count; i++) {
         struct scenario s = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
-        if (ok && locate_tagged(&s, tag, &near))
+        if (ok && locate_tagged(&search, &s))
             print_scenario(&s, count++ == 0);
         scenario_fini(&s);
     }
     locate_fini(&paths);
-    return ok && (count > 0 || locate_no_tag(&near, e));
+    return ok && (count > 0 || locate_no_tag(&search, e));
 }
 
 static void print_key(const char *path, const char *text)

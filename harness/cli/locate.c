@@ -95,22 +95,38 @@ void locate_fini(struct paths *p)
     *p = (struct paths){0};
 }
 
-void locate_tag(struct suggestion *near, const char *tag)
+void locate_tag(struct tag_search *search, const char *tag)
 {
-    suggest_init(near, tag ? tag : "");
+    *search = (struct tag_search){.tag = tag};
+    suggest_init(&search->near, tag ? tag : "");
 }
 
-bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near)
+static void see_tag(struct tag_search *search, const char *tag)
+{
+    char item[100];
+    size_t len = strlen(search->seen);
+
+    suggest_offer(&search->near, tag);
+    int item_len = snprintf(item, sizeof item, " %s,", tag);
+    if (item_len < (int)(sizeof search->seen - len) && !strstr(search->seen, item))
+        snprintf(search->seen + len, sizeof search->seen - len, "%s", item);
+}
+
+bool locate_tagged(struct tag_search *search, const struct scenario *s)
 {
     for (char **t = s->tags; *t; t++)
-        suggest_offer(near, *t);
-    return scenario_has_tag(s, tag);
+        see_tag(search, *t);
+    return scenario_has_tag(s, search->tag);
 }
 
-bool locate_no_tag(const struct suggestion *near, struct err *e)
+bool locate_no_tag(const struct tag_search *search, struct err *e)
 {
+    const int len = (int)strlen(search->seen) - 1; // without the last comma
     char text[80];
 
-    return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", near->word,
-        suggest_text(near, text, sizeof text));
+    if (*search->near.best || len < 0)
+        return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", search->tag,
+            suggest_text(&search->near, text, sizeof text));
+    return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'; the tags are%.*s",
+        search->tag, len, search->seen);
 }

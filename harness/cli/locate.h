@@ -18,10 +18,15 @@ struct paths {
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);
 
-// Begins a search by tag. `near` keeps the tag, which may be NULL, and the nearest tag that was
-// seen.
-void locate_tag(struct suggestion *near, const char *tag);
+// A search by tag: the nearest of the tags that were seen, and all of them.
+struct tag_search {
+    const char *tag; // borrowed; NULL: none is asked for
+    struct suggestion near;
+    char seen[400]; // " quick, power,", cut off when it is full
+};
+
+void locate_tag(struct tag_search *search, const char *tag);
 // True when the scenario carries the tag, or when no tag is asked for.
-bool locate_tagged(const struct scenario *s, const char *tag, struct suggestion *near);
+bool locate_tagged(struct tag_search *search, const struct scenario *s);
 // Makes the error that no scenario carries the tag, and returns false.
-bool locate_no_tag(const struct suggestion *near, struct err *e);
+bool locate_no_tag(const struct tag_search *search, struct err *e);

@@ -50,15 +50,15 @@ static bool is_possible(const struct scenario *s, const char *path, struct err *
 static bool load_all(struct scenario *scenarios, size_t *count, const struct paths *paths,
     const struct options *o, const struct overrides *sets, struct err *e)
 {
-    struct suggestion near;
+    struct tag_search search;
 
-    locate_tag(&near, o->tag);
+    locate_tag(&search, o->tag);
     for (size_t i = 0; i < paths->count; i++) {
         struct scenario *s = &scenarios[*count];
         if (!scenario_load(s, paths->items[i], sets, e))
             return false;
         subjects_suit(s);
-        bool wanted = locate_tagged(s, o->tag, &near);
+        bool wanted = locate_tagged(&search, s);
         bool ok = !wanted || is_possible(s, paths->items[i], e);
         if (ok && wanted)
             (*count)++;
@@ -67,7 +67,7 @@ static bool load_all(struct scenario *scenarios, size_t *count, const struct pat
         if (!ok)
             return false;
     }
-    return *count > 0 || locate_no_tag(&near, e);
+    return *count > 0 || locate_no_tag(&search, e);
 }
 
 int cli_worse(int a, int b)

@@ -3,38 +3,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t least(size_t a, size_t b)
 {
-    size_t least = a < b ? a : b;
-
-    return least < c ? least : c;
+    return a < b ? a : b;
 }
 
-// Computes the Levenshtein distance, one row of the table at a time.
+// Counts the letters that are wrong, missing, too many or swapped with their neighbour (optimal
+// string alignment).
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t row[SUGGEST_WORD_MAX + 1], len = strlen(b);
+    size_t d[SUGGEST_WORD_MAX + 1][SUGGEST_WORD_MAX + 1];
+    const size_t rows = strlen(a), columns = strlen(b);
 
-    for (size_t j = 0; j <= len; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= len; j++) {
-            size_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
+    for (size_t i = 0; i <= rows; i++)
+        d[i][0] = i;
+    for (size_t j = 0; j <= columns; j++)
+        d[0][j] = j;
+    for (size_t i = 1; i <= rows; i++) {
+        for (size_t j = 1; j <= columns; j++) {
+            d[i][j] = least(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = least(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
         }
     }
-    return row[len];
+    return d[rows][columns];
 }
 
 void suggest_init(struct suggestion *s, const char *word)
 {
-    // A third of the letters may be wrong, at most three.
-    size_t limit = strlen(word) / 3 + 1;
+    // A third of the letters may be wrong, at least one and at most three.
+    size_t wrong = least(strlen(word) / 3, 3);
 
-    *s = (struct suggestion){.word = word, .distance = limit < 3 ? limit + 1 : 4};
+    *s = (struct suggestion){.word = word, .distance = (wrong > 0 ? wrong : 1) + 1};
 }
 
 void suggest_offer(struct suggestion *s, const char *candidate)

@@ -8,7 +8,7 @@
 struct suggestion {
     const char *word;                // the unknown word; not owned
     char best[SUGGEST_WORD_MAX + 1]; // the nearest known word; "" while none is near enough
-    size_t distance;
+    size_t distance;                 // its edits; before there is one: the first number too many
 };
 
 void suggest_init(struct suggestion *s, const char *word);

@@ -176,6 +176,9 @@ static void suggests_near_words_only(void **state)
         {"fro", "for"},
         {"connections", "connections"},
         {"weather", NULL},
+        {"raet", "rate"},
+        {"raise", NULL},
+        {"conexxion", NULL},
         {"x", NULL},
     };
 

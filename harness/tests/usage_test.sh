@@ -93,6 +93,7 @@ refused 'name a scenario' run
 refused 'run scenarios --tag' run --tag quick
 refused "no scenario carries the tag 'quik'; did you mean 'quick'?" run scenarios --tag quik
 refused "no scenario carries the tag 'quik'; did you mean 'quick'?" list --tag quik
+refused "no scenario carries the tag 'nothing'; the tags are quick, " list --tag nothing
 refused "--cut-at: 'Bnd' is not a message that a client sends; did you mean 'Bind'?" \
     run every-cut --every-cut --cut-at 'client Bnd'
 refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
