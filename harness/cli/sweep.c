@@ -176,6 +176,15 @@ static void summarise(struct tuning *t)
     }
 }
 
+static bool any_measured(const struct tuning *t)
+{
+    size_t tried = 0;
+
+    for (size_t i = 0; i < t->tune.count; i++)
+        tried += measured_schedule(&t->runs[i]).tried;
+    return tried > 0;
+}
+
 bool sweep(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
@@ -188,6 +197,12 @@ bool sweep(struct tuning *t, struct err *e)
         ok = run_round(&s, round, &any, e);
     if (s.shared)
         shared_close(&s.server);
+    t->tune.interrupted = !ok && interrupt_signal();
+    if (t->tune.interrupted)
+        ok = any_measured(t) || err_set(e, ERR_INTERRUPTED,
+                                    "tune was interrupted before the first pair was measured, so "
+                                    "it cannot recommend any; --limit and --timeout choose fewer "
+                                    "pairs, --set load.0.for=… shorter runs");
     if (ok)
         summarise(t);
     return ok;

@@ -198,9 +198,11 @@ static bool tune(struct tuning *t, struct err *e)
 }
 
 // Returns 0 when there is a recommendation, else the exit code of the verdict that explains why
-// there is none.
+// there is none; after a signal, that of the signal.
 static int exit_code(const struct tune *t)
 {
+    if (t->interrupted)
+        return EXIT_SIGNAL + interrupt_signal();
     if (tune_recommend(t))
         return EXIT_OK;
     if (!tune_known(t))

@@ -133,7 +133,7 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     if (p->broken)
         return "breaks an invariant";
     if (!is_known(p))
-        return "inconclusive";
+        return t->interrupted && p->runs == 0 ? "not run" : "inconclusive";
     if (p == tune_recommend(t))
         return "take this";
     return !p->meets ? "misses the objective" : p->on_front ? "on the front" : "";
@@ -184,10 +184,21 @@ static void print_pick(const struct tune *t, struct buf *out)
     buf_printf(out, ": %.1f tokens at a p99 of %.4g ms.\n", larger->tokens_per_batch, p99(larger));
 }
 
+static void print_interruption(const struct tune *t, struct buf *out)
+{
+    size_t run = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        run += t->pairs[i].runs > 0;
+    buf_printf(out, "Interrupted, with runs of %zu of the %zu pairs. ", run, t->count);
+}
+
 bool tune_print_recommendation(const struct tune *t, struct buf *out)
 {
     bool any = tune_recommend(t);
 
+    if (t->interrupted)
+        print_interruption(t, out);
     if (!any && !tune_known(t))
         return buf_append_str(out, "No pair can be recommended: no run was conclusive, and each "
                                    "says why in its folder.\n");

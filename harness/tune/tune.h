@@ -38,6 +38,7 @@ struct tune {
     const struct expectation *objective; // NULL: there is no objective
     double read_ms, turn_ms;             // medians of the model's query times; NAN: no model
     bool simulated;                      // true: the figures are the model's own
+    bool interrupted;                    // true: a signal ended the runs early
     const char *budget;                  // borrowed; a sentence that says whether the load fits the
                                          // budget; NULL: no budget
 };
@@ -59,8 +60,8 @@ bool tune_known(const struct tune *t);
 // True when every measured pair breaks an invariant.
 bool tune_all_broken(const struct tune *t);
 
-// Explains the recommendation: which pair and why, its price, and whether the load fits the
-// budget.
+// Explains the recommendation: whether the runs were interrupted, which pair and why, its price,
+// and whether the load fits the budget.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
 // Prints the median error of the model against the measurements. Prints nothing when no pair has
