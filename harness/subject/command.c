@@ -11,10 +11,14 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "os/paths.h"
+#include "os/process.h"
 #include "plan/rng.h"
+#include "scenario/suggest.h"
 #include "subject/manifest.h"
 
 extern char **environ;
+
+static const char ours[] = "MAILROOM_"; // begins the name of each setting of the collector
 
 #define KEY_STREAM 1000 // number of a stream of the seed that the plan does not use
 
@@ -52,6 +56,46 @@ static bool split(char ***argv, const char *line)
     return true;
 }
 
+// True when the table that `mailroom-collector --settings` prints has a row with this name. Offers
+// each name to `near`.
+static bool has_row(const char *table, const char *name, struct suggestion *near)
+{
+    const char *row = table;
+    bool found = false;
+
+    while (!found && (row = strstr(row, "\n| `"))) {
+        char known[SUGGEST_WORD_MAX + 1];
+        row += strlen("\n| `");
+        snprintf(known, sizeof known, "%.*s", (int)strcspn(row, "`"), row);
+        suggest_offer(near, known);
+        found = strcmp(known, name) == 0;
+    }
+    return found;
+}
+
+// Refuses a setting that the reference collector does not have, because the collector only logs its
+// name and ignores it.
+static bool has_settings(const char *program, const struct settings *env, struct err *e)
+{
+    const char *const argv[] = {program, "--settings", NULL};
+    char table[16384] = "", text[80];
+
+    for (size_t i = 0; i < env->count; i++) {
+        const char *name = env->items[i].name;
+        struct suggestion near;
+        suggest_init(&near, name);
+        if (strncmp(name, ours, sizeof ours - 1) != 0)
+            continue;
+        if (!*table && !process_run(argv, (uid_t)-1, 0, table, sizeof table, e))
+            return false;
+        if (!has_row(table, name, &near))
+            return err_set(e, ERR_USAGE,
+                "collector.env: '%.100s' is not a setting of mailroom-collector%s", name,
+                suggest_text(&near, text, sizeof text));
+    }
+    return true;
+}
+
 static bool make_argv(
     struct command *c, const struct scenario *s, const char *collector, struct err *e)
 {
@@ -61,6 +105,8 @@ static bool make_argv(
 
     if (collector ? strcmp(collector, COMMAND_REFERENCE) == 0 : !s->collector.command) {
         if (!path_sibling(path, "mailroom-collector", e))
+            return false;
+        if (!has_settings(path, &s->collector.env, e))
             return false;
         ok = append(&c->argv, &count, "%s", path);
     } else if (collector) {
@@ -78,8 +124,6 @@ static bool make_argv(
 // accident.
 static bool copy_environment(struct command *c, size_t *count)
 {
-    static const char ours[] = "MAILROOM_";
-
     for (char **v = environ; *v; v++) {
         if (strncmp(*v, ours, sizeof ours - 1) != 0 && !append(&c->env, count, "%s", *v))
             return false;

@@ -111,6 +111,8 @@ refused 'cannot start /no/such: No such file or directory; name' \
     run steady --out "$place/results" --collector '/no/such --option'
 refused 'cannot start /no/such: ' run every-cut --every-cut --quiet --out "$place/results" \
     --collector /no/such
+refused "'MAILROOM_BRUST' is not a setting of mailroom-collector; did you mean 'MAILROOM_BURST'?" \
+    run steady --quiet --out "$place/results" --set 'collector.env={MAILROOM_BRUST: "5"}'
 # All scenarios are validated before the first one runs.
 refused 'mine.yaml:3:1: ' run steady "$(edited 's/^load/lod/')"
 refused 'mine.yaml: postgres.schema: there is no migration 99' run steady \
