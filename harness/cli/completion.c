@@ -13,14 +13,18 @@
     "mailproof list 2>/dev/null | sed -n \"/^Scenarios/,/^\\$/s/.*\\[\\(.*\\)\\]\\$/\\1/p\" | "    \
     "tr -s \", \" \"\\n\" | sort -u"
 
+#define KEYS NAMES_OF("Keys") " | sed \"s/[.]N/.0/g; s/\\$/=/\""
+
 // Options whose argument is one of these words, or of those that a command prints, a line each. For
 // all others a shell completes a file.
 static const struct argument {
     const char *option, *words, *command;
+    bool begins; // true: the argument goes on behind the word
 } arguments[] = {
-    {"postgres", "local container patroni", NULL},
-    {"subject", NULL, NAMES_OF("Subjects")},
-    {"tag", NULL, TAGS},
+    {"postgres", "local container patroni", NULL, false},
+    {"set", NULL, KEYS, true},
+    {"subject", NULL, NAMES_OF("Subjects"), false},
+    {"tag", NULL, TAGS, false},
 };
 enum { ARGUMENTS = sizeof arguments / sizeof *arguments };
 
@@ -57,8 +61,9 @@ static void print_bash_arguments(void)
 {
     for (size_t i = 0; i < ARGUMENTS; i++) {
         const struct argument *a = &arguments[i];
-        printf("        --%s) words=%s%s%s ;;\n", a->option, a->words ? "'" : "$(",
-            a->words ? a->words : a->command, a->words ? "'" : ")");
+        printf("        --%s) words=%s%s%s%s ;;\n", a->option, a->words ? "'" : "$(",
+            a->words ? a->words : a->command, a->words ? "'" : ")",
+            a->begins ? "; compopt -o nospace" : "");
     }
 }
 
@@ -120,7 +125,7 @@ static void print_zsh_argument(const struct option_text *o)
     else if (a->words)
         printf("(%s)", a->words);
     else
-        printf("{compadd -- ${(f)\"$(%s)\"}}", a->command);
+        printf("{compadd %s-- ${(f)\"$(%s)\"}}", a->begins ? "-S \"\" " : "", a->command);
 }
 
 // Quotes a text for zsh's [text] behind an option, where brackets and colons are special.

@@ -44,6 +44,10 @@ _mailproof
 COMP_WORDS=(mailproof run --tag qui) COMP_CWORD=3
 _mailproof
 [ "${COMPREPLY[*]}" = quick ] || fail "no completion of tags: ${COMPREPLY[*]}"
+compopt() { :; } # It works only while a shell completes.
+COMP_WORDS=(mailproof run --set load.0.ra) COMP_CWORD=3
+_mailproof
+[ "${COMPREPLY[*]}" = 'load.0.rate=' ] || fail "no completion of keys: ${COMPREPLY[*]}"
 if command -v fish >/dev/null; then
     echo "complete -C 'mailproof compare --cal'" |
         cat "$place/usr/share/fish/vendor_completions.d/mailproof.fish" - | fish --no-config |
