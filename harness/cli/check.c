@@ -86,7 +86,12 @@ static int print_token(const struct ledger *l, const struct options *o)
     }
     life_end(l, token, at_the_end, sizeof at_the_end);
     printf("  at the end   %s\n", at_the_end);
-    return !o->html || draw_token(l, token, o, &e) ? EXIT_OK : cli_fail(&e);
+    if (!o->html)
+        return EXIT_OK;
+    if (!draw_token(l, token, o, &e))
+        return cli_fail(&e);
+    printf("  drawn in     %s\n", o->html);
+    return EXIT_OK;
 }
 
 // --- judging ------------------------------------------------------------------------
