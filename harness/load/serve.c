@@ -19,7 +19,8 @@
 #define CONNINFO_MAX 8192
 
 static const useconds_t word_every_us = 100000;
-static const int accept_every_ms = 200; // longest time until it notices a signal
+static const int accept_every_ms = 200; // longest time until it notices a signal, and the pause
+                                        // after an accept that failed
 
 struct job {
     struct post post;
@@ -273,6 +274,8 @@ bool remote_serve(
         int run = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
         if (run >= 0)
             serve(run, plan, only);
+        else // The run waits in the kernel's queue, and poll would report it again at once.
+            interrupt_sleep_until(clock_now_ns() + accept_every_ms * NS_PER_MS);
     }
     close(fd);
     return err_set(e, ERR_INTERRUPTED, "interrupted");
