@@ -10,32 +10,44 @@
 #include "os/interrupt.h"
 #include "scenario/suggest.h"
 
+#define SCENARIO_IS "SCENARIO is a name that 'mailproof list' shows, a file, or a result folder"
+#define RESULT_IS "RESULT is a folder that a run left, such as results/steady/latest"
+
 static const struct command commands[] = {
-    {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict"},
-    {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing"},
+    {"run", "run SCENARIO...", SCOPE_RUN, cli_run, "run scenarios and give a verdict",
+        SCENARIO_IS ", whose run is then repeated; or a folder of files."},
+    {"plan", "plan SCENARIO", SCOPE_PLAN, cli_plan, "print the seeded timeline, run nothing",
+        SCENARIO_IS "."},
     {"compare", "compare BASE NEW, or compare --ab 'CMD_A' 'CMD_B' SCENARIO", SCOPE_COMPARE,
-        cli_compare, "two results, or two collectors alternately: better, worse or no difference"},
+        cli_compare, "two results, or two collectors alternately: better, worse or no difference",
+        "BASE and NEW are folders that runs left, or folders of these. " SCENARIO_IS "."},
     {"check", "check RESULT...", SCOPE_CHECK, cli_check,
-        "judge stored runs again from their histories, without a server"},
+        "judge stored runs again from their histories, without a server", RESULT_IS "."},
     {"report", "report RESULT...", SCOPE_REPORT, cli_report,
-        "render the reports of stored runs again; for a folder of them, also its index page"},
+        "render the reports of stored runs again; for a folder of them, also its index page",
+        RESULT_IS ", or a folder of these."},
     {"tune", "tune SCENARIO", SCOPE_TUNE, cli_tune,
-        "try batch limits and timeouts, show the trade-off, recommend"},
+        "try batch limits and timeouts, show the trade-off, recommend", SCENARIO_IS "."},
     {"shrink", "shrink RESULT", SCOPE_SHRINK, cli_shrink,
-        "look for a shorter scenario that still breaks what a stored run broke"},
+        "look for a shorter scenario that still breaks what a stored run broke", RESULT_IS "."},
     {"explore", "explore [SCENARIO]...", SCOPE_EXPLORE, cli_explore,
-        "draw scenarios, run them, and examine the failures"},
+        "draw scenarios, run them, and examine the failures",
+        "It keeps everything of each SCENARIO but the faults. " SCENARIO_IS "."},
     {"slopes", "slopes RESULT...", SCOPE_SLOPES, cli_slopes,
-        "show what grew during a long run, how fast, and how certain that is"},
+        "show what grew during a long run, how fast, and how certain that is", RESULT_IS "."},
     {"doctor", "doctor CONNINFO", SCOPE_DOCTOR, cli_doctor,
-        "check a server or a pooler for what would break a collector or a run"},
+        "check a server or a pooler for what would break a collector or a run",
+        "CONNINFO is a connection string of libpq, such as 'host=db.example dbname=mail user=me'."},
     {"proxy", "proxy --listen ADDR --to CONNINFO [FAULT]...", SCOPE_PROXY, cli_proxy,
-        "stand between any client and its server, and break their connection"},
+        "stand between any client and its server, and break their connection",
+        "FAULT is an order such as 'delay 20ms' or 'partition for 10s'. Further orders are read "
+        "from standard input, a line each; 'help' lists all, 'quit' ends the proxy."},
     {"field", "field [SUBJECT]...", SCOPE_FIELD, cli_field,
-        "run the same plans and faults against several queues, print one table"},
+        "run the same plans and faults against several queues, print one table",
+        "SUBJECT is a queue that 'mailproof list' shows (default: all of them)."},
     {"load", "load --listen ADDR", SCOPE_LOAD, cli_load,
-        "be a worker of a run elsewhere: send a part of its plan"},
-    {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics"},
+        "be a worker of a run elsewhere: send a part of its plan", NULL},
+    {"list", "list", SCOPE_LIST, cli_list, "scenarios and their keys, fault verbs, metrics", NULL},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -104,6 +116,8 @@ static int run(const struct command *c, int argc, char **argv)
         code = cli_fail(&e);
     } else if (o.help) {
         printf("Usage: mailproof %s\n%s\n", c->usage, c->help);
+        if (c->words)
+            printf("\n%s\n", c->words);
         options_print_help(c->scope);
         code = EXIT_OK;
     } else {

@@ -119,6 +119,11 @@ void manual_print(const struct command *commands, size_t count)
         putchar('\n');
         print_roff(commands[i].help);
         putchar('\n');
+        if (commands[i].words) {
+            puts(".PP");
+            print_roff(commands[i].words);
+            putchar('\n');
+        }
         options_each(commands[i].scope, print_option, NULL);
     }
     puts(".SH SCENARIO FILE\n"

@@ -11,6 +11,7 @@ struct command {
     enum option_scope scope;
     int (*run)(const struct options *o);
     const char *help;
+    const char *words; // sentences on the words of `usage`; NULL: it has none
 };
 
 // Prints mailproof.1, in man's macros.

@@ -54,7 +54,7 @@ static const struct {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
         TEXT(collector), "the collector to test; 'reference' is ours (default: the scenario's)"},
     {"subject", "NAME", SCOPE_RUN, TEXT(run.subject),
-        "a queue of another kind to test, from its manifest; see list"},
+        "a queue of another kind to test; 'mailproof list' shows them"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
         "local (default), container, patroni, or the conninfo of an existing server"},
     {"seed", "N", SCOPE_SCENARIO, READ(SEED), "another seed, hence another plan of the same kind"},
@@ -133,7 +133,8 @@ static const struct {
     {"markdown", "FILE", SCOPE_COMPARE | SCOPE_TUNE | SCOPE_FIELD, OUTPUT(markdown),
         "write the table as Markdown"},
     {"json", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(json_file),
-        "write the figures as JSON (compare: customSmallerIsBetter)"},
+        "write the figures as JSON (compare: in the form customSmallerIsBetter of "
+        "github-action-benchmark)"},
     {"csv", "FILE", SCOPE_COMPARE | SCOPE_TUNE, OUTPUT(csv), "write the figures as CSV"},
     {"limit", "LIST", SCOPE_TUNE, TEXT(tune.limits), "batch limits to try (default: 1,10,50)"},
     {"timeout", "LIST", SCOPE_TUNE, TEXT(tune.timeouts),
@@ -145,7 +146,7 @@ static const struct {
     {"price", "PRICE", SCOPE_TUNE, TEXT(tune.price), "what e-mails cost, e.g. 0.10/1000"},
     {"model", NULL, SCOPE_TUNE, FLAG(tune.model), "simulate the batch window instead of running"},
     {"rate", "RATE", SCOPE_TUNE, TEXT(tune.rate),
-        "for --model: arrivals at this rate (default: the scenario's load)"},
+        "for --model: arrivals at this rate, e.g. 10/s (default: the scenario's load)"},
     {"arrivals", "KIND", SCOPE_TUNE, TEXT(tune.arrivals),
         "for --model: poisson (default), constant, on-off:1s/9s or trace"},
     {"trace", "FILE", SCOPE_TUNE, TEXT(tune.trace),
@@ -161,7 +162,7 @@ static const struct {
         "where the small scenario goes (default: RESULT/shrunk.yaml)"},
     {"token", "ID", SCOPE_CHECK, TEXT(token), "tell the life of one token: t0000042, or 42"},
     {"html", "FILE", SCOPE_CHECK, OUTPUT(html), "with --token: draw its life as one HTML file"},
-    {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress"},
+    {"quiet", NULL, SCOPE_SERVER, FLAG(quiet), "no progress (-q)"},
     {"quiet", NULL, SCOPE_DOCTOR, FLAG(quiet), "print only what was found wrong"},
     {"trace", NULL, SCOPE_REPORT, FLAG(report.trace_spans),
         "also write the tokens' stages and the faults as traces: trace.json (Perfetto), "
@@ -169,7 +170,7 @@ static const struct {
     {"tokens", NULL, SCOPE_REPORT, FLAG(report.tokens),
         "also write the history of each token: tokens.csv, tokens.jsonl (JSON Lines)"},
     {"json", NULL, SCOPE_PLAN, FLAG(json), "print JSON"},
-    {"help", NULL, SCOPE_EVERY, FLAG(help), "print this"},
+    {"help", NULL, SCOPE_EVERY, FLAG(help), "print this (-h)"},
 };
 
 // getopt's value for the first row. It is no letter.
