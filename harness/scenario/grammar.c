@@ -246,8 +246,8 @@ static const struct field collector_fields[] = {
         .min = 0, .max = HOUR, .help = "longest wait for a full batch, in whole ms"},
     {"adaptive_from", FIELD_DURATION, AT(collector.adaptive_from_ns), .default_text = "0s",
         .min = 0, .max = HOUR,
-        .help = "not 0s: an adaptive window, MAILROOM_BATCH_TIMEOUT=auto:THIS..batch_timeout; "
-                "early is not judged"},
+        .help = "0s: the wait is batch_timeout; else the collector chooses it, from this to "
+                "batch_timeout (MAILROOM_BATCH_TIMEOUT=auto:FROM..TO), and early is not judged"},
     {"env", FIELD_SETTINGS, AT(collector.env), .default_text = "{}",
         .help = "further environment variables"},
     {"restart", FIELD_BOOL, AT(collector.restart), .default_text = "true",
@@ -257,10 +257,12 @@ static const struct field collector_fields[] = {
         .help = "with MAILROOM_DEQUEUE=leased: how the harness answers for what it reads"},
     {"promises", FIELD_FLAGS, AT(collector.promises), .default_text = PROMISES_DEFAULT,
         .words = promise_words,
-        .help = "its promises, which are judged: words of the default, small (it rests when idle, "
-                "its memory does not grow) or waits_for_writers"},
+        .help = "the promises that are judged: those of the default, small (it rests when idle, "
+                "its memory does not grow) and waits_for_writers"},
     {"capacity", FIELD_PER_S, AT(collector.capacity), .optional = true, .min = 1, .max = 1000000,
-        .help = "what it can sustain, such as 2000/s: then falling behind at less is judged"},
+        .help =
+            "the rate that it can sustain, such as 2000/s; a backlog that grows at less is then "
+            "judged"},
 };
 
 static const struct table collector_table = TABLE(collector_fields, struct scenario);
@@ -335,7 +337,7 @@ static const struct field load_fields[] = {
             "how accounts are inserted: row; savepoint (one per row, some rolled back to and tried "
             "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
     {"backlog", FIELD_INT, PHASE(backlog), .default_text = "0", .min = 0, .max = 10000000,
-        .help = "tokens committed before the collector starts; of the first phase"},
+        .help = "tokens committed before the collector starts; only in the first phase"},
     {"changes", FIELD_MAP, .default_text = "{}", .table = &changes_table,
         .help = "tokens whose account or token changes while they wait, so that they may go out "
                 "or be passed over"},
@@ -357,8 +359,8 @@ static const struct field fault_fields[] = {
                 "LISTEN"},
     {"for", FIELD_DURATION, FAULT(for_ns), .optional = true, .min = NS_PER_MS, .max = HOUR,
         .words = rests, .param = PARAM_FOR,
-        .help = "how long it lasts; of kill-collector and stop-collector: until it is started "
-                "again, or rest"},
+        .help = "how long it lasts; with kill-collector and stop-collector, how long the collector "
+                "stays away, where rest is for the rest of the run"},
     {"instance", FIELD_INT, FAULT(instance), .default_text = "all", .min = 0, .max = 63,
         .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
     {"through", FIELD_WORD, FAULT(through), .default_text = "proxy", .words = throughs,
@@ -370,11 +372,13 @@ static const struct field fault_fields[] = {
         .help = "the direction in which nothing passes: to-server or to-collector"},
     {"by", FIELD_DURATION, FAULT(by_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_BY, .needed = true,
-        .help = "how much later every byte arrives; of slow-disk: how long a flush takes"},
+        .help =
+            "how much later every byte arrives; with slow-disk: how long a flush takes at least"},
     {"jitter", FIELD_DURATION, FAULT(jitter_ns), .optional = true, .min = NS_PER_US, .max = MINUTE,
         .param = PARAM_JITTER, .any_verb = true,
-        .help = "with every: each time is up to this much later, drawn by the seed; of delay: each "
-                "byte is up to this much later than by"},
+        .help =
+            "with every: each time is up to this much later, drawn by the seed; with delay: each "
+            "byte is up to this much later than by"},
     {"rate", FIELD_BYTE_RATE, FAULT(rate), .optional = true, .min = 1, .max = 1000000000,
         .param = PARAM_RATE, .needed = true, .help = "bytes per second, such as 20kB/s"},
     {"reset", FIELD_BOOL, FAULT(reset), .default_text = "false", .param = PARAM_RESET,

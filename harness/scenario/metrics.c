@@ -44,7 +44,7 @@ const struct metric metrics[METRIC_COUNT] = {
     COUNTER(REDELIVERED, "redelivered",
         "repeated deliveries, after the server itself lost the cursor's move"),
     COUNTER(LEFT_BEHIND, "left_behind",
-        "of the vanished, those that a failover left on the old leader's timeline"),
+        "vanished tokens that a failover left on the old leader's timeline"),
     COUNTER(REPEATED, "repeated",
         "repeated deliveries of the last line of a process that died or lost its turn"),
     COUNTER(LATE_LINES, "late_lines",
