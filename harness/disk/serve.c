@@ -304,7 +304,7 @@ int main(int argc, char **argv)
     struct server *s = calloc(1, sizeof *s);
     struct err e = {0};
 
-    if (!s || argc != 2) {
+    if (!s || argc != 2 || *argv[1] == '-') {
         fprintf(stderr, "mailproof-disk FOLDER: a part of mailproof, which starts it\n");
         free(s);
         return 64;

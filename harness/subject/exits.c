@@ -77,13 +77,15 @@ bool exits_may_reap(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// Copies the end of a log as readable text, with bars instead of line breaks.
-static void take_last_words(int log, char *words, size_t size)
+// Copies the end of the log that a process wrote, as readable text, with bars between its lines.
+static void take_last_words(const struct instance *in, char *words, size_t size)
 {
-    off_t end = lseek(log, 0, SEEK_END);
-    off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-    ssize_t got = end > 0 ? pread(log, words, size - 1, from) : 0;
+    off_t end = lseek(in->log, 0, SEEK_END), most = (off_t)size - 1;
+    off_t from = end - most > in->log_began ? end - most : in->log_began;
+    ssize_t got = pread(in->log, words, size - 1, from);
 
+    if (got > 0 && words[got - 1] == '\n')
+        got--;
     words[got > 0 ? got : 0] = '\0';
     for (char *p = words; *p; p++)
         *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
@@ -118,7 +120,7 @@ void exits_reap(struct subject *s, struct instance *in)
     if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
         p->asked = true;
     if (!p->asked && s->config.log_dir)
-        take_last_words(in->log, p->last_words, sizeof p->last_words);
+        take_last_words(in, p->last_words, sizeof p->last_words);
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;

@@ -27,6 +27,7 @@ struct pace {
 struct instance {
     pid_t pid; // 0: no process at the moment
     int pidfd, out, log;
+    off_t log_began;  // length of the log when the process was started
     uint32_t process; // index of the living process in the log
     struct buf pending;
     int64_t restart_at_ns; // CLOCK_NEVER: no start is planned

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -245,6 +247,41 @@ static void the_last_one_put_down_for_good_ends_the_run(void **state)
     alarm(0);
 }
 
+static void last_words_are_those_of_the_process(void **state)
+{
+    static char *const command[] = {
+        "/bin/sh", "-c", "printf 'I was\\n%s\\n' $$ >&2; exit 78", NULL};
+    char dir[] = "/tmp/mailproof-serve.XXXXXX", log[64], words[64];
+    struct err e;
+
+    (void)state;
+    alarm(100);
+    assert_non_null(mkdtemp(dir));
+    struct subject_config config = {.command = command,
+        .env = no_env,
+        .key = key,
+        .instances = 1,
+        .restart = true,
+        .token_count = 1,
+        .log_dir = dir};
+    struct subject *s = subject_start(&config, &e);
+    assert_non_null(s);
+    while (!subject_gave_up(s, NULL))
+        usleep(1000);
+    subject_stop(s, NS_PER_S);
+    assert_int_equal(subject_log(s)->process_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct process_record *p = &subject_log(s)->processes[i];
+        snprintf(words, sizeof words, "I was|%d", (int)p->pid);
+        assert_string_equal(p->last_words, words);
+    }
+    subject_free(s);
+    snprintf(log, sizeof log, "%s/collector-0.log", dir);
+    assert_int_equal(unlink(log), 0);
+    assert_int_equal(rmdir(dir), 0);
+    alarm(0);
+}
+
 // --- what is not the collector's fault --------------------------------------------
 
 static struct err await_failure(struct subject *s)
@@ -313,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_last_one_ends_the_run),
         cmocka_unit_test(an_instance_kept_down_waits),
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
+        cmocka_unit_test(last_words_are_those_of_the_process),
         cmocka_unit_test(a_command_that_is_no_program_is_a_usage_error),
         cmocka_unit_test(too_few_descriptors_are_a_failure_of_the_harness),
     };

@@ -84,6 +84,7 @@ static bool launch(struct subject *s, int index, struct err *e)
     spec.in = input[0];
     spec.out = out[1];
     spec.err = in->log;
+    in->log_began = lseek(in->log, 0, SEEK_END);
     spec.death_signal = SIGKILL;
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
