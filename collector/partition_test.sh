@@ -79,14 +79,15 @@ a_used_table_becomes_a_partition()
     same "$mode: delivered" "100 100" "$(delivered "$mode-1")"
 }
 
-# Starts producers with short and long transactions, rollbacks to savepoints, and bulk inserts.
+# Prints the statements of a producer: short and long transactions, rollbacks to savepoints, and
+# bulk inserts.
 produce() # number
 {
     for i in $(seq "$rounds"); do
         at=$(($1 * 1000000 + i * 1000))
-        sql "INSERT INTO accounts (email, login) SELECT 'ok' || n || '@x', 'ok' || n
-             FROM generate_series($at, $at + 19) n" || return 1
-        psql -v ON_ERROR_STOP=1 -qAtX <<SQL || return 1
+        cat <<SQL
+INSERT INTO accounts (email, login) SELECT 'ok' || n || '@x', 'ok' || n
+    FROM generate_series($at, $at + 19) n;
 BEGIN;
 INSERT INTO accounts (email, login) VALUES ('ok$((at + 100))@x', 'ok$((at + 100))');
 SAVEPOINT a;
@@ -96,20 +97,21 @@ SELECT pg_sleep(0.$(($1 % 3)));
 INSERT INTO accounts (email, login) VALUES ('ok$((at + 102))@x', 'ok$((at + 102))');
 COMMIT;
 SQL
-    done >>"$server_dir/produced"
+    done
 }
 
 partitions_come_and_go_under_load()
 {
     for producer in 1 2 3; do
-        produce "$producer" 2>>"$server_dir/$mode-producer.log" &
+        produce "$producer" | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null \
+            2>>"$server_dir/$mode-producer.log" &
         eval "producer_$producer=$!"
     done
-    dropped=0
-    for i in $(seq "$rounds"); do
-        sql "CALL mailroom_partition()"
-        dropped=$((dropped + $(sql "SELECT mailroom_forget_tokens('0')")))
-    done
+    dropped=$(for i in $(seq "$rounds"); do
+        echo "CALL mailroom_partition(); SELECT mailroom_forget_tokens('0');"
+    done | psql -v ON_ERROR_STOP=1 -qAtX |
+        awk -v rounds="$rounds" '{ n += $1 } END { print n + 0; exit NR != rounds }') ||
+        failed "$mode: a round"
     for producer in 1 2 3; do
         eval "wait \$producer_$producer" || failed "$mode: producer $producer"
     done

@@ -28,11 +28,7 @@ sql() # statements
 
 until_true() # query
 {
-    lib_deadline=$(($(date +%s) + 60))
-    until [ "$(sql "$1")" = t ]; do
-        [ "$(date +%s)" -le "$lib_deadline" ] || failed "never came true: $1"
-        sleep 0.05
-    done
+    server_says_true "$1" || failed "never came true: $1"
 }
 
 # Applies all migrations to $PGDATABASE and makes the login role `collector`.

@@ -24,16 +24,17 @@ main()
 
 # --- the tests ---------------------------------------------------------------
 
-# Leaves the schema of each version in plain.N, and a copy of each database just before a
-# migration that has an online file.
+# Makes a copy of each database just before a migration that has an online file, and leaves the
+# schemas after these migrations and after the last one in plain.N.
 the_plain_way()
 {
     new_database plain
-    while [ "$at" -lt "$latest" ]; do
-        ! has_online $((at + 1)) || sql "CREATE DATABASE before_$((at + 1)) TEMPLATE plain" dbname=postgres
-        up $((at + 1))
-        schema >"$server_dir/plain.$at"
-        add_tokens "step$at"
+    for n in $({ numbers; echo "$latest"; } | sort -nu); do
+        up_to $((n - 1))
+        add_tokens "before$n"
+        ! has_online "$n" || sql "CREATE DATABASE before_$n TEMPLATE plain" dbname=postgres
+        up_to "$n"
+        schema >"$server_dir/plain.$n"
     done
 }
 
@@ -41,16 +42,18 @@ the_plain_way()
 the_schema_is_the_same()
 {
     new_database online
-    while [ "$at" -lt "$latest" ]; do
-        [ "$at" -eq 0 ] || add_tokens "before$at"
-        online $((at + 1))
-        [ "$at" -eq 0 ] || add_tokens "between$at"
+    for n in $(numbers); do
+        up_to $((n - 1))
+        add_tokens "before$n"
+        online "$n"
+        add_tokens "between$n"
         rows >"$server_dir/before"
-        up $((at + 1))
+        up "$n"
         rows >"$server_dir/after"
-        [ "$at" -eq 1 ] || no_difference "rows of $at" before after
+        no_difference "rows of $n" before after
         as_in_the_plain_way
     done
+    up_to "$latest"
     for n in $(numbers); do online "$n"; done
     as_in_the_plain_way
     down_to 0

@@ -142,14 +142,10 @@ open_session() # path
 
 until_true() # query
 {
-    deadline=$(($(date +%s) + 60))
-    until [ "$(sql "$1")" = t ]; do
-        if [ "$(date +%s)" -gt "$deadline" ]; then
-            failed "never came true: $1"
-            exit 1
-        fi
-        sleep 0.05
-    done
+    server_says_true "$1" || {
+        failed "never came true: $1"
+        exit 1
+    }
 }
 
 same() # what, expected, got

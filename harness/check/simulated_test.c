@@ -1,5 +1,7 @@
 // Simulated collectors: good ones are never convicted; one with a defect is convicted of just that,
 // whenever the defect had an occasion.
+//
+// usage: harness_simulated_test [histories of good collectors]
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +12,9 @@
 #include "check/inside.h"
 #include "check/simulated.h"
 
-enum { HISTORIES = 100000, DEFECT_HISTORIES = 2000 };
+enum { DEFECT_HISTORIES = 2000 };
+
+static uint64_t histories = 20000;
 
 static void judge(struct sim *m)
 {
@@ -47,7 +51,7 @@ static void good_collectors(void **state)
     double judged_behind = 0, judged_idle = 0;
 
     (void)state;
-    for (uint64_t seed = 0; seed < HISTORIES; seed++) {
+    for (uint64_t seed = 0; seed < histories; seed++) {
         simulate(&sim, SIM_NONE, seed);
         judge(&sim);
         expect_only(&sim, seed, &sim_settings[SIM_NONE]);
@@ -56,8 +60,8 @@ static void good_collectors(void **state)
         story_fini(&sim.s);
     }
     // A defect can be found only where something was judged. The sums are in seconds.
-    assert_true(judged_behind > HISTORIES / 2.0);
-    assert_true(judged_idle > HISTORIES / 10.0);
+    assert_true(judged_behind > (double)histories / 2);
+    assert_true(judged_idle > (double)histories / 10);
 }
 
 static void convict(const struct sim *m, uint64_t seed)
@@ -92,12 +96,14 @@ static void each_defect(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_collectors),
         cmocka_unit_test(each_defect),
     };
 
+    if (argc > 1)
+        histories = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
