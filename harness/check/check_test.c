@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "check/inside.h"
 #include "check/stories.h"
 
 static const struct story_cases *const groups[] = {&stories_tokens, &stories_lines, &stories_timing,
@@ -184,6 +185,21 @@ static void assert_unpromised(int promises, const char *expect, const char *want
     buf_fini(&text);
 }
 
+// A report is UTF-8, and a collector may write anything.
+static void an_example_quotes_only_characters(void **state)
+{
+    static struct result r;
+    char text[sizeof r.reasons[0] + 10];
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    strcpy(text + sizeof r.reasons[0] - 2, "€");
+    finding_add(&r, METRIC_UNPLANNED_EXIT, "ended: %s", "f\xfcr");
+    result_reason(&r, "%s", text);
+    assert_string_equal(r.findings[METRIC_UNPLANNED_EXIT].examples[0], "ended: f?r");
+    assert_string_equal(r.reasons[0] + sizeof r.reasons[0] - 3, "x?");
+}
+
 static void an_invariant_without_a_promise_is_named(void **state)
 {
     (void)state;
@@ -203,6 +219,7 @@ int main(void)
         cmocka_unit_test(each_invariant_is_convicted_alone),
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
+        cmocka_unit_test(an_example_quotes_only_characters),
         cmocka_unit_test(an_invariant_without_a_promise_is_named),
     };
 

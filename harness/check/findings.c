@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "os/mutant.h"
+#include "scenario/utf8.h"
 #include "scenario/grammar.h"
 
+// An example and a reason may quote bytes of the collector, and may be cut in the middle of a
+// character.
 void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
 {
     struct finding *f = &r->findings[id];
@@ -20,8 +23,9 @@ void finding_add(struct result *r, enum metric_id id, const char *fmt, ...)
     if (f->count++ >= FINDING_EXAMPLES)
         return;
     va_start(args, fmt);
-    vsnprintf(f->examples[f->example_count++], sizeof f->examples[0], fmt, args);
+    vsnprintf(f->examples[f->example_count], sizeof f->examples[0], fmt, args);
     va_end(args);
+    utf8_mend(f->examples[f->example_count++]);
 }
 
 void result_reason(struct result *r, const char *fmt, ...)
@@ -31,8 +35,9 @@ void result_reason(struct result *r, const char *fmt, ...)
     if (r->reason_count == REASONS_MAX)
         return;
     va_start(args, fmt);
-    vsnprintf(r->reasons[r->reason_count++], sizeof r->reasons[0], fmt, args);
+    vsnprintf(r->reasons[r->reason_count], sizeof r->reasons[0], fmt, args);
     va_end(args);
+    utf8_mend(r->reasons[r->reason_count++]);
 }
 
 // --- how much was judged ----------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
+#include "scenario/utf8.h"
 #include "os/workdir.h"
 #include "report/parse.h"
 #include "report/terminal.h"
@@ -104,6 +105,7 @@ static void take_example(const json_t *result, char *out, size_t size)
         if (!*out && text)
             snprintf(out, size, "%s: %.*s", name, (int)size - 40, text);
     }
+    utf8_mend(out);
 }
 
 // Returns the record of a draw that a worker is running; NULL when none runs it.
@@ -173,8 +175,7 @@ static bool take(struct exploring *x, const struct crew_answer *a, struct err *e
     t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
     t.judged = result && tried_take(&t, result, e);
     if (!t.judged)
-        snprintf(t.why, sizeof t.why, "%.*s", (int)sizeof t.why - 1,
-            a->kind == ERR_NONE ? e->text : a->why);
+        tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
     take_example(result, example, sizeof example);
     json_decref(result);
     err_clear(e);

@@ -281,6 +281,21 @@ static void a_result_becomes_what_was_tried(void **state)
     assert_int_equal(again.met_count, 1);
 }
 
+// A reason that is cut in the middle of a character still has an entry in the journal.
+static void a_long_reason_is_cut(void **state)
+{
+    (void)state;
+    struct tried t = example();
+    char reason[sizeof t.why + 10];
+
+    memset(reason, 'x', sizeof reason);
+    strcpy(reason + sizeof t.why - 2, "€");
+    tried_why(&t, reason);
+    json_t *line = tried_write(&t);
+    assert_non_null(line);
+    json_decref(line);
+}
+
 static void equal_failures_fold(void **state)
 {
     (void)state;
@@ -366,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
         cmocka_unit_test(a_cell_seen_before_gains_nothing),
         cmocka_unit_test(a_result_becomes_what_was_tried),
+        cmocka_unit_test(a_long_reason_is_cut),
         cmocka_unit_test(equal_failures_fold),
         cmocka_unit_test(the_journal_goes_on),
     };

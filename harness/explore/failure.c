@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenario/utf8.h"
+
 static bool has_verb(const struct scenario *s, size_t verb)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
@@ -88,6 +90,7 @@ static void read_text(const json_t *line, const char *key, char *out, size_t siz
     const char *text = json_string_value(json_object_get(line, key));
 
     snprintf(out, size, "%.*s", (int)size - 1, text ? text : "");
+    utf8_mend(out);
 }
 
 static unsigned read_count(const json_t *line, const char *key)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenario/utf8.h"
+
 enum mode mode_of(const struct scenario *s)
 {
     static const enum mode ones[] = {[DEQUEUE_CURSOR] = MODE_CURSOR,
@@ -96,6 +98,12 @@ static void take_broken(struct tried *t, const json_t *list)
     }
 }
 
+void tried_why(struct tried *t, const char *why)
+{
+    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1, why);
+    utf8_mend(t->why);
+}
+
 bool tried_take(struct tried *t, const json_t *result, struct err *e)
 {
     const json_t *reason = json_array_get(json_object_get(result, "reasons"), 0);
@@ -107,8 +115,7 @@ bool tried_take(struct tried *t, const json_t *result, struct err *e)
         return err_set(e, ERR_SYSTEM, "the result has no verdict");
     take_broken(t, json_object_get(result, "broken"));
     take_faults(t, json_object_get(result, "faults"));
-    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1,
-        json_is_string(reason) ? json_string_value(reason) : "");
+    tried_why(t, json_is_string(reason) ? json_string_value(reason) : "");
     return true;
 }
 
@@ -168,7 +175,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
             add_met(t, verb, json_number_value(json_array_get(fault, 1)),
                 json_number_value(json_array_get(fault, 2)), wire);
     }
-    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1, text_of(line, "why"));
+    tried_why(t, text_of(line, "why"));
     return true;
 }
 

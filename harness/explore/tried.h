@@ -48,6 +48,9 @@ struct tried {
 // Fills in what a result.json says. The caller sets number, mode and took_s.
 MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 
+// Notes why a draw was not judged. Text that is too long is cut.
+void tried_why(struct tried *t, const char *why);
+
 // Converts it to a JSON object (a new reference, NULL without memory), and back.
 json_t *tried_write(const struct tried *t);
 MUST_USE bool tried_read(struct tried *t, const json_t *line, struct err *e);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fault/agenda.h"
 #include "os/mutant.h"
+#include "scenario/utf8.h"
 #include "postgres/migrate.h"
 
 const struct fault_verb *fault_verb_find(enum verb_id id)
@@ -76,6 +77,7 @@ static void failed(struct fault_record *r, const struct err *e)
 {
     r->ok = false;
     snprintf(r->evidence, sizeof r->evidence, "%.*s", (int)sizeof r->evidence - 1, e->text);
+    utf8_mend(r->evidence);
 }
 
 // True when another fault explains why this one found nothing to hit. Then it also marks this one
@@ -91,6 +93,7 @@ static bool is_left_out(const struct fault_context *c, struct fault_record *r, c
     r->left_out = LEFT_OUT_BUSY;
     snprintf(r->evidence, sizeof r->evidence, "left out: %s was at work; %.100s",
         busy->spec->verb->name, e->text);
+    utf8_mend(r->evidence);
     return true;
 }
 

@@ -2,27 +2,33 @@
 
 #include <string.h>
 
+#include "scenario/utf8.h"
+
+// XML 1.0 allows neither bytes that are no character nor these characters, not even escaped ones.
+static bool is_allowed(uint32_t c)
+{
+    return (c >= ' ' || c == '\n') && c != 0xfffe && c != 0xffff;
+}
+
 void append_escaped(struct buf *out, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
+    while (*text) {
+        const char *from = text;
+        uint32_t c = 0;
+        if (!utf8_next(&text, &c))
+            text++;
+        if (c == '&')
             buf_append_str(out, "&amp;");
-            break;
-        case '<':
+        else if (c == '<')
             buf_append_str(out, "&lt;");
-            break;
-        case '>':
+        else if (c == '>')
             buf_append_str(out, "&gt;");
-            break;
-        case '"':
+        else if (c == '"')
             buf_append_str(out, "&quot;");
-            break;
-        default:
-            // XML 1.0 allows no other control characters, not even escaped ones.
-            buf_append_char(
-                out, (char)((unsigned char)*text < 0x20 && *text != '\n' ? '?' : *text));
-        }
+        else if (is_allowed(c))
+            buf_append(out, from, (size_t)(text - from));
+        else
+            buf_append_char(out, '?');
     }
 }
 

@@ -3,7 +3,8 @@
 
 #include "base/buf.h"
 
-// Appends text so that XML and HTML show it unchanged, in content and in attributes.
+// Appends text so that XML and HTML show it unchanged, in content and in attributes. Bytes that
+// they cannot show become '?'.
 void append_escaped(struct buf *out, const char *text);
 
 // Appends a relative path as a link.

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "dygraphs_css.h"
 #include "dygraphs_js.h"
+#include "scenario/utf8.h"
 #include "page.h"
 #include "report/charts.h"
 #include "report/escape.h"
@@ -60,6 +61,8 @@ static json_t *page_json(const struct report *r, struct err *e)
 
     buf_init(&command, 1 << 16);
     report_repeat(r, &command);
+    if (buf_str(&command))
+        utf8_mend(command.data);
     json_t *root = json_pack(
         "{s:o?, s:s, s:I, s:f, s:o?, s:o, s:o, s:o?, s:o, s:o, s:o, s:s?, s:o?}", "result",
         result_of(r, e), "summary", r->scenario->summary, "start_unix_ms",

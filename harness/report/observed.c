@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "scenario/utf8.h"
 #include "report/escape.h"
 #include "report/parse.h"
 
@@ -63,6 +64,13 @@ static char *changed_by(const struct scenario *s, const char *collector)
     return changed;
 }
 
+// A file's name may have any bytes, and observed.json may not.
+static void mend(char *text)
+{
+    if (text)
+        utf8_mend(text);
+}
+
 bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
     const struct scenario *scenario, const char *collector, char *program, struct err *e)
 {
@@ -76,6 +84,9 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
         .collector = collector ? strdup(collector) : NULL,
         .changed = changed_by(scenario, collector),
         .program = program};
+    mend(o->collector);
+    mend(o->changed);
+    mend(o->program);
     const struct wait_count *waits = sampler_waits(s, &o->wait_count);
     if (o->wait_count > 0)
         memcpy(o->waits, waits, o->wait_count * sizeof *waits);

@@ -42,13 +42,13 @@ static void a_run_without_a_verdict_is_told(void **state)
     (void)state;
     buf_init(&suites, 10000);
     buf_init(&document, 10000);
-    assert_true(report_junit_skipped("a", "no <disk>", &suites));
+    assert_true(report_junit_skipped("a", "no <disk> f\xfcr \x01", &suites));
     assert_true(report_junit_failed("b", "the server did not start", &suites));
     assert_true(report_junit_document(&suites, &document));
     const char *text = buf_str(&document);
     assert_non_null(strstr(
         text, "<testsuite name=\"a\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""));
-    assert_non_null(strstr(text, "<skipped message=\"no &lt;disk&gt;\"></skipped>"));
+    assert_non_null(strstr(text, "<skipped message=\"no &lt;disk&gt; f?r ?\"></skipped>"));
     assert_non_null(strstr(
         text, "<testsuite name=\"b\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\""));
     assert_non_null(strstr(text, "<error message=\"the server did not start\"></error>"));

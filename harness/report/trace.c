@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "scenario/utf8.h"
 #include "report/report.h"
 
 // Viewers cannot handle traces of more tokens than this. Of a longer run every n-th token is shown.
@@ -105,6 +106,7 @@ static void emit_faults(const struct report *r, struct sink *to)
         if (f->began_ns == 0)
             continue;
         snprintf(s.detail, sizeof s.detail, "%s", f->evidence);
+        utf8_mend(s.detail);
         emit_span(to, r, &s);
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "scenario/utf8.h"
 #include "report/junit.h"
 #include "run/cutkinds.h"
 #include "subject/command.h"
@@ -217,8 +218,10 @@ static void add_judged(struct judged *sum, const struct judged *j)
 static void add_example(struct finding *f, double count, const char *where, const char *example)
 {
     f->count = (uint64_t)count;
-    if (f->example_count < FINDING_EXAMPLES)
-        snprintf(f->examples[f->example_count++], sizeof f->examples[0], "%s: %s", where, example);
+    if (f->example_count == FINDING_EXAMPLES)
+        return;
+    snprintf(f->examples[f->example_count], sizeof f->examples[0], "%s: %s", where, example);
+    utf8_mend(f->examples[f->example_count++]);
 }
 
 // Adds a trial to the sums. Cases of an invariant that the trial did not break are not counted.

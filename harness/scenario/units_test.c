@@ -2,12 +2,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "scenario/suggest.h"
 #include "scenario/units.h"
+#include "scenario/utf8.h"
 
 static void reads_durations(void **state)
 {
@@ -196,6 +198,26 @@ static void suggests_near_words_only(void **state)
     }
 }
 
+static void assert_mended(const char *text, const char *want)
+{
+    char copy[100];
+
+    snprintf(copy, sizeof copy, "%s", text);
+    utf8_mend(copy);
+    assert_string_equal(copy, want);
+}
+
+static void bytes_that_are_no_character_are_replaced(void **state)
+{
+    (void)state;
+    assert_mended("für 1 € 😀 \xf4\x8f\xbf\xbf", "für 1 € 😀 \xf4\x8f\xbf\xbf");
+    assert_mended("f\xfcr", "f?r");
+    assert_mended("\x82\xac 1 \xe2\x82", "?? 1 ??");  // both ends of a text that was cut
+    assert_mended("\xc0\xaf \xe0\x80\xaf", "?? ???"); // longer than need be
+    assert_mended("\xed\xa0\x80", "???");             // half of a pair of UTF-16
+    assert_mended("\xf4\x90\x80\x80\xff", "?????");   // beyond the last character
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +227,7 @@ int main(void)
         cmocka_unit_test(reads_rates),
         cmocka_unit_test(splits_comparisons),
         cmocka_unit_test(suggests_near_words_only),
+        cmocka_unit_test(bytes_that_are_no_character_are_replaced),
     };
     return cmocka_run_group_tests_name("harness.units", tests, NULL, NULL);
 }

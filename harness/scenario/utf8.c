@@ -24,6 +24,19 @@ bool utf8_next(const char **text, uint32_t *character)
     return true;
 }
 
+void utf8_mend(char *text)
+{
+    uint32_t ignored;
+
+    while (*text) {
+        const char *at = text;
+        if (utf8_next(&at, &ignored))
+            text += at - text;
+        else
+            *text++ = '?';
+    }
+}
+
 bool utf8_prints(uint32_t c)
 {
     if (c < ' ' || (c >= 0x7f && c < 0xa0))

@@ -1,5 +1,7 @@
 // Reads the characters of a UTF-8 text. --set needs it because libyaml does not check its text,
-// and writing needs it to know which characters must be escaped.
+// and writing needs it to know which characters must be escaped. Reports need it because output of
+// other programs, names of files and text that was cut to fit need not be UTF-8, but JSON and XML
+// must be.
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +10,9 @@
 // Reads the character at *text and moves *text behind it; 0 at the end. False
 // when the bytes are not UTF-8.
 bool utf8_next(const char **text, uint32_t *character);
+
+// Puts a '?' in the place of each byte that is not part of a character.
+void utf8_mend(char *text);
 
 // True when YAML accepts the character without an escape within double quotes.
 bool utf8_prints(uint32_t character);

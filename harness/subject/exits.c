@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scenario/utf8.h"
+
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int exits_without_line_max = 3;
 // A queue's worker may end whenever the server is away, because its documentation leaves it to a
@@ -77,7 +79,8 @@ bool exits_may_reap(struct subject *s, struct instance *in)
            clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
-// Copies the end of the log that a process wrote, as readable text, with bars between its lines.
+// Copies the end of the log that a process wrote, as readable text, with bars between its lines. A
+// collector may write any bytes, and the copy may begin in the middle of a character.
 static void take_last_words(const struct instance *in, char *words, size_t size)
 {
     off_t end = lseek(in->log, 0, SEEK_END), most = (off_t)size - 1;
@@ -89,6 +92,7 @@ static void take_last_words(const struct instance *in, char *words, size_t size)
     words[got > 0 ? got : 0] = '\0';
     for (char *p = words; *p; p++)
         *p = *p == '\n' ? '|' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+    utf8_mend(words);
 }
 
 void exits_reap(struct subject *s, struct instance *in)
