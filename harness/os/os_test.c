@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "os/apart.h"
 #include "os/paths.h"
+#include "os/postmasters.h"
 #include "os/process.h"
 #include "os/workdir.h"
 
@@ -248,6 +252,62 @@ static void removing_does_not_follow_links(void **state)
     assert_true(path_exists(outside));
 }
 
+// Starts a process that has a segment as a postmaster has. Returns its pid, and the segment's id.
+static pid_t start_postmaster(int *segment)
+{
+    static const int magic = 679834894; // PGShmemMagic
+    int ready[2];
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600), *at = shmat(id, NULL, 0);
+        at[0] = magic;
+        at[1] = (int)getpid();
+        while (write(ready[1], &id, sizeof id) > 0)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], segment, sizeof *segment), sizeof *segment);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void note(const char *dir, pid_t pid, uint64_t started)
+{
+    char path[PATH_MAX];
+    struct err e;
+
+    assert_true(path_join(path, dir, "postmasters", &e));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(
+        file, "%d %llu %lld\n", (int)pid, (unsigned long long)started, (long long)time(NULL) - 10);
+    fclose(file);
+}
+
+// A killed run left a note. Its postmaster's pid belongs to another server by now.
+static void another_server_with_a_noted_pid_lives(void **state)
+{
+    (void)state;
+    struct shmid_ds st;
+    char dir[PATH_MAX];
+    int segment;
+    struct err e;
+    pid_t pid = start_postmaster(&segment);
+
+    assert_true(path_join(dir, place, "noted", &e));
+    assert_true(path_make(dir, &e));
+    note(dir, pid, process_started(pid) - 1);
+    postmasters_sweep(dir);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    note(dir, pid, process_started(pid));
+    postmasters_sweep(dir);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(shmctl(segment, IPC_STAT, &st), -1);
+}
+
 static void long_paths_are_refused(void **state)
 {
     (void)state;
@@ -275,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
         cmocka_unit_test(removing_does_not_follow_links),
+        cmocka_unit_test(another_server_with_a_noted_pid_lives),
         cmocka_unit_test(long_paths_are_refused),
     };
 

@@ -61,15 +61,30 @@ static FILE *open_notes(const char *dir)
     return path_join(path, dir, NOTES, &ignored) ? fopen(path, "re") : NULL;
 }
 
-// Removes the shared memory of a dead postmaster. It takes segments from up to a second before the
-// note: their times are in whole seconds, and a postmaster may have made a segment before it was
-// noted. It waits, because the backends of a postmaster that another process killed end a moment
-// after it.
+// Returns when the pid was the noted server's. The time begins a second before the note: the times
+// of segments are in whole seconds, and a postmaster may have made a segment before it was noted.
+// It ends when another process that has the pid now was started, such as another server after the
+// machine was started anew.
+static struct segments_maker maker_of(const struct note *n)
+{
+    uint64_t started = process_started(n->pid);
+    int64_t ticks_per_s = sysconf(_SC_CLK_TCK);
+    bool is_other = started > 0 && started != n->started;
+    time_t boot = (time_t)((clock_wall_ns() - clock_boot_ns()) / NS_PER_S);
+
+    return (struct segments_maker){.pid = n->pid,
+        .since = n->noted - 1,
+        .until = is_other ? boot + (time_t)started / ticks_per_s : INT64_MAX};
+}
+
+// Removes the shared memory of a dead postmaster. It waits, because the backends of a postmaster
+// that another process killed end a moment after it.
 static void remove_memory(const struct note *n)
 {
+    const struct segments_maker maker = maker_of(n);
     int64_t deadline_ns = clock_now_ns() + end_limit_ns;
 
-    while (!segments_remove(n->pid, n->noted - 1) && clock_now_ns() < deadline_ns)
+    while (!segments_remove(&maker) && clock_now_ns() < deadline_ns)
         usleep(poll_us);
 }
 
@@ -91,11 +106,12 @@ void postmasters_remove_memory(const char *dir, pid_t pid)
 // still and did not notice its end.
 static void kill_server(const struct note *n)
 {
+    const struct segments_maker maker = maker_of(n);
     pid_t pids[CHILDREN_MAX];
 
     if (n->started > 0 && process_started(n->pid) == n->started)
         kill(n->pid, SIGKILL);
-    size_t count = segments_users(n->pid, n->noted - 1, pids, CHILDREN_MAX);
+    size_t count = segments_users(&maker, pids, CHILDREN_MAX);
     for (size_t i = 0; i < count; i++)
         kill(pids[i], SIGKILL);
 }

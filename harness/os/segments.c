@@ -120,26 +120,26 @@ static void remove_segment(int id, pid_t postmaster)
 }
 
 // Returns the id of the i-th of all segments if this postmaster made it, else -1.
-static int segment_of(int i, pid_t postmaster, time_t since, struct shmid_ds *st)
+static int segment_of(int i, const struct segments_maker *maker, struct shmid_ds *st)
 {
     int id = shmctl(i, SHM_STAT, st);
 
-    return id >= 0 && st->shm_cpid == postmaster && st->shm_ctime >= since &&
-                   st->shm_segsz >= sizeof(struct header)
+    return id >= 0 && st->shm_cpid == maker->pid && st->shm_ctime >= maker->since &&
+                   st->shm_ctime < maker->until && st->shm_segsz >= sizeof(struct header)
                ? id
                : -1;
 }
 
-bool segments_remove(pid_t postmaster, time_t since)
+bool segments_remove(const struct segments_maker *maker)
 {
     struct shmid_ds st;
     bool free = true;
     int last = shmctl(0, SHM_INFO, &st);
 
     for (int i = 0; i <= last; i++) {
-        int id = segment_of(i, postmaster, since, &st);
+        int id = segment_of(i, maker, &st);
         if (id >= 0 && st.shm_nattch == 0)
-            remove_segment(id, postmaster);
+            remove_segment(id, maker->pid);
         else if (id >= 0)
             free = false;
     }
@@ -164,14 +164,14 @@ static bool has_attached(pid_t pid, int id)
     return found;
 }
 
-size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max)
+size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t max)
 {
     struct shmid_ds st;
     size_t count = 0;
     int last = shmctl(0, SHM_INFO, &st);
 
     for (int i = 0; i <= last; i++) {
-        int id = segment_of(i, postmaster, since, &st);
+        int id = segment_of(i, maker, &st);
         DIR *proc = id >= 0 && st.shm_nattch > 0 ? opendir("/proc") : NULL;
         struct dirent *entry;
         while (proc && count < max && (entry = readdir(proc)) != NULL) {
@@ -187,13 +187,14 @@ size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max)
 
 size_t segments_bytes(pid_t postmaster)
 {
+    const struct segments_maker maker = {.pid = postmaster, .until = INT64_MAX};
     struct shmid_ds st;
     struct header header;
     size_t sum = 0;
     int last = shmctl(0, SHM_INFO, &st);
 
     for (int i = 0; i <= last; i++) {
-        int id = segment_of(i, postmaster, 0, &st);
+        int id = segment_of(i, &maker, &st);
         if (id >= 0 && read_header(id, postmaster, &header))
             sum += st.shm_segsz + each_posix(header.control, measure_posix);
     }

@@ -12,10 +12,17 @@
 #include <sys/types.h>
 #include <time.h>
 
-// Removes the memory of one dead postmaster, and only that. It takes segments that this pid made at
-// `since` (wall clock) or later, that begin as a server's do, and that no process has attached any
-// more. False: a process still has one of them attached.
-bool segments_remove(pid_t postmaster, time_t since);
+// A postmaster's pid, and the time (wall clock) in which the pid was its own: from `since` to
+// before `until`. Another server may have the pid later.
+struct segments_maker {
+    pid_t pid;
+    time_t since, until;
+};
+
+// Removes the memory of one dead postmaster, and only that. It takes segments that its pid made in
+// its time, that begin as a server's do, and that no process has attached any more. False: a
+// process still has one of them attached.
+bool segments_remove(const struct segments_maker *maker);
 
 // Returns the size in bytes of all segments of a postmaster together, System V and POSIX. The
 // postmaster may still run.
@@ -23,4 +30,4 @@ size_t segments_bytes(pid_t postmaster);
 
 // Finds the processes that have such a segment attached: the postmaster and its children, wherever
 // they are. It finds at most max, and returns how many it found.
-size_t segments_users(pid_t postmaster, time_t since, pid_t *pids, size_t max);
+size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t max);
