@@ -18,12 +18,14 @@ static void remember(int signal)
 
 void interrupt_install(void)
 {
-    struct sigaction sa = {.sa_handler = remember};
+    struct sigaction sa = {.sa_handler = remember}, before;
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    sigaction(SIGHUP, &sa, NULL);
+    // It is ignored under nohup, so that the program outlives its terminal.
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &sa, NULL);
     sa.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &sa, NULL);
 }

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Installs the handlers for INT, TERM and HUP; ignores PIPE.
+// Installs the handlers for INT, TERM and HUP; ignores PIPE. HUP stays ignored if it was, as under
+// nohup.
 void interrupt_install(void);
 
 // Returns the signal that came; 0: none.

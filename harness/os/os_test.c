@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "os/apart.h"
+#include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/postmasters.h"
 #include "os/process.h"
@@ -128,6 +129,29 @@ static void a_pid_used_again_is_another_process(void **state)
     process_end(pid, SIGKILL, CLOCK_NEVER / 2);
     assert_int_equal(process_started(pid), 0);
     assert_false(process_is(pid, started));
+}
+
+// Returns the signal that interrupts a process which began with HUP handled in this way.
+static int interrupted_by(void (*hup)(int))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        signal(SIGHUP, hup);
+        interrupt_install();
+        raise(SIGHUP);
+        _exit(interrupt_signal());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void a_run_under_nohup_outlives_its_terminal(void **state)
+{
+    (void)state;
+    assert_int_equal(interrupted_by(SIG_DFL), SIGHUP);
+    assert_int_equal(interrupted_by(SIG_IGN), 0);
 }
 
 // --- with a folder of our own -----------------------------------------------------
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_stubborn_process_is_killed),
         cmocka_unit_test(children_are_listed),
         cmocka_unit_test(a_pid_used_again_is_another_process),
+        cmocka_unit_test(a_run_under_nohup_outlives_its_terminal),
         cmocka_unit_test(a_stopped_process_is_seen),
         cmocka_unit_test(a_folder_is_made_apart),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
