@@ -52,20 +52,34 @@ static bool resolve(const char *address, bool passive, struct addrinfo **found, 
                            gai_strerror(why));
 }
 
+// Returns a socket; -1 with errno.
+static int connect_to(const struct addrinfo *at)
+{
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0)
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return -1;
+}
+
+// Tries all addresses of the host: a worker that listens on 127.0.0.1 is not at the first address
+// of localhost where that is ::1.
 int post_connect(const char *address, struct err *e)
 {
     struct addrinfo *found;
 
     if (!resolve(address, false, &found, e))
         return -1;
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
+    int fd = -1;
+    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+        fd = connect_to(at);
+    if (fd < 0)
         err_sys(e, ERR_CONNECTION,
             "cannot connect to %s (is 'mailproof load --listen' running there?)", address);
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
     freeaddrinfo(found);
     return fd;
 }
