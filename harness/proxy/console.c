@@ -188,18 +188,22 @@ static void tell_status(const struct console *c)
         (unsigned long long)n.refused);
 }
 
+// True when an order holds the bytes in this direction back.
+static bool is_held(const struct console *c, enum fault_direction to)
+{
+    return c->undo_ns[ORDER_PARTITION] ||
+           (c->undo_ns[ORDER_HALF_OPEN] && c->half_open.direction == to);
+}
+
 static void undo(struct console *c, enum order_id id, bool drop)
 {
-    bool half = id == ORDER_HALF_OPEN;
-    enum fault_direction to = c->half_open.direction;
-
-    if (id == ORDER_PARTITION || half)
-        proxy_heal(c->proxy, !half || to == TO_SERVER, !half || to == TO_COLLECTOR, drop);
+    c->undo_ns[id] = 0;
+    if (id == ORDER_PARTITION || id == ORDER_HALF_OPEN)
+        proxy_heal(c->proxy, !is_held(c, TO_SERVER), !is_held(c, TO_COLLECTOR), drop);
     else if (id == ORDER_DELAY)
         proxy_delay(c->proxy, 0, 0);
     else if (id == ORDER_THROTTLE)
         proxy_throttle(c->proxy, 0);
-    c->undo_ns[id] = 0;
     fprintf(c->out, "%s is over\n", orders[id].name);
 }
 

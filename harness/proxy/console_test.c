@@ -1,4 +1,4 @@
-// Orders are parsed correctly, and wrong ones are refused with the reason.
+// Orders are parsed and carried out correctly, and wrong ones are refused with the reason.
 #include "proxy/console.h"
 
 #include <setjmp.h>
@@ -8,7 +8,11 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "base/clock.h"
+#include "fault/proxy_inside.h"
 
 static struct order parsed(const char *line)
 {
@@ -74,11 +78,49 @@ static void refuses_wrong_orders(void **state)
     }
 }
 
+static void obey(struct console *c, const char *line)
+{
+    struct order o = parsed(line);
+
+    console_apply(c, &o, 0);
+}
+
+// The end of an order leaves what another one still asks for.
+static void orders_end_one_by_one(void **state)
+{
+    struct target nobody;
+    struct err e;
+
+    (void)state;
+    assert_true(target_init(&nobody, "host=127.0.0.1 port=1", &e));
+    struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = &nobody};
+    *(struct sockaddr_in *)&open.at =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct console c = {.proxy = proxy_start_open(&open, &e), .out = fopen("/dev/null", "w")};
+    assert_non_null(c.proxy);
+    assert_non_null(c.out);
+    const bool *hold = c.proxy->conditions.hold;
+    obey(&c, "half-open to-server");
+    obey(&c, "partition for 1s");
+    assert_true(hold[MESSAGE_CLIENT] && hold[MESSAGE_SERVER]);
+    console_tick(&c, NS_PER_S);
+    assert_true(hold[MESSAGE_CLIENT] && !hold[MESSAGE_SERVER]);
+    obey(&c, "partition");
+    obey(&c, "half-open to-client"); // ends the one before
+    assert_true(hold[MESSAGE_CLIENT] && hold[MESSAGE_SERVER]);
+    obey(&c, "heal");
+    assert_true(!hold[MESSAGE_CLIENT] && !hold[MESSAGE_SERVER]);
+    fclose(c.out);
+    proxy_free(c.proxy);
+    target_fini(&nobody);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_orders),
         cmocka_unit_test(refuses_wrong_orders),
+        cmocka_unit_test(orders_end_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
