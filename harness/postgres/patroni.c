@@ -329,8 +329,10 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
         buf_printf(out, " %d", (int)p->leashes[i]);
     }
     // tail waits for the end of these programs, because they write until then.
-    for (int i = 0; i < PARTS; i++)
-        buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
+    for (int i = 0; i < PARTS; i++) {
+        if (p->leashes[i])
+            buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
+    }
     buf_printf(out, " && rm -rf %s\n", p->dir.path);
     workdir_keep(&p->dir);
     memset(p->leashes, 0, sizeof p->leashes);
