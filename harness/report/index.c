@@ -65,15 +65,25 @@ static const char *page_of(const char *folder)
                                                                                  : "result.json";
 }
 
+// Returns the part of a gathered folder's path that comes after `dir`. The gathered path has none
+// of the slashes that dir may end with.
+static const char *path_below(const char *dir, const char *folder)
+{
+    size_t len = strlen(dir);
+
+    while (len > 1 && dir[len - 1] == '/')
+        len--;
+    return folder + len + (folder[len] == '/');
+}
+
 static bool put_row(struct buf *out, const char *dir, const char *folder)
 {
-    const char *below = folder + strlen(dir), *slash = strrchr(folder, '/');
+    const char *below = path_below(dir, folder), *slash = strrchr(folder, '/');
     struct stored s;
     struct err ignored;
 
     if (!stored_read(&s, folder, &ignored))
         return false;
-    below += *below == '/';
     buf_append_str(out, "<tr><td><a href=\"");
     append_url(out, *below ? below : ".");
     buf_printf(out, "/%s\">", page_of(folder));

@@ -10,7 +10,10 @@
 
 #include "base/clock.h"
 #include "check/story.h"
+#include "os/paths.h"
+#include "os/workdir.h"
 #include "report/charts.h"
+#include "report/index.h"
 #include "report/life.h"
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
@@ -162,6 +165,42 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&s);
 }
 
+static void write_result(const char *folder)
+{
+    char path[PATH_MAX];
+    struct err e;
+
+    assert_true(path_make(folder, &e) && path_join(path, folder, "result.json", &e));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"scenario\": \"steady\", \"verdict\": \"pass\", \"metrics\": {}}", file);
+    fclose(file);
+}
+
+// The links are the same when the folder's name ends with slashes.
+static void an_index_links_the_runs_below_it(void **state)
+{
+    static const char *const endings[] = {"", "/", "////////////////////////"};
+    char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
+    struct err e;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/steady/1", dir);
+    write_result(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(path, sizeof path, "%s%s", dir, endings[i]);
+        assert_true(index_write(path, &e));
+        assert_true(path_join(path, dir, "index.html", &e));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        page[fread(page, 1, sizeof page - 1, file)] = '\0';
+        fclose(file);
+        assert_non_null(strstr(page, "<a href=\"steady/1/result.json\">"));
+    }
+    assert_true(workdir_remove_tree(dir));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +209,7 @@ int main(void)
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
+        cmocka_unit_test(an_index_links_the_runs_below_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
