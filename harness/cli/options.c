@@ -272,10 +272,18 @@ static bool read_value(struct options *o, enum read_id id, const char *value, st
     return true;
 }
 
+static bool needs_value(size_t row, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "option '--%s' needs a value", table[row].name);
+}
+
 static bool take(struct options *o, size_t row, const char *value, struct err *e)
 {
     char *field = (char *)o + table[row].at;
 
+    // Folders below "" would be made in the root of the file system.
+    if (strcmp(table[row].name, "out") == 0 && !*value)
+        return needs_value(row, e);
     if (table[row].store == STORE_FILE && !file_is_writable(table[row].name, value, e))
         return false;
     if (table[row].store == STORE_READ)
@@ -414,8 +422,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         if ((o->foreign = foreign_name(word, scope)) != NULL)
             return err_set(e, ERR_USAGE, "%s has no option '--%s'", argv[0], o->foreign);
         if (id == ':')
-            return err_set(
-                e, ERR_USAGE, "option '--%s' needs a value", table[optopt - FIRST_ROW].name);
+            return needs_value((size_t)optopt - FIRST_ROW, e);
         if (id == '?' || id == 'q')
             return refuse(word, argv[0], scope, e);
         if (!take(o, (size_t)id - FIRST_ROW, optarg, e))

@@ -40,6 +40,7 @@ refused 'mine.yaml:4:10: ' run "$(edited 's/1s/1/')"
 refused 'mine.yaml:5:11: ' run "$(edited 's,20/s,fast,')"
 refused "'--colector'" run --colector x steady
 refused "'--seed'" run steady --seed
+refused "option '--out' needs a value" run steady --out ''
 refused '--seed' run steady --seed -3
 refused '--set load.0.for=3' run steady --set load.0.for=3
 refused "'stedy': neither a file, a folder, nor one that 'mailproof list' shows; did you mean 'steady'?" run stedy
