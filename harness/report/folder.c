@@ -231,7 +231,7 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
         ;
     fclose(file);
-    // Of a log that is too long, the beginning is kept, because it explains most.
+    // A log that is too long keeps its beginning, because that explains most.
     text.failed = false;
     bool ok = folder_write(f, "logs/server.log", &text, e);
     buf_fini(&text);
