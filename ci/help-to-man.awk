@@ -2,9 +2,9 @@
 #
 #   mailroom-collector --help | awk -v version=0.1.0 -f ci/help-to-man.awk
 #
-# The first line is "program: what it does.". Then come paragraphs, settings, and
-# "Exit codes: 0 …". A setting is "  NAME=default", and a line below it that is
-# indented further explains it.
+# The first line is "program: what it does.". Then come the ways to call it, each with two spaces
+# before it and behind it, paragraphs, settings, and "Exit codes: 0 …". A setting is
+# "  NAME=default", and a line below it that is indented further explains it.
 
 function roff(text) {
     gsub(/…/, "...", text) # a terminal without Unicode shows it, too
@@ -19,7 +19,7 @@ NR == 1 {
     sub(/^[^:]*: */, "")
     sub(/\.$/, "")
     printf ".TH %s 1 \"\" \"mailproof %s\" \"User Commands\"\n", toupper(roff(name)), version
-    printf ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", roff(name), roff($0)
+    printf ".SH NAME\n%s \\- %s\n", roff(name), roff($0)
     next
 }
 /^Exit codes: / {
@@ -34,7 +34,8 @@ codes && /^  [0-9]/ {
     next
 }
 /^$/ {
-    print ".PP"
+    if (described && !settings)
+        print ".PP"
     next
 }
 /^  [A-Z][A-Z_]*(=|$)/ {
@@ -45,9 +46,15 @@ codes && /^  [0-9]/ {
     next
 }
 /^  [^ ]/ {
+    if (!ways++)
+        print ".SH SYNOPSIS"
     sub(/^ */, "")
-    printf ".PP\n.B %s\n.PP\n", roff($0)
+    text = match($0, /   *[^ ]/) ? substr($0, RSTART + RLENGTH - 1) : ""
+    printf ".TP\n.B %s\n%s\n", roff(text ? substr($0, 1, RSTART - 1) : $0), roff(text)
     next
+}
+!described++ {
+    print ".SH DESCRIPTION"
 }
 {
     sub(/^ */, "")

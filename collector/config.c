@@ -349,8 +349,8 @@ void config_help(FILE *out)
         const struct setting *s = &settings[i];
         fprintf(out, "  %s", s->name);
         if (s->default_text)
-            fprintf(out, "=%s%s", s->default_text, unit(s));
-        fprintf(out, "\n      %s\n", s->help);
+            fprintf(out, "=%s", s->default_text);
+        fprintf(out, "\n      %s%s\n", s->help, *unit(s) ? " (in ms)" : "");
     }
 }
 

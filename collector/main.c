@@ -72,13 +72,15 @@ static void stay_private(void)
 
 static int help(void)
 {
-    printf(
-        "mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
-        "Without arguments it collects until TERM or INT. With --switch-mode it carries the\n"
-        "queue over to the mode that MAILROOM_DEQUEUE names, while no collector runs, and ends;\n"
-        "exit code 75 then means: try again later. With `-- COMMAND ARGUMENT…`, in leased mode,\n"
-        "it runs the sender itself and starts it again when it ends. These environment variables\n"
-        "are its settings:\n\n");
+    printf("mailroom-collector: writes new tokens, signed, in batches to standard output.\n\n"
+           "  mailroom-collector                        collects until TERM or INT\n"
+           "  mailroom-collector -- COMMAND ARGUMENT…   in leased mode: runs the sender, too\n"
+           "  mailroom-collector --switch-mode          changes the mode of the queue\n"
+           "  mailroom-collector --settings             prints the settings as a table\n"
+           "  mailroom-collector --version\n\n"
+           "The sender is started again when it ends. --switch-mode carries the queue over to the\n"
+           "mode that MAILROOM_DEQUEUE names. It needs all collectors to be stopped; exit code 75\n"
+           "means: try again later. These environment variables are the settings:\n\n");
     config_help(stdout);
     printf("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
            "  64 unknown argument\n"

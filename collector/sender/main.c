@@ -267,8 +267,8 @@ static int run(bool answers)
 static int help(void)
 {
     printf("mailroom-sender: sends the mails that mailroom-collector's lines name.\n\n"
-           "  mailroom-collector -- mailroom-sender          with MAILROOM_DEQUEUE=leased\n"
-           "  mailroom-collector | mailroom-sender --no-answers\n\n"
+           "  mailroom-collector -- mailroom-sender              with MAILROOM_DEQUEUE=leased\n"
+           "  mailroom-collector | mailroom-sender --no-answers  in the other modes\n\n"
            "It answers on standard output, a line per mail: '12.3 sent',\n"
            "'12.3 error transient 452 …', '12.3 error permanent 550 …'; '12 error …' speaks for\n"
            "every mail of line 12 that has no answer yet. These environment variables are its\n"
