@@ -256,7 +256,7 @@ bool queue_send_owners(const struct queue *q, struct session *s, const char *fin
     int64_t deadline_ns, struct err *e)
 {
     return session_query(s, QUEUE_OWNERS, queue_sql_owners,
-        SESSION_PARAMS(q->name, q->number, finished), deadline_ns, e);
+        SESSION_PARAMS(q->name, q->number, finished, q->mode->alone ? "t" : "f"), deadline_ns, e);
 }
 
 bool queue_decode_owners(struct owners *o, const PGresult *r, int64_t now_ns, struct err *e)

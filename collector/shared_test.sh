@@ -29,6 +29,7 @@ main()
     a_dead_claim_is_freed_during_a_backlog
     a_promoted_standby_has_forgotten_the_claims
     a_hanging_collector_loses_its_lease
+    who_has_come_back_is_not_forgotten
     the_mode_changes_only_when_told
     echo "all promises of sharing hold"
 }
@@ -387,6 +388,24 @@ a_hanging_collector_loses_its_lease()
     ends v TERM 0
     ends w TERM 0
     unset MAILROOM_LEASE
+}
+
+# Owner 42 lost its session, others found nothing of it, and it came back before they forgot it.
+who_has_come_back_is_not_forgotten()
+{
+    sql "INSERT INTO owners (queue, owner) VALUES ('mailroom', 42), ('mailroom', 43)"
+    { # a statement of the collector, from its file
+        echo "PREPARE forget AS"
+        cat "$SOURCE_DIR/collector/sql/owners.sql"
+        echo "; EXECUTE forget('mailroom', '1', '{42,43}', 'f')"
+    } >"$server_dir/forget.sql"
+    same "who is still known" 42 "$(psql -v ON_ERROR_STOP=1 -qAtX <<END | tail -n 1
+        SELECT pg_advisory_lock(42);
+        \\! psql -v ON_ERROR_STOP=1 -qAtX -f "$server_dir/forget.sql" >"$server_dir/forget.log" 2>&1
+        SELECT string_agg(owner::text, ' ') FROM owners WHERE owner IN (42, 43);
+END
+)"
+    sql "DELETE FROM owners WHERE owner = 42"
 }
 
 the_mode_changes_only_when_told()
