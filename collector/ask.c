@@ -40,11 +40,13 @@ static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e
 }
 
 // Doubles the number of batches to take at once if the stock was used up soon, or else halves it.
+// With lanes it stays one batch, because what is taken goes out before any token of a higher lane
+// that comes later.
 static void choose_batches(struct collector *c)
 {
     struct stock *s = &c->fetch.stock;
 
-    if (c->now_ns - s->taken_ns <= STOCK_SOON_NS)
+    if (c->now_ns - s->taken_ns <= STOCK_SOON_NS && !c->queue.lanes)
         s->batches *= 2;
     else
         s->batches /= 2;
@@ -63,7 +65,8 @@ static bool send_take(struct collector *c, enum portion portion, struct err *e)
         &(struct take){.wanted = wanted,
             .step = portion == FULL_BATCHES ? c->queue.limit : 1,
             .have = s->left,
-            .examine = wanted > c->queue.limit ? 4 * wanted : c->fetch.examine},
+            .examine = wanted > c->queue.limit ? 4 * wanted : c->fetch.examine,
+            .aged = c->fetch.turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1},
         work_deadline_ns(c), e);
 }
 
@@ -93,14 +96,15 @@ static bool stock_is_old(const struct collector *c)
 {
     const struct stock *s = &c->fetch.stock;
 
-    return s->left >= c->queue.limit && c->now_ns - s->taken_ns > STOCK_OLD_NS;
+    return !c->queue.mode->alone && s->left >= c->queue.limit &&
+           c->now_ns - s->taken_ns > STOCK_OLD_NS;
 }
 
 bool ask_give_back_if_old(struct collector *c, struct err *e)
 {
     const struct stock *s = &c->fetch.stock;
 
-    if (c->fetch.asked != ASK_NOTHING || s->left == 0)
+    if (c->queue.mode->alone || c->fetch.asked != ASK_NOTHING || s->left == 0)
         return true;
     if (c->now_ns - s->taken_ns > STOCK_OLD_NS) {
         PQclear(c->fetch.early);
@@ -113,6 +117,8 @@ bool ask_give_back_if_old(struct collector *c, struct err *e)
 
 bool ask_give_back(struct collector *c, struct err *e)
 {
+    if (c->queue.mode->alone)
+        return true;
     c->fetch.stock = (struct stock){.batches = 1};
     c->left.ours = false;
     c->left.look_at_ns = c->now_ns;
@@ -184,7 +190,7 @@ bool ask_ahead(struct collector *c, struct err *e)
 
     if (f->haste != HASTE_BACKLOG || f->asked != ASK_NOTHING || f->early || work_stopping(c))
         return true;
-    if (c->queue.mode->takes)
+    if (queue_takes(&c->queue))
         return stock_is_old(c) || !may_take(c) || ask_stock(c, FULL_BATCHES, e);
     return f->next.stretch == 0 ||
            sent(c, ASK_AHEAD,
@@ -193,7 +199,7 @@ bool ask_ahead(struct collector *c, struct err *e)
 
 bool ask_behind(struct collector *c, struct err *e)
 {
-    bool takes = c->queue.mode->takes;
+    bool takes = queue_takes(&c->queue);
 
     if (takes && c->queue.budget)
         return true;

@@ -37,6 +37,7 @@ struct fetch {
     } haste;
     bool at_once;         // tokens that waited before we connected go out without a wait
     enum meter_id reason; // why the last batch that was not full was to go out
+    int turns;            // how many takes found tokens
     bool large;           // a batch was large since memory was last given back
     struct stock {        // the tokens that we took and do not have in hand
         int left;         // about how many tokens these are
@@ -70,7 +71,7 @@ enum portion { FULL_BATCHES, ONE_BATCH };
 bool ask_stock(struct collector *c, enum portion portion, struct err *e) MUST_USE;
 
 // Gives back all tokens that we have taken and do not have in hand, so that any collector can take
-// them.
+// them. A collector that works alone keeps them.
 bool ask_give_back(struct collector *c, struct err *e) MUST_USE;
 
 // Gives back the stock if it is old. If it is not, the loop is woken when it becomes old. Call this

@@ -48,9 +48,10 @@ struct batch {
     bool more;    // the read examined as many rows as it may before the batch was full
     int64_t examined;
     struct passed passed;
-    int64_t number;      // column n of the cursor's version, or of the last delivery; 0: none
+    int64_t number;      // column n of the cursor's version, or of the last delivery; 0: none. With
+                         // lanes, a read of the cursors has the queue's epoch here.
     const char *now;     // the snapshot that the cursor's next tick will be
-    int part;            // where `end` is: 1: within the tick, 2: after it
+    int part;            // where `end` is: 1: within the tick, 2: after it; more in a lower lane
     struct position end; // the last row examined; in a delivery, `xid` is the delivery's n
     uint64_t stretch;    // the xid at which the stretch of the index around `end` ends; 0: unknown
 };

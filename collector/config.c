@@ -71,11 +71,11 @@ static const struct setting settings[] = {
         "how many of these may be sent at once after a pause"},
     {PREFIX "DAILY", COUNT, AT(budget.daily), 0, 1000000000, "0",
         "how many of these may be sent on one day (UTC); 0: as many as the budget allows"},
-    {PREFIX "LANES", TEXT, AT(leased.lanes), 1, 63, NULL,
-        "leased: the lanes that the queue is expected to have, the first one first, such as "
+    {PREFIX "LANES", TEXT, AT(lanes), 1, 63, NULL,
+        "the lanes that the queue is expected to have, the first one first, such as "
         "password_recovery,activation; mailroom_lanes() makes them"},
-    {PREFIX "AGEING", MILLISECONDS, AT(leased.ageing_ms), 0, DAY_MS, "30000",
-        "leased: a lower lane whose oldest token has waited for longer gets one line in four; "
+    {PREFIX "AGEING", MILLISECONDS, AT(ageing_ms), 0, DAY_MS, "30000",
+        "a lower lane whose oldest token has waited for longer gets one line in four; "
         "in whole seconds, rounded up"},
     {PREFIX "METRICS", TEXT, AT(metrics), 1, 4000, NULL,
         "where OpenMetrics are served: 127.0.0.1:9187, or the path of a Unix socket; or, with a "
@@ -249,15 +249,6 @@ static bool check_together(struct config *c, struct err *e)
     return true;
 }
 
-// Lanes are kept in leased mode only.
-static bool check_lanes(const struct config *c, struct err *e)
-{
-    if (c->leased.lanes && !config_leased(c))
-        return err_set(e, ERR_USAGE, PREFIX "LANES needs " PREFIX "DEQUEUE=leased, and it is '%s'",
-            c->dequeue);
-    return true;
-}
-
 // A rate is a number and `/s`.
 static bool check_budget(struct budget_config *b, struct err *e)
 {
@@ -292,8 +283,7 @@ bool config_load(struct config *c, char *const environ[], struct err *e)
                                 : set_text)(c, s, value, e))
             return false;
     }
-    return check_url(c, e) && check_together(c, e) && check_lanes(c, e) &&
-           check_budget(&c->budget, e) && load_key(c, e);
+    return check_url(c, e) && check_together(c, e) && check_budget(&c->budget, e) && load_key(c, e);
 }
 
 void config_wipe_keys(char *const environ[])

@@ -31,9 +31,9 @@ struct config {
         int64_t attempts;
         int64_t retry_base_ms;
         int64_t retry_max_ms;
-        char *lanes; // the lanes that the queue must have; NULL: any
-        int64_t ageing_ms;
-    } leased; // settings of leased mode only
+    } leased;    // settings of leased mode only
+    char *lanes; // the lanes that the queue must have; NULL: any
+    int64_t ageing_ms;
     struct budget_config {
         char *rate;   // as given; NULL: there is no budget
         double per_s; // tokens a second that `rate` allows; 0: there is no budget

@@ -100,7 +100,6 @@ static void bad_values(void **state)
         {"MAILROOM_BATCH_TIMEOUT=270001", "MAILROOM_HEALTHCHECK_INTERVAL is '270000'"},
         {"MAILROOM_CHANNEL_NAME=", "1 to 63 characters"},
         {"MAILROOM_DEQUEUE=skip", "MAILROOM_DEQUEUE is 'skip'; it must be one of: cursor, shared"},
-        {"MAILROOM_LANES=activation", "MAILROOM_LANES needs MAILROOM_DEQUEUE=leased"},
         {"MAILROOM_BUDGET=10", "MAILROOM_BUDGET is '10'; it must be a rate"},
         {"MAILROOM_BUDGET=-1/s", "MAILROOM_BUDGET is '-1/s'; it must be a rate"},
         {"MAILROOM_BUDGET=0/s", "from 0.000001/s to 1000000/s"},

@@ -125,7 +125,7 @@ pages() # statement
     {
         cat "$statements/settings.sql"
         echo ";"
-        prepare look cursor behind walk read
+        prepare look cursor stretch tokens behind walk read
         echo "\\o $server_dir/plan"
         echo "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) $1;"
     } | psql -v ON_ERROR_STOP=1 -qAtX >/dev/null
@@ -188,8 +188,8 @@ prepare_all()
     cat "$statements/settings.sql"
     echo "; SET statement_timeout = 0;"
     prepare lock_cursor take_lock
-    prepare take cursor take
-    prepare take_at_once cursor take |
+    prepare take cursor stretch tokens take take_lane taken
+    prepare take_at_once cursor stretch tokens take take_lane taken |
         sed -e '/^    ORDER BY c.n DESC/,/LIMIT 1/s/LIMIT 1/& FOR UPDATE/' \
             -e 's/ AND c\.n = (SELECT n FROM cursor)//'
 }

@@ -131,7 +131,7 @@ bool deliver_write(struct collector *c, enum state *next, struct err *e)
         if (!c->link.session.conn)
             return true;
         return turn_renew(c, e) && ring_keep(c, e) &&
-               (!c->queue.mode->takes || o->done == 0 || ask_give_back_if_old(c, e));
+               (!queue_takes(&c->queue) || o->done == 0 || ask_give_back_if_old(c, e));
     }
     output_end(o);
     return written(c, next, e);
@@ -208,7 +208,7 @@ static void settle(struct collector *c)
 // Returns true when the batch saw everything, and what came since was announced.
 static bool may_sleep(struct collector *c)
 {
-    return subject(c)->all && c->queue.mode->alone &&
+    return subject(c)->all && !queue_takes(&c->queue) &&
            (!c->queue.bell[0] || c->bell.step == BELL_OURS);
 }
 

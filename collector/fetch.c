@@ -31,7 +31,7 @@ static bool fresh(struct collector *c, enum asked what)
     struct fetch *f = &c->fetch;
 
     f->next_asked_ns = f->ready_ns = f->asked_ns;
-    if (c->queue.mode->takes && what == ASK_READ)
+    if (queue_takes(&c->queue) && what == ASK_READ)
         return true;
     if (!quick(c) && f->slow >= WORK_SLOW_MAX) {
         f->ready_ns = c->now_ns;
@@ -65,11 +65,14 @@ static bool take_ahead(struct collector *c, PGresult *result, struct err *e)
     return true;
 }
 
-// Returns false when somebody else moved the cursor although we are its only holder.
+// Returns false when somebody else has claimed the queue, or moved its cursor, although we are its
+// only holder.
 static bool still_ours(const struct collector *c, struct err *e)
 {
+    int64_t expected = c->queue.lanes ? c->queue.epoch : c->queue.n;
+
     if (!c->queue.mode->alone || c->fetch.next.source != BATCH_CURSOR ||
-        c->fetch.next.number == c->queue.n)
+        c->fetch.next.number == expected)
         return true;
     return err_set(e, ERR_CONNECTION, "another collector has taken the queue over");
 }
@@ -110,7 +113,7 @@ static bool keep(struct collector *c, PGresult *result, enum asked what, struct 
 // A batch that was taken ahead too long ago is judged again, like one that is left over.
 static bool keep_early(struct collector *c, PGresult *result, struct err *e)
 {
-    if (!c->queue.mode->takes)
+    if (!queue_takes(&c->queue))
         return take_ahead(c, result, e);
     if (!keep(c, result, ASK_STOCK, e))
         return false;
@@ -168,6 +171,7 @@ bool fetch_on_take(struct collector *c, const PGresult *result, struct err *e)
     if (!queue_decode_take(result, &taken, &s->every, &passed, e))
         return ask_retry(c, e);
     s->left += taken;
+    c->fetch.turns += taken > 0;
     tally_add(&c->tally, &c->metrics->meters, &passed, 0, c->now_ns);
     return true;
 }
@@ -333,9 +337,9 @@ static bool consider_cursor(struct collector *c, enum state *next, struct err *e
     if (!c->fetch.next.all && !ring_let_go(c, e))
         return false;
     // With a budget the tokens are paid for before they are taken.
-    if (c->queue.mode->takes && (verdict == SKIP || !c->queue.budget))
+    if (queue_takes(&c->queue) && (verdict == SKIP || !c->queue.budget))
         return fetch_take(c, e);
-    if (!c->queue.mode->takes)
+    if (!queue_takes(&c->queue))
         start_over(&c->fetch, &c->queue);
     *next = verdict == SKIP ? PASS : to_write(c);
     return true;

@@ -8,7 +8,8 @@ struct mode {
     const char *name;  // its name in MAILROOM_DEQUEUE and in jobs.mode
     const char *older; // an earlier name that stays accepted; NULL: none
     bool alone;        // one collector at a time; others stand by
-    bool takes;        // a batch becomes ours before its line is begun, and is confirmed after it
+    bool takes;        // a batch becomes ours before its line is begun, and is confirmed after it.
+                       // With lanes this is so in every mode (queue_takes).
 };
 
 // Returns the mode of this name; NULL: there is none.

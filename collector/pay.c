@@ -15,8 +15,7 @@ static bool rest(struct collector *c, enum state *next, struct err *e)
 {
     fetch_drop(c);
     *next = WAIT;
-    return c->queue.mode->alone || !(c->left.ours || c->fetch.stock.left > 0) ||
-           ask_give_back(c, e);
+    return !(c->left.ours || c->fetch.stock.left > 0) || ask_give_back(c, e);
 }
 
 bool pay_pay(struct collector *c, enum state *next, struct err *e)
@@ -45,7 +44,7 @@ bool pay_pay(struct collector *c, enum state *next, struct err *e)
         return rest(c, next, e);
     if (held < b->sendable)
         fetch_cut(c, held);
-    if (c->queue.mode->takes && b->source == BATCH_CURSOR) {
+    if (queue_takes(&c->queue) && b->source == BATCH_CURSOR) {
         *next = FETCH;
         return fetch_take(c, e);
     }

@@ -23,7 +23,9 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e)
         .channel = config->channel_name,
         .mode = config->mode,
         .limit = (int)config->batch_limit,
-        .budget = config->budget.rate ? &config->budget : NULL};
+        .budget = config->budget.rate ? &config->budget : NULL,
+        .lanes_wanted = config->lanes,
+        .ageing_ms = config->ageing_ms};
     if (!random_fill(&number, sizeof number, e))
         return false;
     // Our number is never 0, because 0 means nobody.
@@ -71,39 +73,65 @@ bool queue_send_listen(
     return session_query(s, tag, sql, none, deadline_ns, e);
 }
 
-// Prepares all statements. Each is made of several files, in this order.
-static bool send_prepare(struct session *s, int64_t deadline_ns, struct err *e)
+// A statement is made of several files, in this order.
+#define PARTS_MAX 8
+struct statement {
+    const char *name, *parts[PARTS_MAX];
+};
+
+static bool send_prepare(struct session *s, const struct statement statements[], size_t n,
+    int64_t deadline_ns, struct err *e)
 {
-    const struct {
-        const char *name, *parts[5];
-    } statements[] = {
-        {"read", {queue_sql_cursor, queue_sql_behind, queue_sql_walk, queue_sql_read}},
-        {"look",
-            {queue_sql_cursor, queue_sql_ours, queue_sql_both, queue_sql_walk, queue_sql_read}},
-        {"ahead", {queue_sql_ahead, queue_sql_walk, queue_sql_read}},
-        {"stock",
-            {queue_sql_delivery, queue_sql_ours, queue_sql_mine, queue_sql_walk, queue_sql_read}},
-        {"take", {queue_sql_cursor, queue_sql_take}},
-        {"lock", {queue_sql_cursor, queue_sql_lock}},
-        {"take_lock", {queue_sql_take_lock}},
-        {"move", {queue_sql_move, queue_sql_moved}},
-        {"move_dead", {queue_sql_move, queue_sql_moved_dead}},
-        {"confirm", {queue_sql_confirm}},
-        {"doubt", {queue_sql_doubt}},
-    };
     struct buf sql;
     bool ok = true;
 
     buf_init(&sql, SIZE_MAX);
-    for (size_t i = 0; ok && i < sizeof statements / sizeof *statements; i++) {
+    for (size_t i = 0; ok && i < n; i++) {
         buf_clear(&sql);
-        for (int k = 0; k < 5 && statements[i].parts[k]; k++)
+        for (int k = 0; k < PARTS_MAX && statements[i].parts[k]; k++)
             buf_append_str(&sql, statements[i].parts[k]);
         ok = buf_str(&sql) || err_memory(e);
         ok = ok && session_prepare(s, QUEUE_QUIET, statements[i].name, sql.data, deadline_ns, e);
     }
     buf_fini(&sql);
     return ok;
+}
+
+// Prepares the statements that every session may need.
+static bool send_prepare_all(struct session *s, int64_t deadline_ns, struct err *e)
+{
+    const struct statement statements[] = {
+        {"read", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_behind,
+                     queue_sql_walk, queue_sql_read}},
+        {"look", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_ours,
+                     queue_sql_both, queue_sql_walk, queue_sql_read}},
+        {"ahead", {queue_sql_ahead, queue_sql_walk, queue_sql_read}},
+        {"stock",
+            {queue_sql_delivery, queue_sql_ours, queue_sql_mine, queue_sql_walk, queue_sql_read}},
+        {"take", {queue_sql_cursor, queue_sql_stretch, queue_sql_tokens, queue_sql_take,
+                     queue_sql_take_lane, queue_sql_taken}},
+        {"lock", {queue_sql_cursors, queue_sql_stretch, queue_sql_ranked, queue_sql_lanes,
+                     queue_sql_lock}},
+        {"take_lock", {queue_sql_take_lock}},
+        {"move", {queue_sql_move, queue_sql_moved}},
+        {"move_dead", {queue_sql_move, queue_sql_moved_dead}},
+        {"confirm", {queue_sql_confirm}},
+        {"doubt", {queue_sql_doubt}},
+    };
+
+    return send_prepare(s, statements, sizeof statements / sizeof *statements, deadline_ns, e);
+}
+
+static bool send_prepare_lanes(struct session *s, int64_t deadline_ns, struct err *e)
+{
+    const struct statement statements[] = {
+        {"look_lanes", {queue_sql_cursors, queue_sql_stretch, queue_sql_ranked, queue_sql_lanes,
+                           queue_sql_ours, queue_sql_both, queue_sql_walk, queue_sql_read}},
+        {"take_lanes", {queue_sql_cursors, queue_sql_stretch, queue_sql_aged, queue_sql_lanes,
+                           queue_sql_take, queue_sql_take_lanes, queue_sql_taken}},
+    };
+
+    return send_prepare(s, statements, sizeof statements / sizeof *statements, deadline_ns, e);
 }
 
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
@@ -115,7 +143,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
         (q->budget &&
             !session_query(s, QUEUE_SCHEMA, queue_sql_schema_budget, none, deadline_ns, e)) ||
         !queue_send_listen(s, QUEUE_QUIET, q->channel, deadline_ns, e) ||
-        !queue_send_check(q, s, deadline_ns, e) || !send_prepare(s, deadline_ns, e))
+        !queue_send_check(q, s, deadline_ns, e) || !send_prepare_all(s, deadline_ns, e))
         return false;
     if (!q->predecessor.pid[0])
         return true;
@@ -169,6 +197,15 @@ bool queue_unknown(const char *name, struct err *e)
         name);
 }
 
+bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e)
+{
+    return !wanted || strcmp(wanted, lanes) == 0 ||
+           err_set(e, ERR_USAGE,
+               "MAILROOM_LANES is '%s', and the queue's lanes are '%s'; stop all collectors and "
+               "SELECT mailroom_lanes('%s'), or leave the variable out",
+               wanted, lanes, wanted);
+}
+
 bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e)
 {
     if (!session_check(r, e))
@@ -176,7 +213,7 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
     if (PQntuples(r) != 1)
         return queue_unknown(q->name, e);
     bool taken = PQgetvalue(r, 0, 0)[0] == 't', moved = PQgetvalue(r, 0, 3)[0] == 't';
-    const char *mode = PQgetvalue(r, 0, 4);
+    const char *mode = PQgetvalue(r, 0, 4), *lanes = PQgetvalue(r, 0, 8);
     *lock = PQgetvalue(r, 0, 1)[0] == 't' ? LOCK_FREE : LOCK_HELD;
     snprintf(q->seen.holder, sizeof q->seen.holder, "%s", PQgetvalue(r, 0, 2));
     q->seen.epoch = strtoll(PQgetvalue(r, 0, 5), NULL, 10);
@@ -187,6 +224,9 @@ bool queue_decode_lock(struct queue *q, const PGresult *r, enum queue_lock *lock
             "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "
             "and let an administrator run mailroom-collector --switch-mode",
             q->mode->name, mode);
+    if (mode[0] && !queue_check_lanes(q->lanes_wanted, lanes, e))
+        return false;
+    q->lanes = strchr(lanes, ',') != NULL;
     if (taken)
         *lock = !mode[0] ? LOCK_NEW : moved ? LOCK_MOVED : LOCK_TAKEN;
     return true;
@@ -209,6 +249,8 @@ bool queue_send_claim(const struct queue *q, struct session *s, int64_t deadline
 {
     char epoch[SESSION_NUMBER_LEN];
 
+    if (q->lanes && !send_prepare_lanes(s, deadline_ns, e))
+        return false;
     return session_query(s, QUEUE_CLAIM, q->mode->alone ? queue_sql_claim : queue_sql_join,
         SESSION_PARAMS(
             q->name, q->self, q->number, session_number(epoch, q->seen.epoch), q->mode->name),

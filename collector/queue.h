@@ -39,9 +39,12 @@ struct queue {
     const struct mode *mode;
     int limit;
     const struct budget_config *budget; // borrowed; NULL: there is none
-    char number[24];                    // our number: our deliveries and our lock carry it
-    char self[HOLDER_LEN];              // the name of this process
-    int64_t epoch;                      // the epoch of our last claim
+    const char *lanes_wanted;           // the lanes that it must have, borrowed; NULL: any
+    bool lanes;                         // it has more than one lane
+    int64_t ageing_ms;
+    char number[24];             // our number: our deliveries and our lock carry it
+    char self[HOLDER_LEN];       // the name of this process
+    int64_t epoch;               // the epoch of our last claim
     int64_t n;                   // the cursor's version (column n) after all moves that were sent
     int64_t first;               // the lowest n that one of our deliveries may have
     struct seen {                // what the last look at the lock saw
@@ -57,6 +60,17 @@ struct queue {
     char bell[24];          // the number of the bell's lock; "": producers use no bell
     bool set_up;            // the whole set-up was answered
 };
+
+// Once a token of a lower lane has waited for the ageing bound, one line in this many is its
+// lane's.
+#define QUEUE_AGED_TURN 4
+
+// Returns whether a batch becomes ours before its line is begun, and is confirmed after it. With
+// lanes this is so in every mode, because a line may have tokens of several lanes.
+static inline bool queue_takes(const struct queue *q)
+{
+    return q->mode->takes || q->lanes;
+}
 
 // Borrows the strings of `config`. Draws our number, and makes our name.
 bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
@@ -102,12 +116,14 @@ bool queue_decode_lock(
     struct queue *q, const PGresult *r, enum queue_lock *lock, struct err *e) MUST_USE;
 // Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
 bool queue_unknown(const char *name, struct err *e);
+// Sets ERR_USAGE if the queue has other lanes than `wanted`; NULL: any are wanted.
+bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUST_USE;
 
 // Makes a new cursor. Once the server has the locks for it, it may take as long as it needs.
 bool queue_send_settle(const struct queue *q, struct session *s, struct err *e) MUST_USE;
 
 // Claims the queue after its lock was taken: fences off the collector that had it, or joins those
-// that share it.
+// that share it. If the queue has lanes, their statements are prepared before.
 bool queue_send_claim(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_claim(struct queue *q, const PGresult *r, struct err *e) MUST_USE;

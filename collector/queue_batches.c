@@ -26,8 +26,8 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, int e
 
     session_number(want, wanted);
     session_number(most, examine);
-    if (q->mode->takes)
-        return session_execute_binary(s, QUEUE_READ, "look",
+    if (queue_takes(q))
+        return session_execute_binary(s, QUEUE_READ, q->lanes ? "look_lanes" : "look",
             SESSION_PARAMS(q->name, want, most, q->number, session_number(first, q->first), "0"),
             deadline_ns, e);
     return session_execute_binary(
@@ -81,14 +81,18 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
     int64_t deadline_ns, struct err *e)
 {
     char want[SESSION_NUMBER_LEN], most[SESSION_NUMBER_LEN], limit[SESSION_NUMBER_LEN],
-        step[SESSION_NUMBER_LEN], have[SESSION_NUMBER_LEN];
+        step[SESSION_NUMBER_LEN], have[SESSION_NUMBER_LEN], epoch[SESSION_NUMBER_LEN],
+        ageing[SESSION_NUMBER_LEN];
+    struct session_params p =
+        SESSION_PARAMS(q->name, session_number(want, t->wanted), session_number(most, t->examine),
+            q->number, session_number(limit, q->limit), session_number(step, t->step),
+            session_number(have, t->have), session_number(epoch, q->epoch), t->aged ? "t" : "f",
+            session_number(ageing, (q->ageing_ms + 999) / 1000));
 
+    if (!q->lanes)
+        p.n -= 3;
     return session_execute_first(s, "take_lock", SESSION_PARAMS(q->name), e) &&
-           session_execute(s, QUEUE_TAKE, "take",
-               SESSION_PARAMS(q->name, session_number(want, t->wanted),
-                   session_number(most, t->examine), q->number, session_number(limit, q->limit),
-                   session_number(step, t->step), session_number(have, t->have)),
-               deadline_ns, e);
+           session_execute(s, QUEUE_TAKE, q->lanes ? "take_lanes" : "take", p, deadline_ns, e);
 }
 
 bool queue_decode_take(

@@ -9,7 +9,7 @@
 int queue_examine(const struct queue *q);
 
 // Each of the next four asks for a batch, and batch_decode reads the answer. This one asks for what
-// waits behind the cursor; in a mode that takes, the tokens that we have taken come first.
+// waits behind the cursor; if the queue takes, the tokens that we have taken come first.
 bool queue_send_read(const struct queue *q, struct session *s, int wanted, int examine,
     int64_t deadline_ns, struct err *e) MUST_USE;
 // Asks for what comes after `last` in the same stretch of the index.
@@ -24,9 +24,11 @@ bool queue_send_adopt(const struct queue *q, struct session *s, const struct own
     int64_t deadline_ns, struct err *e) MUST_USE;
 
 // Takes up to `wanted` tokens. Together with the `have` tokens that we have already, they are a
-// multiple of `step`. Examines at most `examine` rows for them.
+// multiple of `step`. Examines at most `examine` rows for them. `aged`: a lower lane that has aged
+// goes first.
 struct take {
     int wanted, step, have, examine;
+    bool aged;
 };
 bool queue_send_take(const struct queue *q, struct session *s, const struct take *t,
     int64_t deadline_ns, struct err *e) MUST_USE;

@@ -177,11 +177,5 @@ bool join_on_self(struct leased *l, const PGresult *r, struct err *e)
 
 bool join_on_lanes(const struct leased *l, const PGresult *r, struct err *e)
 {
-    const char *wanted = l->config->leased.lanes, *there = PQgetvalue(r, 0, 0);
-
-    return !wanted || PQgetisnull(r, 0, 0) || strcmp(wanted, there) == 0 ||
-           err_set(e, ERR_USAGE,
-               "MAILROOM_LANES is '%s', and the queue's lanes are '%s'; stop all collectors and "
-               "SELECT mailroom_lanes('%s'), or leave the variable out",
-               wanted, there, wanted);
+    return PQgetisnull(r, 0, 0) || queue_check_lanes(l->config->lanes, PQgetvalue(r, 0, 0), e);
 }

@@ -6,11 +6,11 @@
 #include "base/log.h"
 #include "column.h"
 #include "line.h"
+#include "queue.h"
 
 #define DUE_MARGIN_MS 10000        // a token may be committed this long after it came due
 #define DUE_ALL_NS (30 * NS_PER_S) // the pause between two looks at everything that is due
 #define OTHERS_NS NS_PER_S         // the pause before a look at other collectors
-#define AGED_TURN 4                // one line in this many is an aged lower lane's
 
 enum { KIND, LINE, TOKEN, NUMBER, ERRORS, ACTION, ACCOUNT, EMAIL, LOGIN, SECRET, CODE, WAIT, DUE };
 
@@ -137,14 +137,14 @@ static bool send_lease(struct leased *l, struct err *e)
     session_number(fewest, fill_fewest(&t->fill, l->now_ns));
     session_number(due, (l->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS);
     session_number(daily, c->budget.daily);
-    session_number(ageing, (c->leased.ageing_ms + 999) / 1000);
+    session_number(ageing, (c->ageing_ms + 999) / 1000);
     snprintf(per_s, sizeof per_s, "%.9g", c->budget.per_s);
     snprintf(burst, sizeof burst, "%" PRId64, c->budget.burst);
     fill_looking(&t->fill, l->now_ns);
     leased_stamp(l, REQUEST_LEASE);
     return session_execute_binary(&l->link.session, REQUEST_LEASE, "lease",
         SESSION_PARAMS(c->queue_name, l->owner, wanted, fewest, all ? NULL : due, per_s, burst,
-            daily, t->lines % AGED_TURN == AGED_TURN - 1 ? "t" : "f", ageing),
+            daily, t->lines % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1 ? "t" : "f", ageing),
         leased_deadline_ns(l), e);
 }
 

@@ -1,5 +1,5 @@
 -- The head of a statement that reads on within one stretch of the tick, wherever
--- the cursor stands; walk.sql follows. cursor.sql says what a stretch is.
+-- the cursor stands; walk.sql follows. stretch.sql says what a stretch is.
 --
 -- $1 queue | $3 rows to examine at most | $4, $5 position to begin behind
 -- $6 where the stretch ends

@@ -1,2 +1,2 @@
--- Makes walk.sql, which follows, judge the tokens behind the cursor. cursor.sql comes before.
+-- Makes walk.sql, which follows, judge the tokens behind the cursor. tokens.sql comes before.
 , base AS (SELECT * FROM behind)

@@ -1,5 +1,5 @@
 -- Makes walk.sql, which follows, judge the tokens that we have taken and then those behind the
--- cursor. cursor.sql and ours.sql come before.
+-- cursor. tokens.sql or lanes.sql, and ours.sql, come before.
 --
 -- $3 rows to examine at most
 , base AS (

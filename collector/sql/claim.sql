@@ -1,5 +1,5 @@
--- Claims the queue. A new epoch and a new version of the cursor fence every
--- earlier session: its moves find another n, and its reads tell it so. The row
+-- Claims the queue. A new epoch and a new version of the first lane's cursor fence every earlier
+-- session: its moves find another n, its takes another epoch, and its reads tell it so. The row
 -- of jobs was looked at before the lock was taken. If another collector came and
 -- went in between, or moves the cursor at this moment, this statement changes
 -- nothing and returns no row.

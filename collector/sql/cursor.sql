@@ -1,24 +1,7 @@
--- The head of a statement that reads on from the cursor. take.sql follows, or a file that defines
--- base, and then walk.sql.
+-- The head of a statement that reads on from the cursor of a queue with one lane; stretch.sql and
+-- tokens.sql follow, and then take.sql, or a file that defines base, and walk.sql.
 --
--- $1 queue | $3 rows to examine at most
---
--- What waits is the rest of the tick (part 1) and what came after it (part 2).
--- Between two snapshots a and b two kinds of transactions have ended: those
--- that ran in a and do not run in b, and those from xmax(a) up to below xmax(b)
--- that do not run in b. They are a few stretches of the index on (action, xid,
--- id). Nothing else is looked at, however much a running transaction has
--- inserted.
---
--- A stretch begins behind (from_xid, from_id): with the least possible id, the
--- tokens of from_xid belong to it, and with the largest they do not. It ends
--- before to_xid. That is a comparison of xid alone: (xid, id) < (to_xid, ...)
--- would walk all entries of to_xid.
---
--- Everything is lazy: a stretch is begun when the one before it is used up, and
--- the rows of the two actions are merged one by one. Both have their columns in
--- the same order and an ORDER BY of their own, so the merge is cheap and needs
--- no sort.
+-- $1 queue
 WITH cursor AS MATERIALIZED (
     SELECT c.*, pg_current_snapshot() AS now
     FROM cursors AS c
@@ -27,48 +10,4 @@ WITH cursor AS MATERIALIZED (
     LIMIT 1
 ), head AS (
     SELECT n, now::text AS now FROM cursor
-), stretch AS MATERIALIZED (
-    SELECT s.*
-    FROM cursor AS c,
-         LATERAL (VALUES (1, c.seen, c.tick, c.xid, c.id), (2, c.tick, c.now, '0', 0))
-             AS p (part, a, b, xid, id),
-         LATERAL (
-             SELECT p.part, greatest(x, p.xid) AS from_xid,
-                    CASE WHEN x > p.xid THEN -9223372036854775808 ELSE p.id END AS from_id,
-                    (x::text::bigint + 1)::text::xid8 AS to_xid
-             FROM pg_snapshot_xip(p.a) AS x
-             WHERE pg_visible_in_snapshot(x, p.b)
-             UNION ALL
-             SELECT p.part, greatest(gap.from_xid, p.xid),
-                    CASE WHEN gap.from_xid > p.xid THEN gap.from_id
-                         WHEN gap.from_xid = p.xid THEN greatest(gap.from_id, p.id)
-                         ELSE p.id END,
-                    gap.to_xid
-             FROM (SELECT lag(x, 1, pg_snapshot_xmax(p.a)) OVER runs AS from_xid,
-                          lag(9223372036854775807, 1, -9223372036854775808) OVER runs AS from_id,
-                          x AS to_xid
-                   FROM (SELECT x FROM pg_snapshot_xip(p.b) AS x WHERE x >= pg_snapshot_xmax(p.a)
-                         UNION ALL
-                         SELECT pg_snapshot_xmax(p.b)) AS ends (x)
-                   WINDOW runs AS (ORDER BY x)) AS gap
-         ) AS s (part, from_xid, from_id, to_xid)
-    WHERE s.from_xid < s.to_xid
-    ORDER BY s.part, s.from_xid
-), behind AS (
-    SELECT s.part, s.to_xid, t.*
-    FROM stretch AS s
-    CROSS JOIN LATERAL (
-        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at
-         FROM tokens
-         WHERE action = 'activation'
-           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
-         ORDER BY xid, id)
-        UNION ALL
-        (SELECT xid, id, action, account, secret, code, consumed_at, expires_at
-         FROM tokens
-         WHERE action = 'password_recovery'
-           AND (xid, id) > (s.from_xid, s.from_id) AND xid < s.to_xid
-         ORDER BY xid, id)
-        ORDER BY xid, id) AS t
-    LIMIT $3::int
 )

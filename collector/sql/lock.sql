@@ -1,4 +1,4 @@
--- The tail of a look at the queue, behind cursor.sql: takes its lock, if it may.
+-- The tail of a look at the queue, behind lanes.sql: takes its lock, if it may.
 --
 -- $1 queue | $2 our name | $3 rows to look at: 1 | $4 our number
 -- $5 whether only one may collect
@@ -35,5 +35,8 @@ SELECT CASE
        END AS taken,
        $5::bool AND NOT held AS free, coalesce(holder, '') AS holder,
        cluster IS DISTINCT FROM mailroom_cluster() AS moved, coalesce(mode, '') AS mode, epoch,
-       (SELECT n FROM head) + renewed AS progress, EXISTS (SELECT FROM behind) AS waits
+       (SELECT sum(n) FROM cursor)::bigint + renewed AS progress,
+       EXISTS (SELECT FROM behind) AS waits,
+       -- The lanes, written as in MAILROOM_LANES.
+       (SELECT string_agg(array_to_string(actions, '+'), ',' ORDER BY lane) FROM cursor) AS lanes
 FROM job, may

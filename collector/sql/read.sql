@@ -2,10 +2,11 @@
 --
 -- $2 tokens wanted
 --
--- The row with what = 3 comes first: `id` is the n of the cursor or of the delivery, `email` the
--- snapshot that was read in. With what = 1 or 2 a row is a token of that action. A batch that is
--- not full ends with a row that has what = 0: the last position examined, and how many tokens were
--- passed over. Each column costs the server 1% of its time; a null costs less.
+-- The row with what = 3 comes first: `id` is the n of the cursor, or the epoch when there are
+-- lanes, and `email` the snapshot that was read in. With what = 1 or 2 a row is a token of that
+-- action. A batch that is not full ends with a row that has what = 0: the last position examined,
+-- and how many tokens were passed over. Each column costs the server 1% of its time; a null costs
+-- less.
 (SELECT 3 AS what, 0 AS part, '0'::xid8 AS to_xid, '0'::xid8 AS xid, n AS id, now::varchar AS email,
         NULL AS login, NULL::bytea AS secret, NULL AS code,
         0::bigint AS examined, NULL::bigint AS expired, NULL::bigint AS consumed

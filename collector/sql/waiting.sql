@@ -3,7 +3,7 @@
 --
 -- $1 queue | $2 tokens, or deliveries, to count at most
 --
--- cursor.sql says what the stretches are. Here they are those of all lanes, in
+-- stretch.sql says what the stretches are. Here they are those of all lanes, in
 -- no order. Before the first collector has come to the queue, no row is returned.
 WITH lane AS MATERIALIZED (
     SELECT c.*, pg_current_snapshot() AS now
