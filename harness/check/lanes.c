@@ -11,10 +11,14 @@
 #include "plan/plan.h"
 #include "scenario/leased.h"
 
+// In the modes without answers: the line that a collector has in hand, and the one that it has
+// taken meanwhile.
+#define IN_HAND 2
+
 struct lanes {
     const struct check *c;
     struct leased m;
-    int margin;           // number of lines that may have been leased before the token was visible
+    int margin;           // number of lines that may have been taken before the token was visible
     uint32_t *lower;      // lower[i] counts the lines before line i that held a token of a lower
                           // lane
     uint32_t *young;      // young[i] counts those of them whose tokens had all not aged
@@ -155,7 +159,7 @@ bool check_lanes(const struct check *c, struct err *e)
     struct lanes n = {.c = c};
 
     leased_read(&n.m, l->scenario);
-    if (!n.m.on || !n.m.lanes)
+    if (!n.m.lanes)
         return true;
     uint32_t *cells = calloc(2 * lines + tokens, sizeof *cells);
     if (!cells)
@@ -163,7 +167,7 @@ bool check_lanes(const struct check *c, struct err *e)
     n.lower = cells;
     n.young = cells + lines;
     n.wait = cells + 2 * lines;
-    n.margin = n.m.in_flight * l->scenario->collector.instances;
+    n.margin = (n.m.on ? n.m.in_flight : IN_HAND) * l->scenario->collector.instances;
     count_lines(&n);
     for (uint32_t t = 0; t < tokens; t++) {
         if (!is_judged(l, t))

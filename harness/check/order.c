@@ -1,11 +1,18 @@
-// Invariants of order: no token overtakes an older one that was committed before it, and none goes
-// out after the collector could know that it is ineligible.
+// Invariants of order: no token overtakes an older one that was committed before it, unless that is
+// of another lane, and none goes out after the collector could know that it is ineligible.
 #include "check/inside.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "plan/names.h"
+#include "scenario/leased.h"
+
+// The youngest token that a process has delivered of a lane, or of all when there are no lanes.
+struct youngest {
+    int64_t sent_ns; // when its transaction began
+    uint32_t token;
+};
 
 // The lines that one process has written so far.
 struct past {
@@ -14,8 +21,7 @@ struct past {
                          // the line before, and the one before that; at first, the process's start
     int64_t this_ns;     // when the line that is being looked at was read
     uint32_t this_line;  // index of the line that is being looked at
-    int64_t youngest_ns; // the latest beginning among the transactions that its lines delivered
-    uint32_t youngest;   // the token of that transaction
+    struct youngest lanes[2]; // of activations, or of all tokens, and of recoveries
 };
 
 // Before its start a process has read nothing from the database.
@@ -41,25 +47,24 @@ static void advance(struct past *p, uint32_t line, int64_t read_ns)
     p->this_line = line;
 }
 
-static void check_order(struct result *r, const struct ledger *l, struct past *p, uint32_t token)
+static void check_order(
+    struct result *r, const struct ledger *l, struct youngest *y, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     char email[NAMES_MAX], youngest[NAMES_MAX];
 
     if (txn->outcome == TXN_COMMITTED)
         judged_add(r, METRIC_OUT_OF_ORDER, 1, CAUSE_IS_NONE);
-    if (txn->outcome == TXN_COMMITTED && p->youngest_ns > txn->ended_ns) {
+    if (txn->outcome == TXN_COMMITTED && y->sent_ns > txn->ended_ns) {
         names_email(email, token);
-        names_email(youngest, p->youngest);
+        names_email(youngest, y->token);
         finding_add(r, METRIC_OUT_OF_ORDER,
             "%s, acknowledged at %.3f s, came after %s, whose transaction began at %.3f s", email,
-            ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, p->youngest_ns));
+            ledger_seconds(l, txn->ended_ns), youngest, ledger_seconds(l, y->sent_ns));
         finding_add_faults(r, METRIC_OUT_OF_ORDER, l, txn->ended_ns);
     }
-    if (txn->sent_ns > p->youngest_ns) {
-        p->youngest_ns = txn->sent_ns;
-        p->youngest = token;
-    }
+    if (txn->sent_ns > y->sent_ns)
+        *y = (struct youngest){.sent_ns = txn->sent_ns, .token = token};
 }
 
 // The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
@@ -131,7 +136,9 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
 {
     const struct subject_log *log = l->log;
     struct past *pasts = calloc(log->process_count + 1, sizeof *pasts);
+    struct leased m;
 
+    leased_read(&m, l->scenario);
     if (!pasts)
         return err_memory(e);
     for (size_t i = 0; i < log->process_count; i++)
@@ -148,7 +155,8 @@ bool check_sequence(struct result *r, const struct ledger *l, struct err *e)
             continue;
         check_expiry(r, l, p, d->token);
         if (l->tokens[d->token].first_line == d->line && !check_shares(l->scenario))
-            check_order(r, l, p, d->token);
+            check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
+                d->token);
     }
     free(pasts);
     return true;

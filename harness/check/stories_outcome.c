@@ -270,64 +270,6 @@ static void tell_answer_invented(struct story *s)
     tell_recorded(s, 1, ATTEMPT_DEAD);
 }
 
-// Recoveries go first, and activations age after a tenth of a second. Lines have one token, and one
-// of them is in flight.
-static void tell_lanes(struct story *s)
-{
-    static struct setting lanes[] = {{"MAILROOM_LANES", "password_recovery,activation"},
-        {"MAILROOM_AGEING", "100"}, {"MAILROOM_IN_FLIGHT", "1"}};
-
-    s->scenario.collector.dequeue = DEQUEUE_LEASED;
-    s->scenario.collector.batch_limit = 1;
-    s->scenario.collector.env = (struct settings){lanes, sizeof lanes / sizeof *lanes};
-}
-
-static void tell_line(struct story *s, int64_t read_ms, uint32_t token)
-{
-    tell_attempt(s, read_ms, token, 1, REPLY_SENT, 10);
-    s->outcomes[token] = OUTCOME_SENT;
-}
-
-// 37 recoveries and five activations. One activation follows each eighth recovery, or all follow at
-// the end.
-static void tell_queue(struct story *s, bool share)
-{
-    int64_t read_ms = 60;
-
-    tell_lanes(s);
-    uint32_t higher = story_txn(s, 50, 37), lower = story_txn(s, 55, 5), next = lower;
-    for (uint32_t t = higher; t < lower; t++)
-        s->kinds[t] = TOKEN_RECOVERY;
-    for (uint32_t t = higher; t < lower; t++) {
-        tell_line(s, read_ms += 40, t);
-        if (share && t % 8 == 7)
-            tell_line(s, read_ms += 1, next++);
-    }
-    while (next < lower + 5)
-        tell_line(s, read_ms += 40, next++);
-}
-
-static void tell_share(struct story *s)
-{
-    tell_queue(s, true);
-}
-
-static void tell_starved(struct story *s)
-{
-    tell_queue(s, false);
-}
-
-// The recovery waits from 60 ms on, and three activations that have not aged go before it.
-static void tell_overtaken(struct story *s)
-{
-    tell_lanes(s);
-    uint32_t lower = story_txn(s, 50, 3), higher = story_txn(s, 60, 1);
-    s->kinds[higher] = TOKEN_RECOVERY;
-    for (uint32_t t = lower; t < higher; t++)
-        tell_line(s, 120 + 10 * (int64_t)(t - lower), t);
-    tell_line(s, 150, higher);
-}
-
 // The retry opens the window at 300 ms and goes out in the full line. Two tokens stay behind it.
 static void tell_rest_behind_a_retry(struct story *s)
 {
@@ -368,9 +310,6 @@ static const struct story_case cases[] = {
     {"a line without an attempt", tell_attempt_forgotten, "misrecorded=1 ", VERDICT_VIOLATED},
     {"never in a line, and dead", tell_answer_invented, "lost=1 misrecorded=1 ", VERDICT_VIOLATED},
     {"answered, and never recorded", tell_stuck, "lost=1 ", VERDICT_VIOLATED},
-    {"a lower lane gets its share", tell_share, "", VERDICT_PASS},
-    {"a lower lane starves", tell_starved, "starved=1 ", VERDICT_VIOLATED},
-    {"a higher lane is overtaken", tell_overtaken, "starved=1 ", VERDICT_VIOLATED},
 };
 
 const struct story_cases stories_outcome = {cases, sizeof cases / sizeof *cases};

@@ -60,16 +60,21 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
-// Makes the lanes. They belong to the queue, so the collector only checks them.
+// Makes the lanes. They belong to the queue, so the collector only checks them. A queue that nobody
+// has used yet needs its mode first, because lanes would make it a leased one.
 static bool make_lanes(struct run *r, struct err *e)
 {
     struct leased leased;
-    char sql[120];
+    static const char *const modes[] = {
+        [DEQUEUE_CURSOR] = "cursor", [DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
+    char sql[180];
 
     leased_read(&leased, r->scenario);
-    if (!leased.on || !leased.lanes)
+    if (!leased.lanes)
         return true;
-    snprintf(sql, sizeof sql, "SELECT mailroom_lanes('%.60s')", leased.lanes);
+    snprintf(sql, sizeof sql,
+        "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
+        modes[r->scenario->collector.dequeue], leased.lanes);
     return sql_exec(r->context.admin, sql, e);
 }
 
