@@ -106,7 +106,7 @@ static void write_env(struct drawing *d, struct rng *rng)
     if (d->dequeue == DEQUEUE_LEASED)
         write_variables(d, rng, "leased.env.", &separator);
     if (d->dequeue == DEQUEUE_LEASED || d->limits->ours)
-        write_variables(d, rng, "budget.env.", &separator);
+        write_variables(d, rng, "ours.env.", &separator);
     buf_append_str(d->out, "}\n");
 }
 

@@ -25,7 +25,8 @@ struct draw_limits {
     bool any_only;             // true: some of `only` are set
     unsigned dequeues;         // bits 1 << enum dequeue of the modes to draw; 0: DRAW_DEQUEUES
     bool ours;                 // the collector is the reference: it asks for its announcements
-                               // (postgres.announce: bell), and keeps a budget in every mode
+                               // (postgres.announce: bell), and keeps lanes and a budget in every
+                               // mode
     const char *base;          // YAML for everything except name, seed and faults; NULL: that is
                                // drawn, too
     int64_t base_load_ns;      // length of the load in `base`
@@ -44,7 +45,7 @@ bool draw_watched(uint64_t seed, uint64_t number);
 
 // How a key gets its value. The path is the key as `mailproof list` shows it. A variable of
 // collector.env is written behind "collector.env.", or behind "leased.env." if only leased mode has
-// it, or behind "budget.env." if other modes of collectors that are not the reference lack it. A
+// it, or behind "ours.env." if other modes of collectors that are not the reference lack it. A
 // path that ends in a dot stands for all keys below it.
 struct draw_row {
     const char *path;

@@ -150,10 +150,12 @@ static void a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be(void **state
 {
     (void)state;
     static const struct draw_limits none = {0};
+    static const struct draw_limits shared = {.dequeues = 1u << DEQUEUE_SHARED, .ours = true};
 
     assert_in_range(count_draws(&everything, "announce: bell\n", "dequeue: leased"), 1, DRAWS);
     assert_int_equal(count_draws(&none, "announce: bell", NULL), 0);
     assert_in_range(count_draws(&everything, "name: lanes, ", "dequeue: shared"), 1, DRAWS);
+    assert_in_range(count_draws(&shared, "MAILROOM_LANES", "dequeue: leased"), 1, DRAWS);
     assert_int_equal(count_draws(&none, "MAILROOM_LANES", NULL), 0);
     assert_in_range(count_draws(&everything, "MAILROOM_BUDGET", NULL), 1, DRAWS);
     assert_int_equal(count_draws(&none, "MAILROOM_BUDGET", NULL), 0);

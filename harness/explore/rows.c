@@ -59,11 +59,11 @@ const struct draw_row draw_rows[] = {
     {"leased.env.MAILROOM_GRACE", "300", 1, NULL},
     {"leased.env.MAILROOM_ANSWER_TIMEOUT", "1000", 1, NULL},
     {"leased.env.MAILROOM_IN_FLIGHT", "2|16|64", 0.5, NULL},
-    {"leased.env.MAILROOM_LANES", "password_recovery,activation", 0.25, NULL},
-    {"leased.env.MAILROOM_AGEING", "0|1000", 0.5, NULL},
 
-    {"budget.env.MAILROOM_BUDGET", "50/s|100/s", 0.25, NULL},
-    {"budget.env.MAILROOM_BURST", "10|50", 0.5, NULL},
+    {"ours.env.MAILROOM_LANES", "password_recovery,activation", 0.25, NULL},
+    {"ours.env.MAILROOM_AGEING", "0|1000", 0.5, NULL},
+    {"ours.env.MAILROOM_BUDGET", "50/s|100/s", 0.25, NULL},
+    {"ours.env.MAILROOM_BURST", "10|50", 0.5, NULL},
 
     {"load.N.name", NULL, 0, ELSEWHERE},
     {"load.N.for", "300ms|700ms|1s|1500ms|2s", 1, NULL},
