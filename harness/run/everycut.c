@@ -12,6 +12,7 @@
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "run/cutreport.h"
+#include "run/lanes.h"
 
 // The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.
 #define WORKERS 4
@@ -70,11 +71,12 @@ bool everycut_run(const struct scenario *s, const struct run_options *o,
     return ok;
 }
 
-static bool prove_durable(struct cuts *c, const struct scenario *s, struct err *e)
+static bool finish_template(struct cuts *c, const struct scenario *s, struct err *e)
 {
     PGconn *admin = migrate_admin(&c->server, e);
-    bool ok = admin && durability_prove(&c->server, admin, s->postgres.durability,
-                           &s->postgres.settings, &c->proof, e);
+    bool ok = admin && lanes_make(admin, s, e) &&
+              durability_prove(
+                  &c->server, admin, s->postgres.durability, &s->postgres.settings, &c->proof, e);
 
     PQfinish(admin);
     return ok;
@@ -100,7 +102,7 @@ static bool prepare(struct cuts *c, const struct scenario *s, struct err *e)
            (c->setting.template_db = c->server.database) &&
            migrate_database(
                &c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
-           prove_durable(c, s, e);
+           finish_template(c, s, e);
 }
 
 // --- one bench per worker -------------------------------------------------------------

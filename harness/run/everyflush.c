@@ -13,6 +13,7 @@
 #include "postgres/durability.h"
 #include "postgres/migrate.h"
 #include "run/everyflush_inside.h"
+#include "run/lanes.h"
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000
@@ -83,7 +84,7 @@ static bool prepare(struct flushes *f, const struct scenario *s, struct err *e)
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
     PGconn *admin = migrate_admin(&f->server, e);
-    bool ok = admin && delay_expiry(admin, e) &&
+    bool ok = admin && delay_expiry(admin, e) && lanes_make(admin, s, e) &&
               durability_prove(
                   &f->server, admin, s->postgres.durability, &s->postgres.settings, &f->proof, e);
     f->before.amcheck = ok && add_amcheck(f, admin);

@@ -7,6 +7,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
+#include "run/lanes.h"
 #include "run/queue.h"
 #include "run/shared.h"
 #include "scenario/leased.h"
@@ -60,24 +61,6 @@ static bool get_server(struct run *r, struct err *e)
            r->server.provider->start(&r->server, e);
 }
 
-// Makes the lanes. They belong to the queue, so the collector only checks them. A queue that nobody
-// has used yet needs its mode first, because lanes would make it a leased one.
-static bool make_lanes(struct run *r, struct err *e)
-{
-    struct leased leased;
-    static const char *const modes[] = {
-        [DEQUEUE_CURSOR] = "cursor", [DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
-    char sql[180];
-
-    leased_read(&leased, r->scenario);
-    if (!leased.lanes)
-        return true;
-    snprintf(sql, sizeof sql,
-        "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
-        modes[r->scenario->collector.dequeue], leased.lanes);
-    return sql_exec(r->context.admin, sql, e);
-}
-
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
@@ -92,7 +75,7 @@ bool run_prepare_server(struct run *r, struct err *e)
         return false;
     r->context.server = &r->server;
     r->context.admin = migrate_admin(&r->server, e);
-    return r->context.admin && queue_prepare(r, e) && make_lanes(r, e) &&
+    return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
            ledger_init(&r->ledger, s, &r->plan, e) && load_prepare(r->context.admin, &r->plan, e) &&

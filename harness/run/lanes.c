@@ -1,0 +1,23 @@
+#include "run/lanes.h"
+
+#include <stdio.h>
+
+#include "postgres/sql.h"
+#include "scenario/leased.h"
+
+// A queue that nobody has used yet needs its mode first, because lanes would make it a leased one.
+bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
+{
+    static const char *const modes[] = {
+        [DEQUEUE_CURSOR] = "cursor", [DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
+    struct leased m;
+    char sql[180];
+
+    leased_read(&m, s);
+    if (!m.lanes)
+        return true;
+    snprintf(sql, sizeof sql,
+        "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
+        modes[s->collector.dequeue], m.lanes);
+    return sql_exec(admin, sql, e);
+}
