@@ -48,10 +48,13 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
     while (ok && (entry = fts_read(tree))) {
         if (entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR)
             ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
-        if (entry->fts_info != FTS_D || !holds_result(entry->fts_path))
+        if (entry->fts_info != FTS_D)
             continue;
-        ok = array_add_text(&g->folders, &g->count, entry->fts_path, e);
-        fts_set(tree, entry, FTS_SKIP);
+        bool found = holds_result(entry->fts_path);
+        if (found)
+            ok = array_add_text(&g->folders, &g->count, entry->fts_path, e);
+        if (found || entry->fts_level == GATHER_LEVELS)
+            fts_set(tree, entry, FTS_SKIP);
     }
     if (tree)
         fts_close(tree);

@@ -5,6 +5,11 @@
 
 #include "base/err.h"
 
+// Result folders are looked for this many levels below the path, which is as deep as `compare --ab`
+// and `explore` put them: compare/TIME/SIDE/SCENARIO/RUN. So a path such as / is not searched
+// whole.
+#define GATHER_LEVELS 5
+
 struct gathered {
     char **folders; // owned; each begins with the path that the caller gave
     size_t count;

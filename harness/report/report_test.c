@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "check/story.h"
 #include "os/paths.h"
 #include "os/workdir.h"
 #include "report/charts.h"
+#include "report/gather.h"
 #include "report/index.h"
 #include "report/life.h"
 
@@ -201,6 +203,31 @@ static void an_index_links_the_runs_below_it(void **state)
     assert_true(workdir_remove_tree(dir));
 }
 
+// The search reaches the deepest folder that a command makes, and does not follow a link.
+static void results_are_found_five_levels_down(void **state)
+{
+    char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], latest[PATH_MAX];
+    struct gathered g;
+    struct err e;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/a/b/c/d/e/6", dir);
+    write_result(path);
+    assert_true(gather_results(&g, dir, &e));
+    assert_int_equal(g.count, 0);
+    gather_fini(&g);
+    snprintf(path, sizeof path, "%s/a/b/c/d/5", dir);
+    snprintf(latest, sizeof latest, "%s/a/b/c/d/latest", dir);
+    write_result(path);
+    assert_int_equal(symlink("5", latest), 0);
+    assert_true(gather_results(&g, dir, &e));
+    assert_int_equal(g.count, 1);
+    assert_string_equal(g.folders[0], path);
+    gather_fini(&g);
+    assert_true(workdir_remove_tree(dir));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
         cmocka_unit_test(an_index_links_the_runs_below_it),
+        cmocka_unit_test(results_are_found_five_levels_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
