@@ -247,6 +247,23 @@ static void a_locked_folder_stays_and_a_left_one_goes(void **state)
     workdir_remove(&alive);
 }
 
+// A conninfo would end at the blank, and take a relative path for the name of a machine.
+static void a_folder_that_no_conninfo_can_name_is_refused(void **state)
+{
+    static const char *const paths[] = {"relative", "/tmp/a b", "/tmp/a,b", "/tmp/a'b"};
+    struct workdir w = WORKDIR_INIT;
+    struct err e;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_int_equal(setenv("MAILPROOF_TMPDIR", paths[i], 1), 0);
+        assert_false(workdir_make(&w, geteuid(), getegid(), &e));
+        assert_int_equal(e.kind, ERR_USAGE);
+        workdir_remove(&w);
+    }
+    assert_int_equal(setenv("MAILPROOF_TMPDIR", place, 1), 0);
+}
+
 static void a_kept_folder_stays(void **state)
 {
     (void)state;
@@ -359,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_made_apart),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),
+        cmocka_unit_test(a_folder_that_no_conninfo_can_name_is_refused),
         cmocka_unit_test(removing_does_not_follow_links),
         cmocka_unit_test(another_server_with_a_noted_pid_lives),
         cmocka_unit_test(long_paths_are_refused),

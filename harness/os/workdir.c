@@ -100,6 +100,12 @@ bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e)
     const char *parent = parent_dir();
 
     w->lock = -1;
+    // The server's socket lies there, and the folder is a host in the conninfo of many clients.
+    if (*parent != '/' || parent[strcspn(parent, " \t\n,'\\")])
+        return err_set(e, ERR_USAGE,
+            "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
+            "backslashes, not '%.200s'",
+            parent);
     sweep(parent, uid);
     // Another run's sweep may remove the folder before it is locked. Then another folder is made.
     for (int tries = 0; tries < 10 && w->lock < 0; tries++) {

@@ -21,7 +21,7 @@ struct workdir {
     }
 
 // Makes mailproof.XXXXXX under $MAILPROOF_TMPDIR (default /var/tmp), owned by uid and gid. Before
-// that it removes what killed runs left there.
+// that it removes what killed runs left there. ERR_USAGE for a path that no conninfo can name.
 MUST_USE bool workdir_make(struct workdir *w, uid_t uid, gid_t gid, struct err *e);
 
 // Removes the folder with everything in it. Accepts WORKDIR_INIT.

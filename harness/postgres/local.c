@@ -377,7 +377,7 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     buf_printf(out,
         "The server is still running.\n  reach it:  psql 'host=%s port=%s"
         " user=mailproof dbname=mailroom'\n"
-        "  remove it: kill -INT %d && tail -s 0.1 --pid=%d -f /dev/null && rm -rf %s\n",
+        "  remove it: kill -INT %d && tail -s 0.1 --pid=%d -f /dev/null && rm -rf '%s'\n",
         l->dir.path, l->port, (int)l->postmaster, (int)l->postmaster, l->dir.path);
     workdir_keep(&l->dir);
     l->postmaster = 0;

@@ -333,7 +333,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
         if (p->leashes[i])
             buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
     }
-    buf_printf(out, " && rm -rf %s\n", p->dir.path);
+    buf_printf(out, " && rm -rf '%s'\n", p->dir.path);
     workdir_keep(&p->dir);
     memset(p->leashes, 0, sizeof p->leashes);
     return true;
