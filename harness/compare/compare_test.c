@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "compare/picture.h"
 #include "compare/print.h"
 #include "plan/rng.h"
 
@@ -325,6 +327,33 @@ static void times_are_told_with_their_width(void **state)
     side_fini(&new);
 }
 
+// A damaged result.json may hold such a value. The axis has no step for it.
+static void the_smallest_value_is_not_drawn(void **state)
+{
+    struct side base = {.name = "a"}, new = {.name = "b"};
+    struct comparison c;
+    struct err e = {0};
+    struct rng rng;
+    struct buf out;
+
+    (void)state;
+    rng_init(&rng, 1, 0);
+    add_runs(&base, RUNS, 1, &rng);
+    add_runs(&new, RUNS, 1, &rng);
+    for (size_t i = 0; i < RUNS; i++) {
+        base.runs[i].values[METRIC_LATENCY_P50] = 5e-324;
+        new.runs[i].values[METRIC_LATENCY_P50] = 5e-324;
+    }
+    assert_true(compare_sides(&c, &base, &new, 0.1, &e));
+    buf_init(&out, 1 << 20);
+    alarm(100);
+    assert_true(picture_html(&c, 1, &out));
+    alarm(0);
+    buf_fini(&out);
+    side_fini(&base);
+    side_fini(&new);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_busy_machine_raises_no_alarm),
         cmocka_unit_test(nothing_is_printed_as_nan),
         cmocka_unit_test(times_are_told_with_their_width),
+        cmocka_unit_test(the_smallest_value_is_not_drawn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,8 @@ static void put_runs(const struct comparison *c, const struct compared *row, str
     double highest = highest_of(c->new, row->id, highest_of(c->base, row->id, 0));
     const char *unit = metric_unit_name(metrics[row->id].unit);
 
-    if (!(highest > 0))
+    // No step divides a number that is too small to have full precision.
+    if (!isnormal(highest))
         return;
     double step = step_of(highest);
     buf_printf(out,
