@@ -1,6 +1,6 @@
 #include "run/generator.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -40,21 +40,24 @@ bool generator_hire(struct generator *g, const char *list, const struct scenario
     const struct plan *plan, struct err *e)
 {
     const char *addresses[REMOTE_MAX];
-    char text[4096];
     unsigned count = 0;
+    bool ok = true;
 
     if (!list)
         return true;
-    snprintf(text, sizeof text, "%s", list);
-    char *rest = text;
-    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
-        if (!*one || count == REMOTE_MAX)
-            return err_set(e, ERR_USAGE,
-                "--workers takes up to %d of HOST:PORT or ssh://HOST, commas between them",
-                REMOTE_MAX);
-        addresses[count++] = one;
+    char *text = strdup(list), *rest = text;
+    if (!text)
+        return err_memory(e);
+    for (char *one; ok && (one = strsep(&rest, ",")) != NULL;) {
+        ok = (*one && count < REMOTE_MAX) ||
+             err_set(e, ERR_USAGE,
+                 "--workers takes up to %d of HOST:PORT or ssh://HOST, commas between them",
+                 REMOTE_MAX);
+        if (ok)
+            addresses[count++] = one;
     }
-    g->workers = remote_open(addresses, count, s, plan, e);
+    g->workers = ok ? remote_open(addresses, count, s, plan, e) : NULL;
+    free(text);
     return g->workers;
 }
 
