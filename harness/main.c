@@ -1,6 +1,7 @@
 // mailproof: proves that a PostgreSQL-backed mail collector loses nothing.
-#include <stdio.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -192,8 +193,22 @@ static int do_what_is_asked(int argc, char **argv)
     return refuse(name);
 }
 
+// A file or socket takes the lowest free number. If a standard stream were closed, our output would
+// go into that file. /dev/null is opened for reading, so that output to it fails and is reported.
+static bool hold_standard_streams(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd >= 0 && close(fd) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (!hold_standard_streams())
+        return EXIT_INTERNAL;
     interrupt_install();
     return finish(do_what_is_asked(argc, argv));
 }
