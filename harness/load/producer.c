@@ -104,9 +104,11 @@ static void end(struct producer *p, int64_t grace_ns)
 {
     if (!p->pid)
         return;
-    close(p->in);
+    if (p->in >= 0)
+        close(p->in);
     close(p->out);
     process_end(p->pid, SIGTERM, grace_ns);
+    kill(-p->pid, SIGKILL); // the processes that the client has started
     p->pid = 0;
     p->in = p->out = -1;
     buf_clear(&p->unsent);
@@ -187,11 +189,16 @@ static bool read_answers(struct producer *p)
 
 static void write_puts(struct producer *p)
 {
-    while (p->unsent.len > 0) {
+    while (p->in >= 0 && p->unsent.len > 0) {
         ssize_t n = write(p->in, p->unsent.data, p->unsent.len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) // the pipe is full, or the client has ended; its output will tell
+        if (n < 0 && errno == EPIPE) {
+            // The client reads no more. Its output tells when it has ended.
+            close(p->in);
+            p->in = -1;
+        }
+        if (n <= 0) // the pipe is full or closed
             return;
         buf_consume(&p->unsent, (size_t)n);
     }
