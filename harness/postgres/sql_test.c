@@ -1,3 +1,5 @@
+#include <netdb.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +15,7 @@
 #include <cmocka.h>
 
 #include "postgres/sql.h"
+#include "postgres/target.h"
 
 static void a_message_is_one_line(void **state)
 {
@@ -110,11 +113,69 @@ static void a_notice_during_the_start_stays_off_the_terminal(void **state)
     rmdir(folder);
 }
 
+// --- a name with several addresses --------------------------------------------------------------
+
+#define WRAP_OF(name) __wrap_##name
+
+// The linker replaces the look-up by these functions. Every name has two addresses, and nobody
+// listens at the first.
+static struct sockaddr_in refusing = {.sin_family = AF_INET}, listening = {.sin_family = AF_INET};
+static struct addrinfo addresses[2];
+
+int WRAP_OF(getaddrinfo)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+void WRAP_OF(freeaddrinfo)(struct addrinfo *);
+
+int WRAP_OF(getaddrinfo)(
+    const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **out)
+{
+    (void)name;
+    (void)port;
+    (void)hints;
+    addresses[0] = (struct addrinfo){.ai_family = AF_INET,
+        .ai_addr = (struct sockaddr *)&refusing,
+        .ai_addrlen = sizeof refusing,
+        .ai_next = &addresses[1]};
+    addresses[1] = (struct addrinfo){.ai_family = AF_INET,
+        .ai_addr = (struct sockaddr *)&listening,
+        .ai_addrlen = sizeof listening};
+    *out = addresses;
+    return 0;
+}
+
+void WRAP_OF(freeaddrinfo)(struct addrinfo *list)
+{
+    assert_ptr_equal(list, addresses);
+}
+
+static void an_address_that_refuses_is_passed_over(void **state)
+{
+    socklen_t len = sizeof listening;
+    struct sockaddr_storage found;
+    struct target target;
+    struct err e;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+    (void)state;
+    listening.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    refusing.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    assert_int_equal(bind(listener, (struct sockaddr *)&listening, sizeof listening), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&listening, &len), 0);
+    refusing.sin_port = listening.sin_port;
+    assert_true(target_init(&target, "host=two-addresses user=x", &e));
+    assert_true(target_address(&target, &found, &len, &e));
+    assert_int_equal(len, sizeof listening);
+    assert_memory_equal(&found, &listening, sizeof listening);
+    target_fini(&target);
+    close(listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(a_notice_during_the_start_stays_off_the_terminal),
+        cmocka_unit_test(an_address_that_refuses_is_passed_over),
     };
 
     return cmocka_run_group_tests_name("sql", tests, NULL, NULL);

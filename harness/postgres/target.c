@@ -1,10 +1,15 @@
 #include "postgres/target.h"
 
+#include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/un.h>
+#include <unistd.h>
+
+#define ADDRESS_WAIT_MS 500 // for an address that does not even refuse
 
 static const char *value_of(const struct target *t, const char *key)
 {
@@ -154,6 +159,23 @@ static bool socket_address(
     return true;
 }
 
+// True when the address takes connections. libpq tries all addresses of a name in this way.
+static bool answers(const struct addrinfo *a)
+{
+    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct pollfd polled = {.fd = fd, .events = POLLOUT};
+    int failure = 0;
+    socklen_t len = sizeof failure;
+
+    if (fd < 0)
+        return false;
+    bool ok = connect(fd, a->ai_addr, a->ai_addrlen) == 0 ||
+              (errno == EINPROGRESS && poll(&polled, 1, ADDRESS_WAIT_MS) == 1 &&
+                  getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &len) == 0 && failure == 0);
+    close(fd);
+    return ok;
+}
+
 bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
@@ -173,8 +195,12 @@ bool target_address(
     int failed = getaddrinfo(first, first_port, &hints, &found);
     if (failed)
         return err_set(e, ERR_CONNECTION, "%s: %s", first, gai_strerror(failed));
-    memcpy(out, found->ai_addr, found->ai_addrlen);
-    *len = found->ai_addrlen;
+    // The last address needs no trial.
+    struct addrinfo *one = found;
+    while (one->ai_next && !answers(one))
+        one = one->ai_next;
+    memcpy(out, one->ai_addr, one->ai_addrlen);
+    *len = one->ai_addrlen;
     freeaddrinfo(found);
     return true;
 }
