@@ -122,10 +122,17 @@ bool drive_tell(
     if (length < 0 || length >= (int)sizeof line - 1)
         return err_set(e, ERR_INTERNAL, "a command for the disk is too long");
     line[length++] = '\n';
+    if (d->control < 0)
+        return err_set(e, ERR_SYSTEM, "the disk's program was given up");
     if (send(d->control, line, (size_t)length, MSG_NOSIGNAL) != length)
         return err_set(e, ERR_SYSTEM, "the disk's program has ended");
-    if (!read_line(d, line, sizeof line, e))
+    if (!read_line(d, line, sizeof line, e)) {
+        // A late answer would be taken for that of the next command. Without a caller the program
+        // only serves until the file is unmounted.
+        close(d->control);
+        d->control = -1;
         return false;
+    }
     if (strncmp(line, "ok", 2) != 0)
         return err_set(e, ERR_SYSTEM, "the disk: %s", line);
     return read_numbers(line + 2, numbers, count, e);
