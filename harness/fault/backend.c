@@ -1,11 +1,9 @@
 // Faults against single backends, chosen by the role that logged in.
 #include "fault/inside.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "os/interrupt.h"
@@ -125,14 +123,9 @@ static bool log_shows_cancel(const char *path, long from)
 {
     static const char words[] = "canceling statement due to user request";
     int64_t deadline = clock_now_ns() + answer_wait_ns;
-    char text[16384];
 
     do {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t got = fd >= 0 ? pread(fd, text, sizeof text, from) : -1;
-        if (fd >= 0)
-            close(fd);
-        if (got > 0 && memmem(text, (size_t)got, words, sizeof words - 1))
+        if (fault_count_in_log(path, from, words) > 0)
             return true;
     } while (clock_now_ns() < deadline && interrupt_sleep_until(clock_now_ns() + poll_ns));
     return false;

@@ -41,6 +41,9 @@ int64_t fault_patience_until_ns(const struct fault_context *c);
 fault_step fault_stop_server, fault_start_server; // server.c
 fault_step fault_start_collector;                 // collector.c
 
+// Counts the lines with these words in the server's log, from this place in it on.
+unsigned fault_count_in_log(const char *path, long from, const char *words); // storage.c
+
 // Waits up to 5 s until the collector's processes, which got a signal, have ended.
 bool fault_await_end(
     const struct fault_context *c, const pid_t *pids, size_t count, struct err *e); // collector.c

@@ -44,9 +44,9 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
 
 // --- the server's log and its repair ----------------------------------------------------
 
-static unsigned count_in_log(const struct server *s, long from, const char *words)
+unsigned fault_count_in_log(const char *path, long from, const char *words)
 {
-    FILE *log = fopen(s->log_path, "re");
+    FILE *log = fopen(path, "re");
     char *line = NULL;
     size_t size = 0;
     unsigned count = 0;
@@ -77,7 +77,7 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
 {
     int64_t deadline = clock_now_ns() + hit_limit_ns;
 
-    while (count_in_log(c->server, from, "PANIC:") == 0) {
+    while (fault_count_in_log(c->server->log_path, from, "PANIC:") == 0) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "a flush failed, and the server did not panic");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
@@ -127,7 +127,8 @@ static bool fill_disk(struct fault_context *c, struct fault_record *r, struct er
 
 static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    unsigned refused = count_in_log(c->server, (long)r->mark, "No space left on device");
+    unsigned refused =
+        fault_count_in_log(c->server->log_path, (long)r->mark, "No space left on device");
     bool started;
 
     if (!disk_empty(disk_of(c), e) || !repair(c, &started, e))
