@@ -12,6 +12,7 @@
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 #include "scenario/units.h"
+#include "scenario/utf8.h"
 
 #define TEXT_MAX (4u << 20)
 
@@ -229,6 +230,9 @@ static bool describe(struct exploring *x, struct err *e)
         ok = !x->limits[0].only[i] || append(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
         ok = append(text, size, o->args[i], e);
+    if (ok && !(utf8_valid(x->collector) && utf8_valid(x->head_text)))
+        ok = err_set(e, ERR_USAGE,
+            "--collector, --set and the scenarios have to be UTF-8, because the journal is");
     x->head = (struct journal_head){x->seed, x->collector, x->head_text};
     return ok;
 }

@@ -128,17 +128,6 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     return n;
 }
 
-static bool is_text(const char *set)
-{
-    uint32_t c = 0;
-
-    do
-        if (!utf8_next(&set, &c))
-            return false;
-    while (c != 0);
-    return true;
-}
-
 bool override_apply(struct node *root, const char *set, struct err *e)
 {
     struct walk w = {.origin = {.set = set}, .path = set, .begin = set, .end = strchr(set, '=')};
@@ -146,7 +135,7 @@ bool override_apply(struct node *root, const char *set, struct err *e)
     bool verbatim = false;
     size_t depth = 0;
 
-    if (!is_text(set))
+    if (!utf8_valid(set))
         return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)
         return err_set(

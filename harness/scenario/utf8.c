@@ -24,6 +24,17 @@ bool utf8_next(const char **text, uint32_t *character)
     return true;
 }
 
+bool utf8_valid(const char *text)
+{
+    uint32_t c = 0;
+
+    do
+        if (!utf8_next(&text, &c))
+            return false;
+    while (c != 0);
+    return true;
+}
+
 void utf8_mend(char *text)
 {
     uint32_t ignored;

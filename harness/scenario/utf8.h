@@ -11,6 +11,9 @@
 // when the bytes are not UTF-8.
 bool utf8_next(const char **text, uint32_t *character);
 
+// True when the whole text is UTF-8.
+bool utf8_valid(const char *text);
+
 // Puts a '?' in the place of each byte that is not part of a character.
 void utf8_mend(char *text);
 

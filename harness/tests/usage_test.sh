@@ -75,6 +75,7 @@ refused 'cannot read' compare a b --csv "$place/kept" --json "$place/fresh"
 [ ! -e "$place/whole.csv" ] || fail 'a part of a file was left'
 refused '--out: cannot make the folder' run steady --quiet --out "$place/kept/results"
 refused '--out: cannot make the folder' explore --within 1s --out "$place/kept/results"
+refused 'have to be UTF-8' explore --within 1s --out "$place/results" --collector $'\xe4'
 
 refused "--workers: 'here' is not HOST:PORT or PORT" \
     run steady --quiet --out "$place/results" --workers here
