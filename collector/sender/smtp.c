@@ -186,11 +186,10 @@ static void judge(struct smtp *s, CURLcode result, struct reply *reply)
 
     reply->outcome = result == CURLE_OK ? MAIL_SENT : smtp_judge(code, s->command);
     // The server's reply is the best explanation; if there is none, libcurl's text is.
+    const char *text = *s->curl ? s->curl : curl_easy_strerror(result);
     if (result == CURLE_OK || (code >= 400 && *s->said))
-        copy_line(reply->text, sizeof reply->text, s->said, strlen(s->said));
-    else
-        copy_line(reply->text, sizeof reply->text, *s->curl ? s->curl : curl_easy_strerror(result),
-            sizeof s->curl);
+        text = s->said;
+    copy_line(reply->text, sizeof reply->text, text, strlen(text));
     if (result != CURLE_OK && code < 400)
         reply->outcome = MAIL_LATER;
 }
