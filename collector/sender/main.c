@@ -1,6 +1,7 @@
 // mailroom-sender: reads the collector's lines from standard input, makes a mail
 // of each token, hands it to an SMTP server, and answers on standard output.
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,6 +36,21 @@ struct sender {
 };
 
 static volatile sig_atomic_t stopping;
+
+// A new descriptor takes the lowest free number. If standard output were closed, answers would go
+// into the state file or to the SMTP server.
+static bool hold_standard_files(bool answers, struct err *e)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) != -1)
+            continue;
+        if (fd == STDOUT_FILENO && answers)
+            return err_set(e, ERR_OUTPUT, "standard output is closed");
+        if (open("/dev/null", O_RDWR) != fd)
+            return err_sys(e, ERR_SYSTEM, "/dev/null cannot be opened");
+    }
+    return true;
+}
 
 static void on_signal(int number)
 {
@@ -258,7 +274,7 @@ static int run(bool answers)
 
     err_clear(&e);
     warn_of_unknown();
-    if (!set_up(&s, &e) || !serve(&s, &e))
+    if (!hold_standard_files(answers, &e) || !set_up(&s, &e) || !serve(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
     return (int)ending_of(&e);

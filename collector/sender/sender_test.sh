@@ -28,6 +28,7 @@ main()
     only_a_kill_between_250_and_the_answer_doubles
     nothing_leaves_without_tls
     a_misspelt_setting_is_named
+    answers_never_reach_the_state_file
     echo "every mail had one answer, and every answer its mail"
 }
 
@@ -198,6 +199,15 @@ a_misspelt_setting_is_named()
 {
     SENDER_RAT=3 "$sender" </dev/null >"$dir/answers" 2>"$dir/log" || mail_failed "$(cat "$dir/log")"
     grep -q 'SENDER_RAT is not a setting' "$dir/log" || mail_failed "no word of SENDER_RAT"
+}
+
+answers_never_reach_the_state_file()
+{
+    fresh closed
+    code=0
+    SENDER_STATE_FILE=$dir/state "$sender" <"$dir/line" >&- 2>"$dir/log" || code=$?
+    [ "$code" = 74 ] || mail_failed "exit code $code without a standard output"
+    [ ! -e "$dir/state" ] || mail_failed "the state file holds: $(cat "$dir/state")"
 }
 
 main
