@@ -24,12 +24,12 @@ static bool sent(struct collector *c, enum asked what, bool ok)
 
 static bool ask_owners(struct collector *c, struct err *e)
 {
-    char finished[OWNERS_TEXT_LEN];
+    struct owners_finished finished;
 
+    owners_finished(&c->left.others, &finished);
     c->left.look_at_ns = c->now_ns + OWNERS_NS;
     return sent(c, ASK_OWNERS,
-        queue_send_owners(&c->queue, &c->link.session, owners_finished(&c->left.others, finished),
-            work_deadline_ns(c), e));
+        queue_send_owners(&c->queue, &c->link.session, &finished, work_deadline_ns(c), e));
 }
 
 static bool ask_delivery(struct collector *c, struct owner *whose, struct err *e)

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct owner *find(struct owners *o, int64_t number)
 {
@@ -70,15 +71,29 @@ void owners_was_empty(struct owner *o, bool finished, int64_t now_ns)
     o->empty = finished;
 }
 
-const char *owners_finished(const struct owners *o, char text[OWNERS_TEXT_LEN])
+static void append(char text[OWNERS_TEXT_LEN], int64_t number)
 {
-    int len = 1;
+    size_t len = strlen(text);
 
-    text[0] = '{';
-    for (int i = 0; i < o->n; i++)
-        if (o->all[i].empty)
-            len += snprintf(text + len, OWNERS_TEXT_LEN - (size_t)len, "%s%" PRId64,
-                len > 1 ? "," : "", o->all[i].number);
-    snprintf(text + len, OWNERS_TEXT_LEN - (size_t)len, "}");
-    return text;
+    snprintf(text + len, OWNERS_TEXT_LEN - len, "%s%" PRId64, len > 0 ? "," : "{", number);
+}
+
+static void close_array(char text[OWNERS_TEXT_LEN])
+{
+    size_t len = strlen(text);
+
+    snprintf(text + len, OWNERS_TEXT_LEN - len, "%s", len > 0 ? "}" : "{}");
+}
+
+void owners_finished(const struct owners *o, struct owners_finished *f)
+{
+    *f->numbers = *f->renewed = '\0';
+    for (int i = 0; i < o->n; i++) {
+        if (!o->all[i].empty)
+            continue;
+        append(f->numbers, o->all[i].number);
+        append(f->renewed, o->all[i].renewed);
+    }
+    close_array(f->numbers);
+    close_array(f->renewed);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define OWNERS_MAX 16                         // as many as owners.sql returns
-#define OWNERS_TEXT_LEN (21 * OWNERS_MAX + 3) // their numbers as an array
+#define OWNERS_TEXT_LEN (21 * OWNERS_MAX + 3) // a number of each as an array
 
 struct owner {
     int64_t number;
@@ -46,6 +46,8 @@ bool owners_matter(const struct owners *o);
 // take more, and is looked at again when it is overdue again.
 void owners_was_empty(struct owner *o, bool finished, int64_t now_ns);
 
-// Writes the owners that are dead and have no deliveries left, as an array such as {12,34}. Returns
-// `text`.
-const char *owners_finished(const struct owners *o, char text[OWNERS_TEXT_LEN]);
+// The owners that are dead and have no deliveries left, as arrays such as {12,34}.
+struct owners_finished {
+    char numbers[OWNERS_TEXT_LEN], renewed[OWNERS_TEXT_LEN];
+};
+void owners_finished(const struct owners *o, struct owners_finished *f);

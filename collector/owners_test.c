@@ -109,18 +109,22 @@ static void an_unlisted_collector_is_forgotten(void **state)
 {
     (void)state;
     struct owners o = {0};
-    char text[OWNERS_TEXT_LEN];
+    struct owners_finished f;
 
     assert_false(owners_matter(&o));
     for (int i = 0; i < 2 * OWNERS_MAX; i++)
-        tell(&o, i, 0, false, 0);
+        tell(&o, i, 10 * i, false, 0);
     owners_end(&o, 0);
     assert_int_equal(o.n, OWNERS_MAX);
     assert_true(owners_matter(&o));
-    assert_string_equal(owners_finished(&o, text), "{}");
+    owners_finished(&o, &f);
+    assert_string_equal(f.numbers, "{}");
+    assert_string_equal(f.renewed, "{}");
     owners_was_empty(&o.all[3], true, 0);
     owners_was_empty(&o.all[5], true, 0);
-    assert_string_equal(owners_finished(&o, text), "{3,5}");
+    owners_finished(&o, &f);
+    assert_string_equal(f.numbers, "{3,5}");
+    assert_string_equal(f.renewed, "{30,50}");
     assert_int_equal(due(&o, LEASE), 0);
     tell(&o, 4, 0, true, 0);
     owners_end(&o, 0);

@@ -294,11 +294,11 @@ bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e)
     return true;
 }
 
-bool queue_send_owners(const struct queue *q, struct session *s, const char *finished,
-    int64_t deadline_ns, struct err *e)
+bool queue_send_owners(const struct queue *q, struct session *s,
+    const struct owners_finished *finished, int64_t deadline_ns, struct err *e)
 {
     return session_query(s, QUEUE_OWNERS, queue_sql_owners,
-        SESSION_PARAMS(q->name, q->number, finished, q->mode->alone ? "t" : "f"), deadline_ns, e);
+        SESSION_PARAMS(q->name, q->number, finished->numbers, finished->renewed), deadline_ns, e);
 }
 
 bool queue_decode_owners(struct owners *o, const PGresult *r, int64_t now_ns, struct err *e)

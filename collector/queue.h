@@ -133,9 +133,9 @@ bool queue_send_doubt(const struct queue *q, struct session *s, const struct dou
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_doubt(struct doubt *d, const PGresult *r, struct err *e) MUST_USE;
 
-// Asks who else owns deliveries. `finished` is the text that owners_finished made.
-bool queue_send_owners(const struct queue *q, struct session *s, const char *finished,
-    int64_t deadline_ns, struct err *e) MUST_USE;
+// Asks who else owns deliveries, and forgets those that are finished.
+bool queue_send_owners(const struct queue *q, struct session *s,
+    const struct owners_finished *finished, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_owners(
     struct owners *o, const PGresult *r, int64_t now_ns, struct err *e) MUST_USE;
 

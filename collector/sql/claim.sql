@@ -26,7 +26,7 @@ WITH cursor AS MATERIALIZED (
 ), known AS (
     INSERT INTO owners (queue, owner)
     SELECT $1::job_type, $3::bigint FROM claimed
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1
 )
 SELECT claimed.epoch, fenced.n
 FROM claimed, fenced

@@ -31,7 +31,7 @@ WITH last AS MATERIALIZED (
     SELECT queue, 0 FROM rest
     UNION
     SELECT queue, 0 FROM back
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1
 )
 SELECT pg_advisory_unlock_shared($2::bigint)
 WHERE EXISTS (SELECT FROM back) AND NOT EXISTS (SELECT FROM last WHERE kept IS NOT NULL)

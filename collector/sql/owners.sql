@@ -2,16 +2,17 @@
 -- a session holds its lock, and whether it has something in hand. Deletes those
 -- that are gone and have nothing left.
 --
--- One that has come back, which its lock shows, is kept: nobody would find what it takes from now
--- on. Where only one may collect, it enters itself again before it takes.
+-- Whoever takes or gives back in an owner's name first renews its row, so an owner whose counter is
+-- not the one that we saw is kept: nobody would find what it has from then on. That holds even if
+-- the renewal is committed while this statement waits for the row.
 --
 -- $1 queue | $2 our number | $3 those that are gone and have nothing left
--- $4 whether only one may collect
+-- $4 their counters, as we saw them
 WITH forgotten AS (
     DELETE FROM owners AS o
-    WHERE o.queue = $1::job_type AND o.owner = ANY ($3::bigint[])
+    USING unnest($3::bigint[], $4::bigint[]) AS f (owner, renewed)
+    WHERE o.queue = $1::job_type AND o.owner = f.owner AND o.renewed = f.renewed
       AND NOT EXISTS (SELECT FROM deliveries AS d WHERE d.queue = o.queue AND d.owner = o.owner)
-      AND ($4::bool OR pg_try_advisory_xact_lock_shared(o.owner))
 )
 SELECT o.owner, o.renewed, l.alive, l.busy
 FROM owners AS o

@@ -11,7 +11,7 @@ WITH back AS (
 ), nobody AS (
     INSERT INTO owners (queue, owner)
     SELECT DISTINCT queue, 0 FROM back
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (queue, owner) DO UPDATE SET renewed = owners.renewed + 1
 ), gone AS (
     DELETE FROM owners WHERE queue = $1::job_type AND owner = $3::bigint
 )
