@@ -101,13 +101,12 @@ struct lateness {
     int64_t due_ns;
 };
 
-// Decides whether a token is late. It is not when it came in time by the wall clock, or in time
-// without the faults, or when a cause excuses it.
-static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
+// Decides whether a token is late whose clock starts at start_ns. It is not when it came in time by
+// the wall clock, or in time without the faults, or when a cause excuses it.
+static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
 {
     const struct check *c = t->c;
     const struct ledger *l = c->l;
-    uint32_t index = l->tokens[token].first_line;
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns, slack_ns = c->r->slack_ns;
@@ -122,6 +121,43 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
         return (struct lateness){.cause = free.cause, .due_ns = due_ns};
     struct cause cause = why_late(c, index, start_ns, due_ns);
     return (struct lateness){cause.kind == CAUSE_NONE, cause, due_ns};
+}
+
+// Returns when the line was read that was the first to overtake a token that was due at due_ns;
+// CLOCK_NEVER when none did, or when full lines had not followed each other until then.
+static int64_t overtaken_at_ns(const struct check *c, uint32_t index, int64_t due_ns)
+{
+    uint32_t low = 0, high = index;
+
+    if (c->overtaken_ns[index] <= due_ns)
+        return CLOCK_NEVER;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (c->overtaken_ns[mid + 1] > due_ns)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return c->busy_since[low] <= due_ns ? c->l->log->lines[low].read_ns : CLOCK_NEVER;
+}
+
+// Where several collectors share a backlog, a fault may hit the one that has just taken a token. It
+// had waited for its turn until then. Others deliver it later, behind tokens of a later turn, so
+// its clock starts anew at the fault.
+static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
+{
+    const struct check *c = t->c;
+    const struct scenario *s = c->l->scenario;
+    uint32_t index = c->l->tokens[token].first_line;
+    struct lateness late = lateness_since(t, index, start_ns);
+
+    if (!late.found || s->collector.instances == 1 || !check_shares(s))
+        return late;
+    int64_t overtaken_ns = overtaken_at_ns(c, index, late.due_ns);
+    if (overtaken_ns == CLOCK_NEVER)
+        return late;
+    int64_t fault_ns = outages_latest_ns(&c->outages, overtaken_ns);
+    return fault_ns > start_ns ? lateness_since(t, index, fault_ns) : late;
 }
 
 static void check_token(const struct late *t, uint32_t token)

@@ -175,6 +175,20 @@ struct cause outages_hit(const struct outages *o, int instance, int64_t from_ns,
     return CAUSE_IS_NONE;
 }
 
+int64_t outages_latest_ns(const struct outages *o, int64_t until_ns)
+{
+    size_t low = 0, high = o->count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (o->items[mid].from_ns <= until_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 ? o->items[low - 1].from_ns : INT64_MIN;
+}
+
 bool outages_last(const struct outages *o, int64_t at_ns)
 {
     for (size_t i = first_after(o, at_ns); i < o->count && o->items[i].from_ns <= at_ns; i++) {

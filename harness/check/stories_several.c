@@ -256,6 +256,62 @@ static void tell_written_by_another(struct story *s)
     story_by(s, 0);
 }
 
+// --- what a killed one has taken ----------------------------------------------------
+
+// Three tokens come each 10 ms, and two collectors write a line of three each 20 ms, so the tokens
+// wait for up to a second. The second collector is killed at 650 ms, while it has the batch of
+// 300 ms, which is read at `read_ms`. By 1110 ms others have overtaken it.
+static void tell_batch_of_killed(struct story *s, bool killed, int64_t read_ms)
+{
+    const uint32_t batches = 100, taken = 30;
+    uint32_t first[100];
+
+    story_session(s, -990);
+    story_second(s);
+    s->scenario.collector.dequeue = DEQUEUE_SHARED;
+    for (uint32_t i = 0; i < batches; i++)
+        first[i] = story_txn(s, 10 * i, 3);
+    for (uint32_t i = 0; i < batches; i++) {
+        int64_t at_ms = 80 + 20 * (int64_t)i;
+        if (i > taken && at_ms - 20 < read_ms && read_ms < at_ms) {
+            story_line(s, read_ms, first[taken], 3);
+            story_by(s, 0);
+        }
+        if (i == taken)
+            continue;
+        story_line(s, at_ms, first[i], 3);
+        story_by(s, at_ms < 650 ? i % 2 : 0);
+    }
+    if (read_ms > 80 + 20 * (int64_t)batches) {
+        story_line(s, read_ms, first[taken], 3);
+        story_by(s, 0);
+    }
+    if (!killed)
+        return;
+    story_fault(s, "kill-collector", 650, 651);
+    s->specs[0].instance = 1;
+    s->specs[0].for_ns = FOR_REST;
+    s->processes[1].ended_ns = s->faults[0].ended_ns;
+    s->processes[1].status = 9;
+}
+
+static void tell_killed_in_backlog(struct story *s)
+{
+    tell_batch_of_killed(s, true, 1110);
+}
+
+// Nothing was killed, so nobody had a reason to leave the batch behind.
+static void tell_left_in_backlog(struct story *s)
+{
+    tell_batch_of_killed(s, false, 1110);
+}
+
+// The backlog has ended long before the batch of the killed one comes.
+static void tell_killed_and_left(struct story *s)
+{
+    tell_batch_of_killed(s, true, 4500);
+}
+
 // --- capacity ---------------------------------------------------------------------
 
 // 20 tokens a second come for 4 s. The scenario says that the collector sustains 30 a second. It
@@ -341,6 +397,9 @@ static const struct story_case cases[] = {
     {"another writes it, when the session has ended", tell_freed_by_another_fault, "",
         VERDICT_PASS},
     {"another writes it late", tell_written_by_another, "late=3 ", VERDICT_VIOLATED},
+    {"delivers a killed one's batch in a backlog", tell_killed_in_backlog, "", VERDICT_PASS},
+    {"leaves a batch behind in a backlog", tell_left_in_backlog, "late=3 ", VERDICT_VIOLATED},
+    {"leaves a killed one's batch behind", tell_killed_and_left, "late=3 ", VERDICT_VIOLATED},
     {"keeps up", tell_keeps_up, "", VERDICT_PASS},
     {"falls behind", tell_falls_behind, "falls_behind=1 ", VERDICT_VIOLATED},
     {"makes up for a fault", tell_makes_up, "", VERDICT_PASS},
