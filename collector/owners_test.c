@@ -113,7 +113,7 @@ static void an_unlisted_collector_is_forgotten(void **state)
 
     assert_false(owners_matter(&o));
     for (int i = 0; i < 2 * OWNERS_MAX; i++)
-        tell(&o, i, 10 * i, false, 0);
+        tell(&o, i, 10 * (int64_t)i, false, 0);
     owners_end(&o, 0);
     assert_int_equal(o.n, OWNERS_MAX);
     assert_true(owners_matter(&o));

@@ -193,7 +193,7 @@ static void an_example_quotes_only_characters(void **state)
 
     (void)state;
     memset(text, 'x', sizeof text);
-    strcpy(text + sizeof r.reasons[0] - 2, "€");
+    memcpy(text + sizeof r.reasons[0] - 2, "€", sizeof "€");
     finding_add(&r, METRIC_UNPLANNED_EXIT, "ended: %s", "f\xfcr");
     result_reason(&r, "%s", text);
     assert_string_equal(r.findings[METRIC_UNPLANNED_EXIT].examples[0], "ended: f?r");

@@ -270,7 +270,7 @@ static void tell_batch_of_killed(struct story *s, bool killed, int64_t read_ms)
     story_second(s);
     s->scenario.collector.dequeue = DEQUEUE_SHARED;
     for (uint32_t i = 0; i < batches; i++)
-        first[i] = story_txn(s, 10 * i, 3);
+        first[i] = story_txn(s, 10 * (int64_t)i, 3);
     for (uint32_t i = 0; i < batches; i++) {
         int64_t at_ms = 80 + 20 * (int64_t)i;
         if (i > taken && at_ms - 20 < read_ms && read_ms < at_ms) {

@@ -291,7 +291,7 @@ static void a_long_reason_is_cut(void **state)
     char reason[sizeof t.why + 10];
 
     memset(reason, 'x', sizeof reason);
-    strcpy(reason + sizeof t.why - 2, "€");
+    memcpy(reason + sizeof t.why - 2, "€", sizeof "€");
     tried_why(&t, reason);
     json_t *line = tried_write(&t);
     assert_non_null(line);
