@@ -51,7 +51,8 @@ struct cause check_unrecorded_by(const struct check *c, const struct delivery *d
 }
 
 // Returns why another attempt may begin although this attempt had no answer: the collector had
-// given this attempt up.
+// given this attempt up. A reader that was paused until just before the line was read may have left
+// the line unread for as long as the answer may take.
 static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = h->c->l;
@@ -61,7 +62,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     if (again_ns - read_ns >= h->m->answer_timeout_ns - h->c->r->slack_ns ||
         p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    return outages_hit(&h->c->outages, p->instance, read_ns, again_ns);
+    return outages_hit(&h->c->outages, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
 static void describe(struct chain *h, enum metric_id id, const struct delivery *d, const char *what)

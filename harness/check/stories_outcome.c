@@ -52,6 +52,14 @@ static void tell_double_leased(struct story *s)
     s->outcomes[0] = OUTCOME_SENT;
 }
 
+// The first attempt was written while the reader was paused, and given up before it was read.
+static void tell_given_up_unread(struct story *s)
+{
+    tell_double_leased(s);
+    story_session(s, -990);
+    story_fault(s, "pause-reader", 100, 149);
+}
+
 // The answer that the token was sent got through, and yet the token comes again.
 static void tell_resurrected(struct story *s)
 {
@@ -286,6 +294,7 @@ static const struct story_case cases[] = {
     {"sent", tell_sent, "", VERDICT_PASS},
     {"tried again after an error and after silence", tell_tried_again, "", VERDICT_PASS},
     {"leased twice at once", tell_double_leased, "double_leased=1 ", VERDICT_VIOLATED},
+    {"given up before it was read", tell_given_up_unread, "", VERDICT_PASS},
     {"sent, and tried again", tell_resurrected, "resurrected=1 ", VERDICT_VIOLATED},
     {"sent, and tried again beside faults that are not its own", tell_resurrected_beside_faults,
         "resurrected=1 ", VERDICT_VIOLATED},
